@@ -1,0 +1,202 @@
+"""From a capture to a stored run: what is new is read, rank by rank; what is known is kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from stepscope import __version__
+from stepscope.engine import rank_task
+from stepscope.engine.local import run_tasks
+from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
+from stepscope.readers.detect import Window, windows
+from stepscope.readers.source import Source
+from stepscope.store import schema
+from stepscope.store.fingerprint import fingerprint
+from stepscope.store.location import directory_of, only_writer
+from stepscope.store.notes import Note, Notes
+from stepscope.store.rank_writer import write
+from stepscope.store.run_store import (
+    Manifest,
+    Part,
+    RunStore,
+    note_rows,
+    open_store,
+    publish,
+    save,
+    sweep,
+    temporary_directory,
+)
+
+Progress = Callable[[int, int], None]  # bytes done, bytes in all
+
+
+@dataclass
+class Ingested:
+    """What an ingest did."""
+
+    store: RunStore
+    windows: list[str]
+    read: list[Part]  # what was read anew
+    seconds: float
+
+
+def ingest(
+    path: Path,
+    window: str | None = None,
+    store: Path | None = None,
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+    again: bool = False,
+) -> Ingested:
+    """The stored run of a window of a capture, made or completed if need be; ``again`` reads all anew."""
+    began = time.perf_counter()
+    found = windows(path)
+    chosen = _choose(found, window, path)
+    directory = directory_of(path, chosen.name, store)
+    prints = {source.path: _fingerprint(source) for source in chosen.sources}
+    current = open_store(directory)
+    read: list[Part] = []
+    if again or not _is_current(current, chosen, prints):
+        with only_writer(directory) as alone:
+            current = None if again else open_store(directory)  # another process may have made it meanwhile
+            if not _is_current(current, chosen, prints):
+                if alone:
+                    sweep(directory, current.manifest if current else None)
+                current, read = _complete(path, chosen, prints, directory, current, progress, executor)
+    assert current is not None
+    return Ingested(current, [each.name for each in found], read, time.perf_counter() - began)
+
+
+def _choose(found: list[Window], window: str | None, path: Path) -> Window:
+    if window is None:
+        return found[-1]
+    for candidate in found:
+        if candidate.name == window:
+            return candidate
+    raise UsageError("no_such_window", window=window, path=str(path), windows=", ".join(each.name for each in found))
+
+
+def _fingerprint(source: Source) -> str:
+    try:
+        return fingerprint(source.files)
+    except OSError as error:
+        raise UnreadableInputError("cannot_read", path=str(source.path), reason=error.strerror or str(error)) from error
+
+
+def _is_current(store: RunStore | None, window: Window, prints: dict[Path, str]) -> bool:
+    if store is None:
+        return False
+    stored = {(part.rank, part.source, part.fingerprint) for part in store.manifest.parts}
+    return stored == {(source.rank or 0, str(source.path), prints[source.path]) for source in window.sources}
+
+
+def _complete(
+    path: Path,
+    window: Window,
+    prints: dict[Path, str],
+    directory: Path,
+    old: RunStore | None,
+    progress: Progress | None,
+    executor: Executor | None,
+) -> tuple[RunStore, list[Part]]:
+    known = {(part.rank, part.source, part.fingerprint): part for part in old.manifest.parts} if old else {}
+    kept = [
+        part
+        for source in window.sources
+        if (part := known.get((source.rank or 0, str(source.path), prints[source.path])))
+    ]
+    kept_sources = {part.source for part in kept}
+    tasks = [
+        rank_task.RankTask(source, prints[source.path], directory)
+        for source in window.sources
+        if str(source.path) not in kept_sources
+    ]
+    notes = Notes()
+    for note in window.notes.all():
+        notes.add(note.code, count=note.count, **note.params)
+    if len(windows_note := {source.reader for source in window.sources}) > 1:
+        notes.add("mixed_formats", formats=", ".join(sorted(windows_note)))
+    read = _run(tasks, notes, progress, executor)
+    if not kept and not read:
+        raise UnreadableInputError("nothing_to_read", path=str(path))
+    try:
+        merged = _merge(directory, kept, read, notes.all(), old)
+        parts = sorted(kept + read, key=lambda part: part.rank)
+        return save(directory, Manifest(str(path), window.name, parts, merged, written_by=__version__)), read
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableInputError("cannot_write_store", store=str(directory), reason=reason) from error
+
+
+def _run(
+    tasks: list[rank_task.RankTask], notes: Notes, progress: Progress | None, executor: Executor | None
+) -> list[Part]:
+    """Read the sources. One that cannot be read is noted, unless none can."""
+    sizes = {task.source.path: task.source.bytes for task in tasks}
+    total, done = sum(sizes.values()), 0
+
+    def on_read(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    if len(tasks) == 1 and executor is None:
+        return [rank_task.run(tasks[0], on_read)]
+    read: list[Part] = []
+    failures: list[StepscopeError] = []
+    for task, result in run_tasks(rank_task.run, tasks, executor):
+        on_read(sizes[task.source.path])
+        if isinstance(result, Part):
+            read.append(result)
+        elif isinstance(result, StepscopeError) and result.code != "cannot_write_store":
+            failures.append(result)
+            notes.add("rank_unreadable", file=str(task.source.path), rank=task.source.rank, reason=result.message())
+        else:
+            raise result
+    if tasks and not read and failures:
+        raise failures[0]
+    return read
+
+
+def _merge(
+    directory: Path, kept: list[Part], read: list[Part], notes: list[Note], old: RunStore | None
+) -> dict[str, dict[str, int]]:
+    """Small tables of all ranks, each as one file; the per-rank files of them are removed afterwards."""
+    kept_ranks = [part.rank for part in kept]
+    work = temporary_directory(directory)
+    merged: dict[str, dict[str, int]] = {}
+    for table in schema.TABLES.values():
+        if table.per_rank:
+            continue
+        frames = [pl.read_parquet(directory / name) for part in read for name in part.tables.get(table.name, {})]
+        if old is not None and kept:
+            before = old.scan(table.name).collect()
+            frames.append(before.filter(pl.col("rank").is_in(kept_ranks)) if "rank" in before.columns else before)
+        if table.name == "notes":
+            frames.append(note_rows(notes))
+        frame = pl.concat(frames) if frames else schema.empty(table.name)
+        if table.name == "groups":
+            # What the job states about its groups comes before what its calls tell.
+            frame = frame.sort(
+                pl.col("ranks").is_null(), pl.col("origin").cast(pl.String) != "distributedInfo", maintain_order=True
+            )
+            frame = frame.unique("group", keep="first", maintain_order=True)
+        elif "rank" in frame.columns:
+            frame = frame.sort("rank", maintain_order=True, nulls_last=True)
+        if frame.height:
+            write(frame, work / f"{table.name}.parquet")
+            merged[table.name] = {f"{table.name}.parquet": frame.height}
+    final = directory / f"merged-{work.name.rsplit('-', 1)[1]}"
+    publish(work, final)
+    for part in read:
+        for name in [name for name in part.tables if not schema.TABLES[name].per_rank]:
+            for file in part.tables.pop(name):
+                (directory / file).unlink()
+    return {name: {f"{final.name}/{file}": rows for file, rows in files.items()} for name, files in merged.items()}

@@ -1,0 +1,50 @@
+"""The errors a user can meet; each knows its exit code and takes its sentence from the text catalogue."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class StepscopeError(Exception):
+    """A user's mistake or a broken input. ``code`` names an entry of the catalogue's ``error`` section."""
+
+    exit_code = 2
+
+    def __init__(self, code: str, **params: Any) -> None:
+        super().__init__(code, params)
+        self.code = code
+        self.params = params
+
+    def message(self, lang: str = "en") -> str:
+        from stepscope.texts import text
+
+        return text(f"error.{self.code}", lang, **self.params)
+
+    def __str__(self) -> str:
+        return self.message()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors travel back from worker processes.
+        return _rebuild, (type(self), self.code, self.params)
+
+
+class NoAnswerError(StepscopeError):
+    """The question has no answer in this data."""
+
+    exit_code = 1
+
+
+class UsageError(StepscopeError):
+    """The command was called wrongly."""
+
+    exit_code = 2
+
+
+class UnreadableInputError(StepscopeError):
+    """The input cannot be read."""
+
+    exit_code = 3
+
+
+def _rebuild(kind: type[StepscopeError], code: str, params: dict[str, Any]) -> StepscopeError:
+    return kind(code, **params)

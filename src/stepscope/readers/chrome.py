@@ -1,0 +1,145 @@
+"""Any other Chrome trace: JSON array or object, JAX and XProf exports, VizTracer, hand-made files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.event_columns import Batch, EventColumns, arguments, details
+from stepscope.readers.flows import flow_links
+from stepscope.readers.series import CounterEvents
+from stepscope.readers.slice_table import KIND, SliceTable, believable
+from stepscope.readers.source import Source
+from stepscope.readers.steps import Steps, whole_window
+from stepscope.readers.trace_text import TraceText
+from stepscope.readers.tracks import kinds_of_tracks, track_rows
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_DEVICE_PROCESS: Final = re.compile(r"^/device:(GPU|TPU):(\d+)")
+# Rows that XProf computes itself: they sum up the operations below them.
+_SUMMARY_THREADS: Final = ("Steps", "XLA Modules", "Framework Name Scope", "Framework Ops", "Source code")
+_PYTHON_CATEGORIES: Final = frozenset(("fee", "python"))
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether the text begins like a Chrome trace: an object with ``traceEvents``, or an array of events."""
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if text.startswith(b"{"):
+        return b'"traceEvents"' in text
+    return text.startswith(b"[") and (b'"ph"' in text or text[1:].strip() in (b"", b"]"))
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+    """Read one trace file as one rank."""
+    path = source.path
+    text = TraceText(path, notes, on_read)
+    columns = EventColumns(notes, path.name)
+    counters = CounterEvents(columns.tracks)
+    step_numbers: dict[int, int] = {}
+    for events in text.batches():
+        batch = columns.add(events)
+        columns.add_instants(batch["i"])
+        counters.add(batch["C"])
+        step_numbers |= _step_numbers(batch["X"])
+        for part in (batch["X"], batch["B"], batch["i"]):
+            out.add("details", details(part))
+    if not columns.events:
+        raise UnreadableInputError("no_events", path=str(path))
+    index, track, category, name, start, dur, is_mark = columns.slices()
+    keep, dur = believable(start, dur, notes, path.name)
+    device, summary = _device_tracks(columns)
+    on_device, is_summary = np.isin(track, list(device)), np.isin(track, list(summary))
+    kind = _kinds(columns, category, name, on_device, is_summary)
+    kind[np.isin(index, list(step_numbers)) & ~on_device] = KIND["step"]
+    kind[is_mark] = KIND["mark"]
+    slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
+    on_device = on_device[keep]
+    steps = _steps(slices, step_numbers, notes, path.name)
+    slices.integers["step"] = steps.at(slices.start)
+    slices.texts["core"] = (np.where(slices.is_kind("kernel"), 0, -1), [next(iter(device.values()), "gpu").upper()])
+    slices.write(out)
+    out.add("steps", steps.frame())
+    out.add("links", flow_links(slices, columns, 0, {}, notes))
+    counters.write(out, 0, notes, path.name)
+    kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(
+        np.unique(slices.track[slices.is_kind("reported")]).tolist(), "vendor"
+    )
+    out.add("tracks", track_rows(columns.tracks, columns.metadata, kinds | dict.fromkeys(counters.numbers, "counter")))
+    out.add("ranks", _rank_row(text.metadata, slices, device, path))
+
+
+def _step_numbers(batch: Batch) -> dict[int, int]:
+    """Event index to step number, of events that JAX marked as steps."""
+    found = {}
+    for place, event in enumerate(batch.events):
+        if b'"step_num"' in bytes(event.args):
+            number = str(arguments(event.args).get("step_num", ""))
+            if number.isdecimal() and len(number) < 19:
+                found[int(batch.index[place])] = int(number)
+    return found
+
+
+def _device_tracks(columns: EventColumns) -> tuple[dict[int, str], set[int]]:
+    """Tracks of devices with the device's kind; and those of them that only sum up others."""
+    device: dict[int, str] = {}
+    summary: set[int] = set()
+    processes = {
+        pid: str(values.get("name", ""))
+        for (name, pid, _), values in columns.metadata.items()
+        if name == "process_name"
+    }
+    for (pid, tid), number in columns.tracks.items():
+        match = _DEVICE_PROCESS.match(processes.get(pid, ""))
+        if match:
+            device[number] = match[1].lower()
+            thread = str(columns.metadata.get(("thread_name", pid, tid), {}).get("name", ""))
+            if thread.startswith(_SUMMARY_THREADS):
+                summary.add(number)
+    return device, summary
+
+
+def _kinds(
+    columns: EventColumns, category: npt.NDArray[Any], name: npt.NDArray[Any], on_device: Bools, is_summary: Bools
+) -> npt.NDArray[np.int8]:
+    is_python = np.array([(text or "").lower() in _PYTHON_CATEGORIES for text in columns.categories.texts()] or [False])
+    is_frame = np.array([(text or "").startswith("$") for text in columns.names.texts()] or [False])
+    kind = np.full(len(category), KIND["annotation"], np.int8)
+    kind[is_python[category] | is_frame[name]] = KIND["python"]
+    kind[on_device] = KIND["kernel"]
+    kind[is_summary] = KIND["reported"]
+    return kind
+
+
+def _steps(slices: SliceTable, numbers: dict[int, int], notes: Notes, file: str) -> Steps:
+    marks = np.flatnonzero(slices.is_kind("step"))
+    if not len(marks):
+        return whole_window(slices, notes, file)
+    marks = marks[np.argsort(slices.start[marks], kind="stable")]
+    number = np.array([numbers[index] for index in slices.id[marks].tolist()], np.int64)
+    return Steps(number, slices.start[marks], slices.end[marks], "step_num")
+
+
+def _rank_row(metadata: dict[str, Any], slices: SliceTable, device: dict[int, str], path: Path) -> pl.DataFrame:
+    framework = "jax" if device or "highres-ticks" in str(metadata.get("metadata")) else None
+    row: dict[str, Any] = {
+        "framework": framework,
+        "device_kind": next(iter(device.values()), "cpu"),
+        "clock_base_ns": 0,
+        "source": str(path),
+    }
+    if "viztracer_metadata" in metadata:
+        row["versions"] = str(metadata["viztracer_metadata"])
+    if len(slices):
+        row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
+    return pl.DataFrame([row])

@@ -1,0 +1,212 @@
+"""Chrome trace events as columns: what all formats that use this skeleton have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.begin_end import pair
+from stepscope.readers.codes import Codes
+from stepscope.readers.exact_time import INVALID, nanoseconds
+from stepscope.readers.trace_text import Event
+from stepscope.store.notes import Notes
+
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+
+#: Stands for "not there" in integer columns while they are NumPy arrays.
+NULL: Final = INVALID
+
+NO_NUMBER: Final = msgspec.Raw(b"null")
+
+
+@dataclass
+class Batch:
+    """Events of one kind out of one batch of the file, in file order."""
+
+    events: list[Event]
+    index: Int64s  # number of each event in its file
+    track: Int32s
+    category: Int32s
+    name: Int32s
+
+    def only(self, places: list[int]) -> Batch:
+        if len(places) == len(self.events):
+            return self
+        events = [self.events[place] for place in places]
+        return Batch(events, self.index[places], self.track[places], self.category[places], self.name[places])
+
+
+class Columns:
+    """Events of one kind as growing columns."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Any, ...]] = []
+
+    def add(self, batch: Batch, *more: npt.NDArray[Any]) -> None:
+        self._parts.append((batch.index, batch.track, batch.category, batch.name, *more))
+
+    def take(self, more: int) -> tuple[npt.NDArray[Any], ...]:
+        """Index, track, category, name and the ``more`` columns; empties this store."""
+        parts, self._parts = self._parts, []
+        if not parts:
+            nothing, codes = np.empty(0, np.int64), np.empty(0, np.int32)
+            return (nothing, codes, codes, codes, *[nothing] * more)
+        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+
+
+class EventColumns:
+    """Grows by batches of events; tracks are (process, thread) pairs, numbered as they appear."""
+
+    def __init__(self, notes: Notes, file: str, unused_flows: Collection[str] = ()) -> None:
+        self.notes = notes
+        self.file = file
+        self.unused_flows = frozenset(unused_flows)
+        self.names = Codes()
+        self.categories = Codes()
+        self.tracks = Codes()
+        self.flow_ids = Codes()
+        self.metadata: dict[tuple[str, Any, Any], dict[str, Any]] = {}
+        self.complete = Columns()  # more: start, duration
+        self.flows = Columns()  # more: time, id, whether it begins the flow
+        self.instants = Columns()  # more: time
+        self.pairs = Columns()  # more: time, id, phase
+        self.events = 0
+
+    def add(self, batch: list[Event]) -> dict[str, Batch]:
+        """Take a batch in; returned by phase, for what a format knows about its events: ``X`` complete,
+        ``i`` instant, ``C`` counter, ``B`` begins and ends, ``s`` flows. Instants are left to the caller, because
+        some are not for the timeline.
+        """
+        by_phase: dict[str, list[int]] = {"X": [], "s": [], "i": [], "C": [], "B": []}
+        for place, event in enumerate(batch):
+            family = _FAMILIES.get(event.ph)
+            if family is not None:
+                by_phase[family].append(place)
+            else:
+                self._add_other(event, self.events + place)
+        batches = {phase: self._batch(batch, places) for phase, places in by_phase.items()}
+        self.events += len(batch)
+        complete, pairs = batches["X"], batches["B"]
+        self.complete.add(complete, times(complete), nanoseconds([event.dur or NO_NUMBER for event in complete.events]))
+        self.pairs.add(
+            pairs, times(pairs), self._ids(pairs), np.array([ord(event.ph or "B") for event in pairs.events], np.int64)
+        )
+        self._add_flows(batches["s"])
+        return batches
+
+    def add_instants(self, batch: Batch) -> None:
+        self.instants.add(batch, times(batch))
+
+    def slices(self) -> tuple[npt.NDArray[Any], ...]:
+        """Index, track, category, name, start, duration of all that becomes a slice, and whether it is a mark: first
+        the complete events, in file order, then begins with their ends, then instants with duration 0.
+        """
+        complete = self.complete.take(2)
+        paired = pair(self.pairs.take(3), self.tracks, self.notes, self.file)
+        marks = self.instants.take(1)
+        marks = (*marks, np.zeros(len(marks[0]), np.int64))
+        columns = [np.concatenate(parts) for parts in zip(complete, paired, marks, strict=True)]
+        return (*columns, np.arange(len(columns[0])) >= len(columns[0]) - len(marks[0]))
+
+    def _batch(self, batch: list[Event], places: list[int]) -> Batch:
+        events = batch if len(places) == len(batch) else [batch[place] for place in places]
+        tracks, categories, names = self.tracks, self.categories, self.names
+        count = len(events)
+        return Batch(
+            events,
+            np.array(places, np.int64) + self.events,
+            np.fromiter((tracks[event.pid, event.tid] for event in events), np.int32, count),
+            np.fromiter((categories[event.cat] for event in events), np.int32, count),
+            np.fromiter((names[event.name] for event in events), np.int32, count),
+        )
+
+    def _add_flows(self, batch: Batch) -> None:
+        used = batch.only([place for place, event in enumerate(batch.events) if event.cat not in self.unused_flows])
+        if used.events:
+            begins = np.array([event.ph == "s" for event in used.events], np.int64)
+            self.flows.add(used, times(used), self._ids(used), begins)
+
+    def _ids(self, batch: Batch) -> Int64s:
+        return np.fromiter((self.flow_ids[bytes(event.id)] for event in batch.events), np.int64, len(batch.events))
+
+    def _add_other(self, event: Event, index: int) -> None:
+        if event.ph == "M":
+            # Writers repeat these by the hundred thousand, so the last one stands for all.
+            self.metadata[event.name or "", event.pid, event.tid] = arguments(event.args)
+        elif event.ph is not None:
+            self.notes.add("event_phase_ignored", file=self.file, place=f"event {index}", phase=event.ph[:20])
+        elif event != Event():  # JAX ends its array with an empty object
+            self.notes.add("event_without_phase", file=self.file, place=f"event {index}")
+
+
+_FAMILIES: Final[dict[str | None, str]] = {
+    "X": "X",
+    **dict.fromkeys("stf", "s"),
+    **dict.fromkeys("iIRPn", "i"),
+    "C": "C",
+    **dict.fromkeys("BEbeSF", "B"),
+}
+
+
+def times(batch: Batch) -> Int64s:
+    return nanoseconds([event.ts or NO_NUMBER for event in batch.events])
+
+
+def details(batch: Batch) -> pl.DataFrame:
+    """Rows of ``details``: the arguments of each event, as the file has them."""
+    having = [place for place, event in enumerate(batch.events) if len(event.args) > 2]
+    texts = [str(batch.events[place].args, "utf-8", "replace") for place in having]
+    return pl.DataFrame({"slice": batch.index[having], "json": pl.Series(texts, dtype=pl.String)})
+
+
+def arguments(raw: msgspec.Raw) -> dict[str, Any]:
+    """The arguments of one event as a dictionary; empty if there are none, or none that can be read."""
+    if not raw:
+        return {}
+    try:
+        found = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def integers(values: Iterable[Any], count: int) -> Int64s:
+    """A column of integers; what is none, or does not fit, becomes NULL."""
+    listed = list(values)
+    try:
+        return np.fromiter(listed, np.int64, count)
+    except (TypeError, ValueError, OverflowError):
+        return np.fromiter(map(_integer, listed), np.int64, count)
+
+
+def _integer(value: Any) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return NULL
+    return number if -(1 << 63) < number < 1 << 63 else NULL
+
+
+def nullable(values: Int64s, name: str = "") -> pl.Series:
+    """An integer column with NULL turned into null."""
+    series = pl.Series(name, values)
+    missing = values == NULL
+    return series.set(pl.Series(missing), None) if bool(missing.any()) else series
+
+
+def categorical(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str | None]) -> pl.Series:
+    """A text column from codes; a negative code is null."""
+    words = pl.Series(list(texts), dtype=pl.String).cast(pl.Categorical)
+    places = pl.Series(codes.astype(np.int64, copy=False))
+    return (
+        words.gather(places.set(places < 0, None))
+        if len(words)
+        else pl.Series([None] * len(codes), dtype=pl.Categorical)
+    )

@@ -1,0 +1,181 @@
+"""PyTorch profiler (Kineto) traces, of all versions and devices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.codes import Codes
+from stepscope.readers.event_columns import NULL, EventColumns, details
+from stepscope.readers.flows import flow_links
+from stepscope.readers.kineto import collectives as communication
+from stepscope.readers.kineto import identity, meaning
+from stepscope.readers.kineto.arguments import ArgumentColumns
+from stepscope.readers.kineto.categories import ON_DEVICE, kind_of_category
+from stepscope.readers.kineto.memory import MemoryEvents
+from stepscope.readers.series import CounterEvents
+from stepscope.readers.slice_table import KIND, SliceTable, believable
+from stepscope.readers.source import Source
+from stepscope.readers.steps import whole_window, with_device_work
+from stepscope.readers.trace_text import TraceText
+from stepscope.readers.tracks import kinds_of_tracks, track_rows
+from stepscope.store.nesting import NONE
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+# Launches are joined by correlation; these arrows say the same, but every call has an end, launched or not.
+_UNUSED_FLOWS: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu")
+_FLOW_KINDS: Final = {"fwdbwd": "forward_backward", "forward_backward": "forward_backward"}
+
+
+_CATEGORY: Final = re.compile(rb'"cat"\s*:\s*"(\w+)"')
+_METADATA: Final = re.compile(
+    rb'"(?:schemaVersion|deviceProperties|distributedInfo|baseTimeNanoseconds|cupti_version)"\s*:'
+)
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a Chrome trace comes from the PyTorch profiler: by its metadata, else by categories only it has."""
+    if _METADATA.search(head):
+        return True
+    return any(
+        kind_of_category(found.decode()) is not None and found.lower() != b"python" for found in _CATEGORY.findall(head)
+    )
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+    """Read one trace file of one rank into the tables of ``out``."""
+    path = source.path
+    text = TraceText(path, notes, on_read)
+    columns = EventColumns(notes, path.name, _UNUSED_FLOWS)
+    arguments = ArgumentColumns()
+    memory = MemoryEvents()
+    counters = CounterEvents(columns.tracks)
+    for events in text.batches():
+        batch = columns.add(events)
+        marks = batch["i"].only(memory.add(batch["i"]))
+        columns.add_instants(marks)
+        counters.add(batch["C"])
+        arguments.add(batch["X"], columns)
+        for part in (batch["X"], batch["B"], marks):
+            out.add("details", details(part))
+    if not columns.events:
+        raise UnreadableInputError("no_events", path=str(path))
+    identity.note_profiler_log(text.metadata, notes, path.name)
+    base_ns = identity.base_ns(text.metadata)
+    slices, argument, on_device = _slices(columns, arguments, base_ns, notes, path.name)
+    _understand(slices, argument, on_device, arguments, out, notes, path.name)
+    slices.write(out)
+    out.add("links", flow_links(slices, columns, base_ns, _FLOW_KINDS, notes))
+    memory.write(out, slices, base_ns, notes, path.name)
+    counters.write(out, base_ns, notes, path.name)
+    track_kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(counters.numbers, "counter")
+    out.add("tracks", track_rows(columns.tracks, columns.metadata, track_kinds))
+    out.add("groups", identity.groups(text.metadata))
+    out.add("groups", communication.groups_seen(arguments.collectives))
+    out.add("ranks", _rank_row(text.metadata, columns, slices, on_device, path))
+
+
+def _slices(
+    columns: EventColumns, arguments: ArgumentColumns, base_ns: int, notes: Notes, file: str
+) -> tuple[SliceTable, dict[str, npt.NDArray[Any]], Bools]:
+    """All slices, their arguments as columns, and which of them lie on a device."""
+    index, track, category, name, start, dur, is_mark = columns.slices()
+    argument = arguments.take(len(index))
+    categories = columns.categories.texts()
+    for code, text in enumerate(categories):
+        if text is not None and kind_of_category(text) is None:
+            count = int(((category == code) & ~is_mark).sum())
+            notes.add("category_unknown", file=file, count=count, category=text[:80])
+    kind = meaning.kinds(category, name, columns.categories, columns.names)
+    kind[is_mark] = KIND["mark"]
+    on_device = np.array([(text or "").lower() in ON_DEVICE for text in categories] or [False])[category]
+    start = np.where(start == NULL, NULL, start + base_ns)
+    keep, dur = believable(start, dur, notes, file)
+    slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
+    return slices, {column: values[keep] for column, values in argument.items()}, on_device[keep]
+
+
+def _understand(
+    slices: SliceTable,
+    argument: dict[str, npt.NDArray[Any]],
+    on_device: Bools,
+    arguments: ArgumentColumns,
+    out: RankWriter,
+    notes: Notes,
+    file: str,
+) -> None:
+    """Fill what the file says only between the lines, and write the tables that follow from it."""
+    correlation, stream = argument["correlation"], argument["stream"]
+    carries_collective = np.isin(
+        slices.id, [index for index, own in arguments.collectives.items() if own.get("Collective name")]
+    )
+    slices.kind[slices.is_kind("kernel") & carries_collective] = KIND["collective"]
+    launch = meaning.launches(slices, correlation, on_device, notes, file)
+    launched = np.flatnonzero(launch != NONE)
+    out.add(
+        "links",
+        pl.DataFrame(
+            {
+                "kind": ["launch"] * len(launched),
+                "from_slice": slices.id[launch[launched]],
+                "to_slice": slices.id[launched],
+            }
+        ),
+    )
+    operator = meaning.operators(slices, argument["external"], launch)
+    phase = meaning.phases(slices, launch)
+    steps = meaning.marked_steps(slices)
+    if not len(steps.number):
+        steps = whole_window(slices, notes, file)
+    # Device work belongs to the step that launched it.
+    step = steps.at(np.where(launch != NONE, slices.start[launch], slices.start))
+    device_work = on_device & slices.is_kind("kernel", "collective", "copy")
+    forward, backward = phase == meaning.FORWARD, phase == meaning.BACKWARD
+    out.add("steps", with_device_work(steps, slices, step, device_work, forward, backward, operator))
+    stream = np.where(on_device, stream, NULL)
+    out.add("collectives", communication.collectives(slices, arguments.collectives, operator, step, stream))
+    stack, stacks = meaning.stacks(slices, launch, argument["stack"], arguments.texts["stack"])
+    out.add("stacks", stacks)
+    module = meaning.modules(slices, launch, argument["module"], arguments.texts["module"])
+    names = slices.names.texts()
+    core = np.where(device_work, 0, -1)
+    slices.integers |= {
+        "step": step,
+        "correlation": correlation,
+        "stream": stream,
+        "bytes": argument["bytes"],
+        "stack": stack,
+    }
+    slices.texts |= {
+        "phase": (phase, list(meaning.PHASES)),
+        "operator": (np.where(operator == NONE, -1, slices.name[operator]), names),
+        "core": (core, ["GPU"]),
+        "module": module,
+        "input_shapes": (argument["input_shapes"], _decoded(arguments.texts["input_shapes"])),
+        "dtypes": (argument["dtypes"], _decoded(arguments.texts["dtypes"])),
+    }
+
+
+def _rank_row(
+    metadata: dict[str, Any], columns: EventColumns, slices: SliceTable, on_device: Bools, path: Path
+) -> pl.DataFrame:
+    tracks = list(columns.tracks)
+    devices = [tracks[number][0] for number in np.unique(slices.track[on_device]).tolist()]
+    row = identity.rank_row(metadata, sorted({device for device in devices if isinstance(device, int)}), str(path))
+    times = {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())} if len(slices) else {}
+    return pl.DataFrame([row | times])
+
+
+def _decoded(texts: Codes) -> list[str | None]:
+    return [text.decode("utf-8", "replace") for text in texts]

@@ -1,0 +1,34 @@
+"""Categories of Kineto activities."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope import facts
+
+#: Categories whose events lie on a device's streams.
+ON_DEVICE: Final = frozenset(
+    [
+        "kernel",
+        "gpu_memcpy",
+        "gpu_memset",
+        "memcpy",
+        "memset",
+        "cuda_sync",
+        "xpu_sync",
+        "cuda_event",
+        "gpu_user_annotation",
+        "mtia_ccp_events",
+        "collective_comm",
+    ]
+)
+
+
+def kind_of_category(category: str | None) -> str | None:
+    """Slice kind of a category, None if it is unknown.
+
+    >>> kind_of_category("Memcpy"), kind_of_category("zebra")
+    ('copy', None)
+    """
+    kind = facts.table("kineto")["kinds"].get((category or "").lower())
+    return None if kind is None else str(kind)

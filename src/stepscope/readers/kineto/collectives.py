@@ -1,0 +1,95 @@
+"""Communication calls of Kineto traces: NCCL-like kernels on the device, gloo and MPI calls on the host."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope import facts
+from stepscope.readers.event_columns import nullable
+from stepscope.readers.kineto.identity import group_rows, integer, rank_list
+from stepscope.readers.slice_table import SliceTable
+from stepscope.store.nesting import NONE
+
+Int64s = npt.NDArray[np.int64]
+
+
+def collectives(
+    slices: SliceTable, arguments: dict[int, dict[str, Any]], operator: Int64s, step: Int64s, stream: Int64s
+) -> pl.DataFrame:
+    """Rows of ``collectives``. ``arguments`` are those of communication calls, by slice id."""
+    names = slices.names.texts()
+    rows = []
+    for position in np.flatnonzero(slices.is_kind("collective")).tolist():
+        own = arguments.get(int(slices.id[position]), {})
+        if not own and operator[position] != NONE:
+            own = arguments.get(int(slices.id[operator[position]]), {})
+        name = names[slices.name[position]] or ""
+        kind = collective_kind(str(own.get("Collective name") or name))
+        rows.append(
+            {
+                "slice": int(slices.id[position]),
+                "group": None if own.get("Process Group Name") is None else str(own["Process Group Name"]),
+                "seq": integer(own.get("Seq")),
+                "kind": kind,
+                "name": name,
+                "start_ns": int(slices.start[position]),
+                "end_ns": int(slices.end[position]),
+                "bytes": message_bytes(kind, own),
+                "dtype": own.get("dtype"),
+                "peer": _peer(kind, own),
+            }
+        )
+    if not rows:
+        return pl.DataFrame()
+    positions = slices.is_kind("collective")
+    schema = {"group": pl.String, "seq": pl.Int64, "bytes": pl.Int64, "dtype": pl.String, "peer": pl.Int32}
+    return pl.DataFrame(rows, schema_overrides=schema).with_columns(
+        step=nullable(step[positions]), stream=nullable(stream[positions])
+    )
+
+
+def groups_seen(arguments: dict[int, dict[str, Any]]) -> pl.DataFrame:
+    """Groups that the calls themselves describe."""
+    found: dict[str, dict[str, Any]] = {}
+    for own in arguments.values():
+        name = own.get("Process Group Name")
+        if name is not None and str(name) not in found:
+            found[str(name)] = {
+                "group": str(name),
+                "name": str(own.get("Process Group Description") or ""),
+                "ranks": rank_list(own.get("Process Group Ranks")),
+                "origin": "calls",
+            }
+    return group_rows(list(found.values()))
+
+
+def collective_kind(name: str) -> str:
+    """Our word for a collective, from an argument, an annotation or a kernel's name.
+
+    >>> collective_kind("_allgather_base"), collective_kind("gloo:all_reduce"), collective_kind("ncclDevKernel_SendRecv(int)")
+    ('all_gather', 'all_reduce', 'send_receive')
+    """
+    known: dict[str, str] = facts.table("communication")["kinds"]
+    word = name.rsplit(":", maxsplit=1)[-1].lower()
+    if word in known:
+        return known[word]
+    for part in word.replace("(", "_").split("_"):
+        if part in known:
+            return known[part]
+    return "other"
+
+
+def message_bytes(kind: str, arguments: dict[str, Any]) -> int | None:
+    """Elements times their size; what a rank puts in, except for all_gather, where it is what comes out."""
+    size = facts.table("communication")["dtype_bytes"].get(str(arguments.get("dtype")))
+    elements = integer(arguments.get("Out msg nelems" if kind == "all_gather" else "In msg nelems"))
+    return None if size is None or elements is None else elements * int(size)
+
+
+def _peer(kind: str, arguments: dict[str, Any]) -> int | None:
+    peer = integer(arguments.get({"send": "Dst Rank", "receive": "Src Rank"}.get(kind, "")))
+    return peer if peer is not None and 0 <= peer < 1 << 31 else None

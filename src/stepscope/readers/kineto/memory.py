@@ -1,0 +1,154 @@
+"""``[memory]`` instants of Kineto: the curve of each device, and blocks with their life."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope import facts
+from stepscope.readers.event_columns import NULL, Batch, arguments, integers, nullable, times
+from stepscope.readers.slice_table import SliceTable
+from stepscope.store.nesting import NONE, nearest
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+Int64s = npt.NDArray[np.int64]
+
+_FIELDS: Final = ("Bytes", "Addr", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
+
+
+class _Memory(msgspec.Struct, gc=False):
+    size: int = msgspec.field(name="Bytes", default=NULL)
+    address: int = msgspec.field(name="Addr", default=NULL)
+    allocated: int = msgspec.field(name="Total Allocated", default=NULL)
+    reserved: int = msgspec.field(name="Total Reserved", default=NULL)
+    device_type: int = msgspec.field(name="Device Type", default=NULL)
+    device: int = msgspec.field(name="Device Id", default=NULL)
+
+
+_DECODER: Final = msgspec.json.Decoder(list[_Memory])
+
+
+class MemoryEvents:
+    """Grows by batches of instants; writes ``memory`` and ``allocations`` at the end."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[Int64s, ...]] = []
+
+    def add(self, batch: Batch) -> list[int]:
+        """Takes the memory events out of a batch; returns the places of the others."""
+        is_memory = [event.name == "[memory]" and bool(event.args) for event in batch.events]
+        places = np.flatnonzero(is_memory)
+        if len(places):
+            raws = [batch.events[place].args for place in places.tolist()]
+            try:
+                found = _DECODER.decode(b"[" + b",".join(raws) + b"]")
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                found = [_without_types(raw) for raw in raws]
+            columns = [
+                integers((getattr(item, name) for item in found), len(found))
+                for name in ("size", "address", "allocated", "reserved", "device_type", "device")
+            ]
+            self._parts.append(
+                (batch.index[places], batch.track[places].astype(np.int64), times(batch)[places], *columns)
+            )
+        return [place for place, memory in enumerate(is_memory) if not memory]
+
+    def write(self, out: RankWriter, slices: SliceTable, base_ns: int, notes: Notes, file: str) -> None:
+        if not self._parts:
+            return
+        index, track, time, size, address, allocated, reserved, device_type, device = (
+            np.concatenate(column) for column in zip(*self._parts, strict=True)
+        )
+        good = (time != NULL) & (size != NULL) & (address != NULL)
+        notes.add("memory_event_incomplete", file=file, count=int((~good).sum()))
+        holder = slices.nesting.containing(track.astype(np.int32), time + base_ns)
+        owner = nearest(slices.parent, slices.is_kind("operator"))
+        operator = np.where(holder == NONE, NONE, owner[holder]) if len(slices) else np.full(len(index), NONE)
+        names = pl.Series(slices.names.texts(), dtype=pl.String)
+        operators = names.gather(
+            nullable(np.where(operator == NONE, NULL, slices.name[operator] if len(slices) else NULL))
+        )
+        events = (
+            pl.DataFrame(
+                {
+                    "seq": index,
+                    "time_ns": time + base_ns,
+                    "size": size,
+                    "address": address.view(np.uint64),
+                    "allocated": nullable(allocated),
+                    "reserved": nullable(reserved),
+                    "device": _device_names(device_type, device),
+                    "operator": operators,
+                }
+            )
+            .filter(pl.Series(good))
+            .sort("time_ns", "seq")
+        )
+        curve = events.filter(pl.col("allocated").is_not_null())
+        out.add(
+            "memory", curve.select("device", "time_ns", "allocated", "reserved", component=pl.lit("caching allocator"))
+        )
+        out.add("allocations", lives(events))
+
+
+def lives(events: pl.DataFrame) -> pl.DataFrame:
+    """Pair each allocation with the free that follows at its address.
+
+    ``events``: device, address, time_ns, seq, size (negative for a free), operator; sorted by time.
+    """
+    here = pl.struct("device", "address")
+    paired = events.with_columns(
+        next_size=pl.col("size").shift(-1).over(here),
+        next_ns=pl.col("time_ns").shift(-1).over(here),
+        next_seq=pl.col("seq").shift(-1).over(here),
+        last_size=pl.col("size").shift(1).over(here),
+    )
+    freed = pl.col("next_size") < 0
+    born = paired.filter(pl.col("size") > 0).select(
+        "device",
+        "address",
+        "operator",
+        bytes="size",
+        alloc_ns="time_ns",
+        alloc_seq="seq",
+        free_ns=pl.when(freed).then("next_ns"),
+        free_seq=pl.when(freed).then("next_seq"),
+        before_window=False,
+        lost_free=(pl.col("next_size") > 0).fill_null(False),
+    )
+    unborn = paired.filter((pl.col("size") < 0) & ((pl.col("last_size") < 0) | pl.col("last_size").is_null())).select(
+        "device",
+        "address",
+        bytes=-pl.col("size"),
+        free_ns="time_ns",
+        free_seq="seq",
+        before_window=True,
+        lost_free=False,
+    )
+    return pl.concat([born, unborn], how="diagonal")
+
+
+def _device_names(device_type: Int64s, device: Int64s) -> pl.Series:
+    known = facts.table("kineto")["device_types"]
+    pairs = pl.DataFrame({"type": device_type, "index": device})
+    distinct = pairs.unique()
+    labels = [
+        known.get(str(kind), f"device{kind}") + (f":{number}" if number >= 0 else "")
+        for kind, number in distinct.iter_rows()
+    ]
+    return pairs.join(
+        distinct.with_columns(label=pl.Series(labels, dtype=pl.String)),
+        on=["type", "index"],
+        how="left",
+        maintain_order="left",
+    )["label"]
+
+
+def _without_types(raw: msgspec.Raw) -> _Memory:
+    found = arguments(raw)
+    return _Memory(*(found.get(key, NULL) for key in _FIELDS))

@@ -1,0 +1,92 @@
+"""Second chances for JSON that a strict decoder refuses, for the faults that are seen in the field.
+
+Raw control characters and bytes that are not UTF-8, bare NaN, Infinity and N/A, Windows paths with single
+backslashes, and names with quotes in them (generated code).
+"""
+
+from __future__ import annotations
+
+import decimal
+import json
+import re
+from typing import Any, Final
+
+import msgspec
+
+_LENIENT: Final = json.JSONDecoder(strict=False, parse_float=decimal.Decimal)
+_ENCODE: Final = msgspec.json.Encoder(decimal_format="number")
+_BAD_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_NOT_AVAILABLE: Final = re.compile(r"(?<=[:\[,\s])N/A(?=[\s,\]}])")
+_QUOTED_NAME: Final = re.compile(
+    r'("name"\s*:\s*")(.*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|bp|s)"\s*:|\}))', re.DOTALL
+)
+_EVENT_TEXTS: Final = ("ph", "cat", "name")
+_EVENT_IDS: Final = ("pid", "tid")
+_EVENT_RAW: Final = ("ts", "dur", "args", "id")
+
+
+def lenient(text: bytes) -> Any:
+    """The value of a JSON text after as much repair as it needs, or None."""
+    candidate = text.decode("utf-8", "replace")
+    for fix in (_as_it_is, _escape_backslashes, _null_for_not_available, _escape_quotes_in_name):
+        candidate = fix(candidate)
+        try:
+            return _LENIENT.decode(candidate)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def event(text: bytes) -> dict[str, Any] | None:
+    """The fields of one trace event, types made right where the meaning is plain, or None."""
+    found = lenient(text)
+    if not isinstance(found, dict):
+        return None
+    fields: dict[str, Any] = {}
+    for key in _EVENT_TEXTS:
+        if found.get(key) is not None:
+            fields[key] = clean_text(found[key] if isinstance(found[key], str) else str(found[key]))
+    for key in _EVENT_IDS:
+        value = found.get(key)
+        if isinstance(value, (int, str)):
+            fields[key] = clean_text(value) if isinstance(value, str) else value
+        elif value is not None:
+            fields[key] = str(value)
+    for key in _EVENT_RAW:
+        if key in found:
+            try:
+                fields[key] = msgspec.Raw(_ENCODE.encode(_without_surrogates(found[key])))
+            except (TypeError, ValueError, RecursionError):
+                return None
+    return fields
+
+
+def clean_text(text: str) -> str:
+    """Text without lone surrogates, which no UTF-8 column can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _without_surrogates(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, dict):
+        return {clean_text(key): _without_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    return value
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _escape_backslashes(text: str) -> str:
+    return _BAD_ESCAPE.sub(r"\\\\", text)
+
+
+def _null_for_not_available(text: str) -> str:
+    return _NOT_AVAILABLE.sub("null", text)
+
+
+def _escape_quotes_in_name(text: str) -> str:
+    return _QUOTED_NAME.sub(lambda found: found[1] + re.sub(r'(?<!\\)"', r"\\\"", found[2]) + found[3], text)

@@ -1,0 +1,107 @@
+"""The slices of one rank while they are being understood: NumPy columns, by position, and their nesting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.codes import Codes
+from stepscope.readers.event_columns import NULL, categorical, nullable
+from stepscope.readers.exact_time import LARGEST_NS
+from stepscope.store.nesting import NONE, Nesting, nest
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+from stepscope.store.schema import SLICE_KINDS, Kind
+
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+Int8s = npt.NDArray[np.int8]
+Bools = npt.NDArray[np.bool_]
+
+KIND: Final = {name: code for code, name in enumerate(SLICE_KINDS)}
+
+_DAY_NS: Final = 86_400 * 10**9
+_LONGEST_NS: Final = 7 * _DAY_NS  # longer ones are overflows of the device's clock
+_ROWS_AT_ONCE: Final = 1 << 18
+
+
+@dataclass
+class SliceTable:
+    """All arrays have one entry per slice; a position is an index into them."""
+
+    id: Int64s
+    track: Int32s
+    start: Int64s
+    dur: Int64s
+    name: Int32s
+    names: Codes
+    kind: Int8s
+    nesting: Nesting = field(init=False)
+    #: Further columns of the ``slices`` table: integer arrays with NULL, or (codes, texts) pairs.
+    integers: dict[str, Int64s] = field(default_factory=dict)
+    texts: dict[str, tuple[npt.NDArray[Any], list[str | None]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.nesting = nest(self.track, self.start, self.dur)
+
+    @property
+    def end(self) -> Int64s:
+        return self.nesting.end
+
+    @property
+    def parent(self) -> Int64s:
+        return self.nesting.parent
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def is_kind(self, *kinds: str) -> Bools:
+        return np.isin(self.kind, np.array([KIND[kind] for kind in kinds], np.int8))
+
+    def write(self, out: RankWriter) -> None:
+        """Into the ``slices`` table, sorted by track, row and start."""
+        nesting = self.nesting
+        lanes = self.track[nesting.order].astype(np.int64) << 32 | nesting.row[nesting.order]
+        order = nesting.order[np.argsort(lanes, kind="stable")]
+        names = self.names.texts()
+        kinds = pl.Series(SLICE_KINDS, dtype=Kind)
+        for first in range(0, len(order), _ROWS_AT_ONCE):
+            piece = order[first : first + _ROWS_AT_ONCE]
+            parent = nesting.parent[piece]
+            frame = {
+                "slice": pl.Series(self.id[piece]),
+                "track": pl.Series(self.track[piece]),
+                "row": pl.Series(nesting.row[piece]),
+                "parent": nullable(np.where(parent == NONE, NULL, self.id[parent])),
+                "start_ns": pl.Series(self.start[piece]),
+                "dur_ns": pl.Series(self.dur[piece]),
+                "name": categorical(self.name[piece], names),
+                "kind": kinds.gather(pl.Series(self.kind[piece].astype(np.int64))),
+            }
+            frame |= {column: nullable(values[piece]) for column, values in self.integers.items()}
+            frame |= {column: categorical(codes[piece], texts) for column, (codes, texts) in self.texts.items()}
+            out.add("slices", pl.DataFrame(frame))
+
+
+def believable(start: Int64s, dur: Int64s, notes: Notes, file: str) -> tuple[Bools, Int64s]:
+    """Which events have a time that can be true, and their durations mended; the rest is noted."""
+    placed = start != NULL
+    notes.add("event_without_time", file=file, count=int((~placed).sum()))
+    absent = placed & (dur == NULL)
+    negative = placed & (dur < 0) & ~absent
+    notes.add("duration_missing", file=file, count=int(absent.sum()))
+    notes.add("duration_negative", file=file, count=int(negative.sum()))
+    dur = np.where(absent | negative, 0, dur)
+    too_long = placed & (dur > _LONGEST_NS)
+    notes.add("duration_absurd", file=file, count=int(too_long.sum()))
+    keep = placed & ~too_long & (np.abs(start) <= LARGEST_NS)
+    if keep.any():
+        # One event at time 0 would stretch the axis to 1970.
+        far = keep & (np.abs(start - int(np.median(start[keep]))) > _DAY_NS)
+        notes.add("event_far_away", file=file, count=int(far.sum()))
+        keep &= ~far
+    return keep, dur

@@ -1,0 +1,87 @@
+"""Steps of a rank: where they lie in time, and what the device did for each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.event_columns import NULL, categorical
+from stepscope.readers.slice_table import SliceTable
+from stepscope.store.nesting import NONE
+from stepscope.store.notes import Notes
+
+Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Steps:
+    """Steps in time order, as something on the host marked them."""
+
+    number: Int64s
+    start: Int64s
+    end: Int64s
+    marks_from: str
+
+    def at(self, moment: Int64s) -> Int64s:
+        """The step that contains each moment, NULL outside."""
+        if not len(self.number):
+            return np.full(len(moment), NULL, np.int64)
+        place = np.maximum(np.searchsorted(self.start, moment, side="right") - 1, 0)
+        inside = (moment >= self.start[place]) & (moment < self.end[place])
+        return np.where(inside, self.number[place], NULL)
+
+    def frame(self) -> pl.DataFrame:
+        """Rows of ``steps`` with what the marks tell."""
+        return pl.DataFrame({"step": self.number, "host_start_ns": self.start, "host_end_ns": self.end}).with_columns(
+            marks_from=pl.lit(self.marks_from)
+        )
+
+
+def whole_window(slices: SliceTable, notes: Notes, file: str) -> Steps:
+    """One step over all there is, where nothing marks any."""
+    if not len(slices):
+        nothing = np.empty(0, np.int64)
+        return Steps(nothing, nothing, nothing, "window")
+    notes.add("no_step_marks", file=file)
+    return Steps(np.zeros(1, np.int64), slices.start.min(keepdims=True), slices.end.max(keepdims=True) + 1, "window")
+
+
+def with_device_work(
+    steps: Steps, slices: SliceTable, step: Int64s, work: Bools, forward: Bools, backward: Bools, operator: Int64s
+) -> pl.DataFrame:
+    """Rows of ``steps`` with the device columns, from the device slices (``work``) that each step launched."""
+    places = np.flatnonzero(work & (step != NULL))
+    owner = operator[places]
+    busy = pl.DataFrame(
+        {
+            "step": step[places],
+            "start": slices.start[places],
+            "end": slices.end[places],
+            "forward": forward[places],
+            "backward": backward[places],
+            "operator": categorical(np.where(owner == NONE, -1, slices.name[owner]), slices.names.texts()),
+        }
+    )
+    device = busy.group_by("step").agg(device_start_ns=pl.col("start").min(), device_end_ns=pl.col("end").max())
+    first = (
+        busy.filter("forward")
+        .sort("start")
+        .group_by("step")
+        .first()
+        .select("step", forward_start_ns="start", first_operator="operator")
+    )
+    last = (
+        busy.filter("backward")
+        .sort("end")
+        .group_by("step")
+        .last()
+        .select("step", backward_end_ns="end", last_operator="operator")
+    )
+    rows = steps.frame()
+    for columns in (device, first, last):
+        rows = rows.join(columns, on="step", how="left")
+    return rows.sort("host_start_ns")

@@ -1,0 +1,94 @@
+"""The facade: ``load(path)`` gives a Run, whose methods answer questions about it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from stepscope.engine.ingest import Ingested, Progress, ingest
+from stepscope.errors import UsageError
+from stepscope.store import schema
+from stepscope.store.notes import Note
+from stepscope.store.query import select
+from stepscope.store.run_store import RunStore
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    window: str | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: Progress | bool | None = None,
+    executor: Executor | None = None,
+) -> Run:
+    """Open a capture, reading it into the store first if that is new or has changed.
+
+    ``window`` picks one of several captures in a folder, else the newest; ``store`` says where to keep what was read,
+    else the user's cache directory. A progress bar appears on a terminal unless ``progress`` is False.
+
+    >>> import stepscope
+    >>> stepscope.load("no such trace.json")
+    Traceback (most recent call last):
+      ...
+    stepscope.errors.UnreadableInputError: There is no file or directory no such trace.json.
+    """
+    from stepscope.report.progress import progress_bar
+
+    with progress_bar(progress) as report:
+        return Run(ingest(Path(path), window, Path(store) if store is not None else None, report, executor))
+
+
+class Run:
+    """One capture window of one job."""
+
+    def __init__(self, ingested: Ingested) -> None:
+        self.ingested = ingested
+        self.windows = ingested.windows
+
+    @property
+    def store(self) -> RunStore:
+        return self.ingested.store
+
+    @property
+    def window(self) -> str:
+        return self.store.manifest.window
+
+    @property
+    def ranks(self) -> list[int]:
+        """Numbers of the ranks that were captured."""
+        return [part.rank for part in self.store.manifest.parts]
+
+    @property
+    def notes(self) -> list[Note]:
+        """What was dropped, repaired or missing."""
+        return self.store.notes()
+
+    def table(self, name: str, ranks: Sequence[int] | None = None) -> pl.LazyFrame:
+        """A table of the run, lazily; see docs/schema.md."""
+        if name not in schema.TABLES:
+            raise UsageError("no_such_table", table=name, tables=", ".join(schema.TABLES))
+        return self.store.scan(name, None if ranks is None else list(ranks))
+
+    def sql(self, query: str) -> pl.DataFrame:
+        """The result of a read-only SQL query over the tables."""
+        return select(self.store, query)
+
+    def describe(self) -> dict[str, Any]:
+        """What every ``--json`` document says about its run."""
+        manifest = self.store.manifest
+        return {
+            "path": manifest.capture,
+            "window": manifest.window,
+            "windows": self.windows,
+            "ranks": self.ranks,
+            "readers": sorted({part.reader for part in manifest.parts}),
+            "schema_version": manifest.schema_version,
+        }
+
+    def __repr__(self) -> str:
+        return f"<Run {self.window!r}: {len(self.ranks)} ranks, {self.store.manifest.rows('slices')} slices>"

@@ -1,0 +1,169 @@
+"""How slices of a track lie inside each other: rows without overlap, true parents, who contains a moment.
+
+Intervals are half-open. A slice of no length is taken as half a nanosecond long, so that it has a place
+inside the slice that surrounds it and two of them at one moment still have an order.
+"""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
+
+#: Stands for "no slice" in arrays of positions.
+NONE = -1
+
+
+@dataclass
+class Nesting:
+    """Positions refer to the arrays given to :func:`nest`."""
+
+    order: Int64s  # positions sorted by (track, start, longest first, given order)
+    row: Int32s  # per position
+    parent: Int64s  # per position, NONE at the top
+    track: Int32s
+    start: Int64s
+    end: Int64s
+    _track_first: Int64s  # where each track begins in ``order``
+
+    def containing(self, track: Int32s, moment: Int64s) -> Int64s:
+        """The innermost slice of ``track`` that contains each moment, NONE where none does."""
+        result = np.full(len(moment), NONE, np.int64)
+        ordered_start = self.start[self.order]
+        for number in np.unique(track):
+            if not 0 <= number < len(self._track_first) - 1:
+                continue
+            low, high = self._track_first[number], self._track_first[number + 1]
+            asked = np.flatnonzero(track == number)
+            at = low + np.searchsorted(ordered_start[low:high], moment[asked], side="right") - 1
+            found = np.where(at >= low, self.order[np.maximum(at, 0)], NONE)
+            # The last to start holds the moment, or one of those around it does.
+            while True:
+                outside = (found != NONE) & ~self._holds(found, moment[asked])
+                if not outside.any():
+                    break
+                found[outside] = self.parent[found[outside]]
+            result[asked] = found
+        return result
+
+    def _holds(self, slices: Int64s, moment: Int64s) -> Bools:
+        end = self.end[slices]
+        holds: Bools = (moment < end) | ((moment == end) & (end == self.start[slices]))
+        return holds
+
+
+def nest(track: Int32s, start: Int64s, dur: Int64s) -> Nesting:
+    """Lay the slices of each track onto rows. Tracks are numbered from 0; ``dur`` is not negative.
+
+    A slice's parent is the innermost one that contains it whole. Its row is the first below its parent's
+    on which it overlaps nothing, which is its depth where everything nests.
+
+    >>> nested = nest(np.zeros(3, np.int32), np.array([0, 2, 4]), np.array([10, 4, 8]))
+    >>> nested.row.tolist(), nested.parent.tolist()  # the third sticks out of the first
+    ([0, 1, 2], [-1, 0, -1])
+    """
+    count = len(start)
+    twice_start = start * 2
+    twice_end = np.where(dur > 0, (start + dur) * 2, twice_start + 1)
+    by_track = np.argsort(track, kind="stable")
+    first = np.searchsorted(track[by_track], np.arange(int(track.max()) + 2 if count else 1))
+    row = np.zeros(count, np.int32)
+    parent = np.full(count, NONE, np.int64)
+    for low, high in itertools.pairwise(first):
+        members = by_track[low:high]
+        members = members[_by_start(twice_start[members], twice_end[members])]
+        by_track[low:high] = members
+        row[members], inner = _nest_one(twice_start[members], twice_end[members])
+        parent[members] = np.where(inner == NONE, NONE, members[inner])
+    return Nesting(by_track, row, parent, track, start, start + dur, first)
+
+
+def nearest(parent: Int64s, flagged: Bools) -> Int64s:
+    """For each slice, itself or its closest ancestor that is flagged, else NONE.
+
+    >>> nearest(np.array([-1, 0, 1]), np.array([True, False, False])).tolist()
+    [0, 0, 0]
+    """
+    # One more place at the end stands for NONE, and points to itself.
+    count = len(parent)
+    up = np.append(np.where(flagged, np.arange(count), np.where(parent == NONE, count, parent)), count)
+    while True:
+        further = up[up]
+        if np.array_equal(further, up):
+            break
+        up = further
+    found = up[:count]
+    return np.where(found == count, NONE, found)
+
+
+def _by_start(start: Int64s, end: Int64s) -> Int64s:
+    """Sorted by start, the longest first, then as given."""
+    order = np.argsort(start, kind="stable")
+    ordered_start, ordered_end = start[order], end[order]
+    ties = ordered_start[1:] == ordered_start[:-1]
+    if bool((ties & (ordered_end[1:] > ordered_end[:-1])).any()):
+        return np.lexsort((-end, start))
+    return order
+
+
+def _nest_one(start: Int64s, end: Int64s) -> tuple[Int32s, Int64s]:
+    """Rows and parents of one track whose slices are sorted by start, the longest first."""
+    count = len(start)
+    # How many slices are open when this one starts: all before it, less those that have ended.
+    depth = (np.arange(count) - np.searchsorted(np.sort(end), start, side="right")).astype(np.int32)
+    parent = np.full(count, NONE, np.int64)
+    by_depth = np.argsort(depth, kind="stable")
+    level_first = np.searchsorted(depth[by_depth], np.arange(int(depth.max()) + 2 if count else 1))
+    above = by_depth[: level_first[1]] if count else by_depth
+    for low, high in itertools.pairwise(level_first[1:]):
+        here = by_depth[low:high]
+        parent[here] = above[np.searchsorted(above, here) - 1]
+        above = here
+    inside = parent == NONE
+    inside[~inside] = end[~inside] <= end[parent[~inside]]
+    if not inside.all():
+        _lay_overlapping(start, end, depth, parent, inside)
+    return depth, parent
+
+
+def _lay_overlapping(start: Int64s, end: Int64s, row: Int32s, parent: Int64s, inside: Bools) -> None:
+    """Mend the stretches in which slices overlap without nesting, one slice after the other."""
+    tops = np.flatnonzero(row == 0)  # at each of these nothing is open, so stretches between are independent
+    broken = np.unique(np.searchsorted(tops, np.flatnonzero(~inside), side="right") - 1)
+    limits = np.append(tops, len(start))
+    for stretch in broken:
+        low, high = int(limits[stretch]), int(limits[stretch + 1])
+        rows, parents = _lay_stretch(start[low:high].tolist(), end[low:high].tolist())
+        row[low:high] = rows
+        parent[low:high] = [NONE if inner == NONE else low + inner for inner in parents]
+
+
+def _lay_stretch(starts: list[int], ends: list[int]) -> tuple[list[int], list[int]]:
+    rows: list[int] = []
+    parents: list[int] = []
+    around: list[int] = []  # candidates for parent: later ones end earlier, the others can contain no more
+    busy: list[tuple[int, int]] = []  # heap of (end, row)
+    free: list[int] = []  # rows whose last slice has ended, sorted
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        while busy and busy[0][0] <= start:
+            bisect.insort(free, heapq.heappop(busy)[1])
+        while around and ends[around[-1]] < end:
+            around.pop()
+        parent = around[-1] if around else NONE
+        lowest = 0 if parent == NONE else rows[parent] + 1
+        at = bisect.bisect_left(free, lowest)
+        row = free.pop(at) if at < len(free) else max(lowest, len(busy) + len(free))
+        free.extend(range(len(busy) + len(free), row))
+        heapq.heappush(busy, (end, row))
+        rows.append(row)
+        parents.append(parent)
+        around.append(number)
+    return rows, parents

@@ -1,0 +1,55 @@
+"""Writes the tables of one rank into a directory of its own, in pieces, so that memory stays bounded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from stepscope.store import schema
+
+_FLUSH_BYTES: Final = 48 << 20
+
+
+class RankWriter:
+    """Takes frames in any number of pieces; ``close()`` tells which files hold how many rows."""
+
+    def __init__(self, directory: Path, rank: int) -> None:
+        self.directory = directory
+        self.rank = rank
+        self._waiting: dict[str, list[pl.DataFrame]] = {}
+        self._waiting_bytes: dict[str, int] = {}
+        self._files: dict[str, dict[str, int]] = {}
+
+    def add(self, table: str, frame: pl.DataFrame) -> None:
+        """Append rows; columns that the frame lacks become null, the rank is filled in."""
+        if frame.is_empty():
+            return
+        if "rank" in schema.TABLES[table].schema and "rank" not in frame.columns:
+            frame = frame.with_columns(rank=pl.lit(self.rank, dtype=pl.Int32))
+        self._waiting.setdefault(table, []).append(frame)
+        waiting = self._waiting_bytes.get(table, 0) + int(frame.estimated_size())
+        self._waiting_bytes[table] = waiting
+        if waiting > _FLUSH_BYTES:
+            self._flush(table)
+
+    def close(self) -> dict[str, dict[str, int]]:
+        """Write what waits; rows per file, per table."""
+        for table in list(self._waiting):
+            self._flush(table)
+        return self._files
+
+    def _flush(self, table: str) -> None:
+        frames = self._waiting.pop(table)
+        self._waiting_bytes[table] = 0
+        frame = schema.conform(table, pl.concat(frames) if len(frames) > 1 else frames[0])
+        files = self._files.setdefault(table, {})
+        name = f"{table}-{len(files)}.parquet"
+        write(frame, self.directory / name)
+        files[name] = frame.height
+
+
+def write(frame: pl.DataFrame, path: Path) -> None:
+    """The one way a table becomes a file."""
+    frame.write_parquet(path, compression="zstd", compression_level=1, row_group_size=1 << 18)
