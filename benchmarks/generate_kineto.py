@@ -29,14 +29,14 @@ sys.path.insert(0, str(Path(__file__).parent))  # also found when imported as be
 
 from kineto_record import GROUPS, Ints
 from kineto_step import StepProgram, read_script
-from kineto_text import ROOT_FRAMES, START_NS, Group, Setting, footer, header, root_frames
+from kineto_text import ROOT_FRAMES, START_NS, Group, Setting, Tally, footer, header, root_frames
 
 Floats = NDArray[np.float64]
 Programs = tuple[StepProgram, StepProgram]  # an ordinary step, one that logs
 
 FIRST_STEP, MAX_LAYERS = 12, 16
 LOG_EVERY = 4  # steps; only these wait for the device, the others leak into the next one
-LAUNCH_NS, SYNC_NS, STEP_GAP_NS = 3800, 1900, 25_000
+LAUNCH_NS, SYNC_NS, STEP_GAP_NS = 2400, 1900, 25_000
 FIRST_IDS = {
     "ext": 35841,
     "corr": 191996,
@@ -92,30 +92,31 @@ def write_trace(
     memory: bool = True,
 ) -> dict[str, Any]:
     """Write one trace and return what was counted while writing; `megabytes` is before compression."""
+    if not 0 <= rank < world_size or layout not in (1, 2, 3):
+        raise ValueError(f"rank {rank} of {world_size}, layout {layout}")
     setting = Setting(layout, rank, world_size, stacks, memory)
     layers, step_count = plan_size(setting, seed, megabytes * 1e6)
     programs = compile_steps(setting, layers)
     plan = [number % LOG_EVERY == 2 for number in range(step_count)]
-    counts: Counter[str] = Counter()
-    durations: Counter[str] = Counter()
+    tally = Tally(Counter(), Counter())
     end_ns, ev_base, step_spans, stragglers = START_NS, 0, [], []
     sink = Sink(Path(path), gzip, layout)
     sink.write(header(setting))
     for name in GROUPS:
         if name == "python" and stacks:
-            sink.write(root_frames(setting, end_ns, ev_base, counts, durations))
+            sink.write(root_frames(setting, end_ns, ev_base, tally))
             ev_base += len(ROOT_FRAMES)
         for step, values in replay(programs, plan, seed, setting):
             group = step.program.groups[name]
             values["ev"] = ev_base + np.arange(step.program.size["ev"])
             ev_base += group.indexed
             sink.write(step.program.render(group, values))
-            count(group, values, counts, durations)
+            count(group, values, tally)
             if name == "ops":
                 end_ns = max(end_ns, int(step.host[-1]), int(step.end.max()))
                 step_spans.append(int(values["host dur"][0]))
                 stragglers.append(step.straggler)
-    sink.write(footer(setting, end_ns, counts, durations))
+    sink.write(footer(setting, end_ns, tally))
     sink.close()
     used = [programs[logging] for logging in plan]
     names = [
@@ -129,10 +130,10 @@ def write_trace(
         "rank": rank,
         "world_size": world_size,
         "layers": layers,
-        "total_events": counts.total(),
-        "complete_events": {key[2:]: n for key, n in sorted(counts.items()) if key.startswith("X ")},
-        "events": dict(sorted(counts.items())),
-        "duration_ns": dict(sorted(durations.items())),
+        "total_events": tally.counts.total(),
+        "complete_events": {key[2:]: n for key, n in sorted(tally.counts.items()) if key.startswith("X ")},
+        "events": dict(sorted(tally.counts.items())),
+        "duration_ns": dict(sorted(tally.duration_ns.items())),
         "steps": step_count,
         "first_step": FIRST_STEP,
         "step_duration_ns": step_spans,
@@ -177,11 +178,11 @@ def step_bytes(step: Step, values: dict[str, Ints]) -> Iterator[int]:
         yield len(step.program.render(group, values))
 
 
-def count(group: Group, values: dict[str, Ints], counts: Counter[str], durations: Counter[str]) -> None:
+def count(group: Group, values: dict[str, Ints], tally: Tally) -> None:
     for (ph, cat), number in group.counts.items():
-        counts[f"{ph} {cat}"] += number
+        tally.counts[f"{ph} {cat}"] += number
     for cat, (section, spans) in group.spans.items():
-        durations[cat] += int(values[section][spans].sum())
+        tally.duration_ns[cat] += int(values[section][spans].sum())
 
 
 def clock_offset_ns(seed: int, rank: int) -> int:
@@ -209,13 +210,11 @@ def replay(
         gaps, work_ns, spacing = draw_times(program, draw)
         straggler = int(draw.integers(setting.world_size))
         own = np.random.default_rng([seed, number, 1, setting.rank])
-        host_pace, device_pace = (
-            (1.0, 1.0) if setting.rank == straggler else own.uniform((0.93, 0.97), (0.99, 1.0))
-        )
+        paces = (1.0, 1.0) if setting.rank == straggler else own.uniform((0.93, 0.97), (0.99, 1.0))
         host, _, ends = schedule(program, gaps, work_ns, spacing, begin, slow_free, {})
         late = own.integers(0, 400, len(program.comm_works)).tolist()  # the last chunk, not the same for all
         comm_ends = {i: int(ends[i]) + ns for i, ns in zip(program.comm_works, late, strict=True)}
-        mine = schedule(program, gaps * host_pace, work_ns * device_pace, spacing, begin, own_free, comm_ends)
+        mine = schedule(program, gaps * paces[0], work_ns * paces[1], spacing, begin, own_free, comm_ends)
         mine[0][-2:] = np.maximum(mine[0][-2:], host[-2:])  # a faster rank waits for the others
         begin = int(host[-1]) + STEP_GAP_NS
         step = Step(program, mine[0] + offset, mine[1] + offset, mine[2] + offset, straggler)
@@ -228,7 +227,7 @@ def replay(
 def draw_times(program: StepProgram, draw: np.random.Generator) -> tuple[Floats, Floats, Ints]:
     gaps = program.gap_ns * draw.lognormal(0, 0.35, len(program.gap_ns))
     gaps[draw.random(len(gaps)) < 0.0006] *= 15  # interrupts, page faults
-    gaps = np.maximum(gaps, 2)
+    gaps = np.maximum(gaps, 2)  # 1 ns or more on every rank, so that no slice is empty
     gaps[program.touching_ticks[draw.random(len(program.touching_ticks)) < 0.02]] = 0
     work_ns = program.work_ns * draw.lognormal(0, 0.05, len(program.work_ns))
     spacing = draw.integers(700, 1600, len(work_ns))
@@ -247,7 +246,7 @@ def schedule(
     comm_ends: dict[int, int],
 ) -> tuple[Ints, Ints, Ints]:
     """Host ticks, starts and ends of the device work; `free` is when each stream ends its last work."""
-    host = begin + np.cumsum(np.where(gaps < 1, gaps > 0, gaps).astype(np.int64))
+    host = begin + np.cumsum(gaps.astype(np.int64))
     lengths, space = work_ns.astype(np.int64).tolist(), spacing.tolist()
     starts: list[int] = []
     ends: list[int] = []
@@ -255,9 +254,8 @@ def schedule(
         done = len(starts)
         for i, call in enumerate(host[program.work_ticks[done:launched]].tolist(), done):
             _, work, awaited = program.works[i]
-            start = max(
-                call + LAUNCH_NS, free.get(work.stream, 0) + space[i], ends[awaited] if awaited >= 0 else 0
-            )
+            arrival = call + LAUNCH_NS + abs(space[i])
+            start = max(arrival, free.get(work.stream, 0) + space[i], ends[awaited] if awaited >= 0 else 0)
             starts.append(start)
             ends.append(comm_ends.get(i, start + lengths[i]))
             free[work.stream] = ends[i]
@@ -281,9 +279,7 @@ def clocks(step: Step) -> dict[str, Ints]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description="Write a synthetic Kineto trace and print what is in it.")
     parser.add_argument("path", type=Path, metavar="OUT.json")
     parser.add_argument("--megabytes", type=float, default=500, help="size before compression (default 500)")
     parser.add_argument("--seed", type=int, default=7)

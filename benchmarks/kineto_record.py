@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from kineto_text import (
     COMM_STREAMS,
     COMPUTE_STREAM,
@@ -21,10 +23,10 @@ from kineto_text import (
     comm_fields,
     op_inputs,
 )
-from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Body = Callable[[], None]
+Call = tuple[str, str, float]  # category, callback id, mean ns
 
 GROUPS = ("ops", "memory", "backward ops", "backward memory", "python", "device", "notes")
 # Sections held in thousandths of the printed unit: ns for us, MB/s for GB/s.
@@ -91,9 +93,7 @@ class Recorder:
     autograd thread can share the list because the main thread is blocked while it runs.
     """
 
-    def __init__(
-        self, setting: Setting, shapes: dict[str, Shape], calls: dict[str, tuple[str, str, float]]
-    ) -> None:
+    def __init__(self, setting: Setting, shapes: dict[str, Shape], calls: dict[str, Call]) -> None:
         self.setting, self.shapes, self.calls = setting, shapes, calls
         self.layers = self.layer = 0
         self.groups = {name: Group(setting) for name in GROUPS}
@@ -224,7 +224,8 @@ class Recorder:
 
     def frame(self, name: str, extra: str, body: Body) -> None:
         if not self.setting.stacks:
-            return body()
+            body()
+            return
         group, me = self.groups["python"], self.take("py")
         with self.inside(FRAME) as span:
             rows = group.slice("python_function", name, self.track, "host", span)

@@ -15,6 +15,7 @@ from pathlib import Path
 from kineto_record import NODE, OP, Body, Pace, Recorder, Work
 from kineto_text import COMM_STREAMS, COMPUTE_STREAM, Setting, kernel_details
 
+TABLES = ("shapes", "calls", "kernels")  # sections of the script that are not run
 STEP_SCRIPT = Path(__file__).with_name("kineto_step.txt")
 GRAPH_FAMILIES = ("gemm", "triton", "triton", "gemm_bias", "pointwise", "triton", "flash", "ln")
 LAUNCH_APIS = {"launch": "cudaLaunchKernel", "driver": "cuLaunchKernelEx", "triton": "cuLaunchKernel"}
@@ -52,17 +53,13 @@ class StepProgram(Recorder):
     """One kind of step, run from the script; `do_<verb>` methods are the script's verbs."""
 
     def __init__(self, script: dict[str, list[Line]], setting: Setting, layers: int, logging: bool) -> None:
-        tables = {
-            name: [line.text.split(None, 5) for line in script[name]]
-            for name in ("shapes", "calls", "kernels")
-        }
+        tables = {name: [line.text.split(None, 5) for line in script[name]] for name in TABLES}
         shapes = {
             name: (dtype, [int(size) for size in "".join(sizes).split(",") if size])
             for name, dtype, *sizes in tables["shapes"]
         }
-        super().__init__(
-            setting, shapes, {name: (cat, cbid, float(ns)) for name, cat, cbid, ns in tables["calls"]}
-        )
+        calls = {name: (cat, cbid, float(ns)) for name, cat, cbid, ns in tables["calls"]}
+        super().__init__(setting, shapes, calls)
         self.kernels = {family: rest for family, *rest in tables["kernels"]}
         self.script, self.layers, self.logging = script, layers, logging
         self.site = 0
@@ -183,7 +180,7 @@ class StepProgram(Recorder):
         self.api("cudaStreamWaitEvent", sync=("Stream Wait Event", stream))
 
     def do_sync(self, rest: str, body: Body) -> None:
-        api, kind, stream = SYNCS[rest.split()[0]]
+        api, kind, stream = SYNCS[rest.partition(" ")[0]]
         self.api(api, sync=(kind, stream))
 
     def do_comms(self, rest: str, body: Body) -> None:

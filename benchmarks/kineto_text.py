@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -66,6 +66,13 @@ class Setting:
             body = ",\n    ".join(", ".join(row) for row in rows)
             tail = "" if args is None else f',\n    "args": {{\n      {args}\n    }}'
         return f"  {{\n    {body}{tail}\n  }},\n"
+
+
+class Tally(NamedTuple):
+    """What was written: events by phase and category, ns of complete events by category."""
+
+    counts: Counter[str]
+    duration_ns: Counter[str]
 
 
 class Group:
@@ -235,16 +242,14 @@ def header(setting: Setting) -> str:
     return "\n  {\n" + lines.replace('{"id"', '\n    {"id"') + '  "traceEvents": [\n'
 
 
-def root_frames(
-    setting: Setting, end_ns: int, ev_base: int, counts: Counter[str], durations: Counter[str]
-) -> str:
+def root_frames(setting: Setting, end_ns: int, ev_base: int, tally: Tally) -> str:
     """Frames that were open before the first step and still are after the last one."""
     text = ""
     for depth, name in enumerate(ROOT_FRAMES):
         start = START_NS - 60_000 + depth * 2_000
         dur = end_ns + 60_000 - depth * 2_000 - start
-        counts["X python_function"] += 1
-        durations["python_function"] += dur
+        tally.counts["X python_function"] += 1
+        tally.duration_ns["python_function"] += dur
         head = ['"ph": "X"', '"cat": "python_function"', f'"name": "{name}"', f'"pid": {setting.pid}']
         rows = [[*head, f'"tid": {setting.pid}'], [f'"ts": {micro(start)}', f'"dur": {micro(dur)}']]
         ids = f'"Python parent id": {depth or "null"}, "Python id": {depth + 1}, "Ev Idx": {ev_base + depth}'
@@ -252,7 +257,7 @@ def root_frames(
     return text
 
 
-def footer(setting: Setting, end_ns: int, counts: Counter[str], durations: Counter[str]) -> str:
+def footer(setting: Setting, end_ns: int, tally: Tally) -> str:
     begin, pid = micro(START_NS - 80_000), setting.pid
     labels: list[tuple[str, int, int, str]] = []
     for process, label, order in [(pid, "CPU", pid)] + [(i, f"GPU {i}", 5_000_000 + i) for i in range(16)]:
@@ -281,8 +286,8 @@ def footer(setting: Setting, end_ns: int, counts: Counter[str], durations: Count
     text += setting.event([*rows, ['"pid": "Traces"', '"tid": "Trace PyTorch Profiler"', f'"ts": {begin}']])
     rows = [['"name": "Record Window End"', '"ph": "i"', '"s": "g"']]
     text += setting.event([*rows, ['"pid": ""', '"tid": ""', f'"ts": {micro(end_ns + 90_000)}']])
-    counts.update({"M": len(labels) + 1, "X Trace": 1, "i": 2})
-    durations["Trace"] += dur
+    tally.counts.update({"M": len(labels) + 1, "X Trace": 1, "i": 2})
+    tally.duration_ns["Trace"] += dur
     name = json.dumps(f"/tmp/trace_rank{setting.rank}.json")
     if setting.layout == 3:
         return text.removesuffix(", ") + f'], "traceName": {name}}}'

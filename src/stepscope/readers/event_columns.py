@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import itertools
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -23,7 +25,20 @@ Int32s = npt.NDArray[np.int32]
 #: Stands for "not there" in integer columns while they are NumPy arrays.
 NULL: Final = INVALID
 
-NO_NUMBER: Final = msgspec.Raw(b"null")
+
+class _FamilyOf(dict[str | None, int]):
+    def __missing__(self, phase: str | None) -> int:
+        return _OTHER
+
+
+# Events of a trace by phase; what they have in common is the letter of the first.
+_FAMILIES: Final = {"X": "X", "s": "stf", "i": "iIRPn", "C": "C", "B": "BEbeSF"}
+_OTHER: Final = -1
+_FAMILY_OF: Final = _FamilyOf({phase: code for code, phases in enumerate(_FAMILIES.values()) for phase in phases})
+
+# In this form a column is taken from a batch without running Python for each event.
+_PHASE, _CATEGORY, _NAME, _TRACK = attrgetter("ph"), attrgetter("cat"), attrgetter("name"), attrgetter("pid", "tid")
+_TIME, _DURATION, ARGUMENTS = attrgetter("ts"), attrgetter("dur"), attrgetter("args")
 
 
 @dataclass
@@ -79,25 +94,21 @@ class EventColumns:
         self.pairs = Columns()  # more: time, id, phase
         self.events = 0
 
-    def add(self, batch: list[Event]) -> dict[str, Batch]:
+    def add(self, events: list[Event]) -> dict[str, Batch]:
         """Take a batch in; returned by phase, for what a format knows about its events: ``X`` complete,
         ``i`` instant, ``C`` counter, ``B`` begins and ends, ``s`` flows. Instants are left to the caller, because
         some are not for the timeline.
         """
-        by_phase: dict[str, list[int]] = {"X": [], "s": [], "i": [], "C": [], "B": []}
-        for place, event in enumerate(batch):
-            family = _FAMILIES.get(event.ph)
-            if family is not None:
-                by_phase[family].append(place)
-            else:
-                self._add_other(event, self.events + place)
-        batches = {phase: self._batch(batch, places) for phase, places in by_phase.items()}
-        self.events += len(batch)
+        family = np.fromiter(map(_FAMILY_OF.__getitem__, map(_PHASE, events)), np.int8, len(events))
+        batches = {name: self._batch(events, family == code) for code, name in enumerate(_FAMILIES)}
+        for place in np.flatnonzero(family == _OTHER).tolist():
+            self._add_other(events[place], self.events + place)
+        self.events += len(events)
         complete, pairs = batches["X"], batches["B"]
-        self.complete.add(complete, times(complete), nanoseconds([event.dur or NO_NUMBER for event in complete.events]))
-        self.pairs.add(
-            pairs, times(pairs), self._ids(pairs), np.array([ord(event.ph or "B") for event in pairs.events], np.int64)
-        )
+        self.complete.add(complete, times(complete), nanoseconds(list(map(_DURATION, complete.events))))
+        if pairs.events:
+            phases = np.fromiter((ord(event.ph or "B") for event in pairs.events), np.int64, len(pairs.events))
+            self.pairs.add(pairs, times(pairs), self._ids(pairs), phases)
         self._add_flows(batches["s"])
         return batches
 
@@ -115,16 +126,17 @@ class EventColumns:
         columns = [np.concatenate(parts) for parts in zip(complete, paired, marks, strict=True)]
         return (*columns, np.arange(len(columns[0])) >= len(columns[0]) - len(marks[0]))
 
-    def _batch(self, batch: list[Event], places: list[int]) -> Batch:
-        events = batch if len(places) == len(batch) else [batch[place] for place in places]
-        tracks, categories, names = self.tracks, self.categories, self.names
-        count = len(events)
+    def _batch(self, events: list[Event], chosen: npt.NDArray[np.bool_]) -> Batch:
+        places = np.flatnonzero(chosen)
+        count = len(places)
+        if count != len(events):
+            events = list(itertools.compress(events, chosen.tolist())) if count else []
         return Batch(
             events,
-            np.array(places, np.int64) + self.events,
-            np.fromiter((tracks[event.pid, event.tid] for event in events), np.int32, count),
-            np.fromiter((categories[event.cat] for event in events), np.int32, count),
-            np.fromiter((names[event.name] for event in events), np.int32, count),
+            places + self.events,
+            np.fromiter(map(self.tracks.__getitem__, map(_TRACK, events)), np.int32, count),
+            np.fromiter(map(self.categories.__getitem__, map(_CATEGORY, events)), np.int32, count),
+            np.fromiter(map(self.names.__getitem__, map(_NAME, events)), np.int32, count),
         )
 
     def _add_flows(self, batch: Batch) -> None:
@@ -146,24 +158,20 @@ class EventColumns:
             self.notes.add("event_without_phase", file=self.file, place=f"event {index}")
 
 
-_FAMILIES: Final[dict[str | None, str]] = {
-    "X": "X",
-    **dict.fromkeys("stf", "s"),
-    **dict.fromkeys("iIRPn", "i"),
-    "C": "C",
-    **dict.fromkeys("BEbeSF", "B"),
-}
-
-
 def times(batch: Batch) -> Int64s:
-    return nanoseconds([event.ts or NO_NUMBER for event in batch.events])
+    """When each event is, or begins, in the file's own ns."""
+    return nanoseconds(list(map(_TIME, batch.events)))
 
 
 def details(batch: Batch) -> pl.DataFrame:
     """Rows of ``details``: the arguments of each event, as the file has them."""
-    having = [place for place, event in enumerate(batch.events) if len(event.args) > 2]
-    texts = [str(batch.events[place].args, "utf-8", "replace") for place in having]
-    return pl.DataFrame({"slice": batch.index[having], "json": pl.Series(texts, dtype=pl.String)})
+    raws = list(map(ARGUMENTS, batch.events))
+    having = np.fromiter(map(len, raws), np.int64, len(raws)) > len("{}")
+    if not having.any():
+        return pl.DataFrame()
+    # One decoding and one split are far cheaper than a conversion each; no JSON text holds a NUL.
+    joined = b"\0".join(itertools.compress(raws, having.tolist())).decode("utf-8", "replace")
+    return pl.DataFrame({"slice": batch.index[having], "json": pl.Series(joined.split("\0"), dtype=pl.String)})
 
 
 def arguments(raw: msgspec.Raw) -> dict[str, Any]:
@@ -177,13 +185,12 @@ def arguments(raw: msgspec.Raw) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def integers(values: Iterable[Any], count: int) -> Int64s:
+def integers(values: list[Any]) -> Int64s:
     """A column of integers; what is none, or does not fit, becomes NULL."""
-    listed = list(values)
     try:
-        return np.fromiter(listed, np.int64, count)
+        return np.fromiter(values, np.int64, len(values))
     except (TypeError, ValueError, OverflowError):
-        return np.fromiter(map(_integer, listed), np.int64, count)
+        return np.fromiter(map(_integer, values), np.int64, len(values))
 
 
 def _integer(value: Any) -> int:

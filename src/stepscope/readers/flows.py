@@ -45,7 +45,7 @@ def flow_links(
     notes.add("flow_without_start", file=columns.file, count=joined.height - complete.height)
     names = pl.Series([kinds.get(text or "", "flow") for text in categories], dtype=pl.String)
     return complete.select(
-        pl.col("category").map_batches(lambda codes: names.gather(codes), return_dtype=pl.String).alias("kind"),
+        pl.col("category").map_batches(names.gather, return_dtype=pl.String).alias("kind"),
         "from_slice",
         to_slice="slice",
     )

@@ -11,7 +11,7 @@ from stepscope.errors import UnreadableInputError
 from stepscope.store.notes import Notes
 
 GZIP_MAGIC: Final = b"\x1f\x8b"
-BLOCK_BYTES: Final = 4 << 20
+BLOCK_BYTES: Final = 4096 << 10
 
 # Traces compress 14 to 18 times, padded ones perhaps 60; beyond this it is a bomb, not a trace.
 _MOST_EXPANSION: Final = 200

@@ -20,6 +20,8 @@ class Source:
     world_size: int | None = None
     worker: str | None = None  # process that wrote it, where the name tells
     span: int | None = None  # orders the captures of one worker
+    form: str | None = None  # "text" or "db", where a rank was written in both
+    completeness: int = 0  # of two forms, the one with more is read unless the user chooses
 
     @property
     def bytes(self) -> int:

@@ -130,9 +130,9 @@ class TraceText:
             cut = _last_border(self._text, self._at)
             if cut is None:
                 continue
-            piece = self._text[self._at : cut]
+            begin = self._past(_SPACE_AND_COMMAS)
             try:
-                batch = _EVENTS.decode(b"[" + piece.lstrip(b" \t\r\n,") + b"]")
+                batch = _EVENTS.decode(b"".join((b"[", memoryview(self._text)[begin:cut], b"]")))
                 self._at = cut
             except _FAULTS:
                 batch, closed = self._walk(cut)
@@ -149,8 +149,7 @@ class TraceText:
         """The events up to ``limit`` one by one; whether the array closed before it."""
         found: list[Event] = []
         while True:
-            space = _SPACE_AND_COMMAS.match(self._text, self._at)
-            self._at = space.end() if space else self._at
+            self._at = self._past(_SPACE_AND_COMMAS)
             if self._at >= limit:
                 return found, False
             opening = self._text[self._at]
@@ -238,12 +237,15 @@ class TraceText:
     def _skip(self, what: re.Pattern[bytes]) -> bool:
         """Skip what the pattern matches; False if nothing follows."""
         while True:
-            match = what.match(self._text, self._at)
-            self._at = match.end() if match else self._at
+            self._at = self._past(what)
             if self._at < len(self._text):
                 return True
             if not self._fill():
                 return False
+
+    def _past(self, what: re.Pattern[bytes]) -> int:
+        match = what.match(self._text, self._at)
+        return match.end() if match else self._at
 
     def _place(self, at: int) -> str:
         return f"byte {self.bytes_read - len(self._text) + at}"

@@ -135,15 +135,29 @@ def _nest_one(start: Int64s, end: Int64s) -> tuple[Int32s, Int64s]:
 
 
 def _lay_overlapping(start: Int64s, end: Int64s, row: Int32s, parent: Int64s, inside: Bools) -> None:
-    """Mend the stretches in which slices overlap without nesting, one slice after the other."""
-    tops = np.flatnonzero(row == 0)  # at each of these nothing is open, so stretches between are independent
-    broken = np.unique(np.searchsorted(tops, np.flatnonzero(~inside), side="right") - 1)
-    limits = np.append(tops, len(start))
-    for stretch in broken:
-        low, high = int(limits[stretch]), int(limits[stretch + 1])
-        rows, parents = _lay_stretch(start[low:high].tolist(), end[low:high].tolist())
-        row[low:high] = rows
-        parent[low:high] = [NONE if inner == NONE else low + inner for inner in parents]
+    """Mend the stretches in which slices overlap without nesting, one slice after the other.
+
+    ``row`` comes in as the number of slices open at each start. Where it falls back to a level at which one slice
+    contains all that follows, the stretches between are independent of each other, so only the smallest ones that
+    hold an overlap are laid by hand.
+    """
+    depth = row.copy()
+    faults = np.flatnonzero(~inside)
+    stretches = [(0, len(start), 0, NONE)]  # first, behind the last, level, the slice around it all
+    while stretches:
+        low, high, level, around = stretches.pop()
+        tops = low + np.flatnonzero(depth[low:high] == level)
+        limits = np.append(tops, high)
+        here = faults[np.searchsorted(faults, low) : np.searchsorted(faults, high)]
+        for place in np.unique(np.searchsorted(tops, here, side="right") - 1):
+            first, behind = int(limits[place]), int(limits[place + 1])
+            if end[first] >= end[first:behind].max():
+                row[first], parent[first] = level, around
+                stretches.append((first + 1, behind, level + 1, first))
+                continue
+            rows, parents = _lay_stretch(start[first:behind].tolist(), end[first:behind].tolist())
+            row[first:behind] = np.array(rows, np.int32) + level
+            parent[first:behind] = [around if inner == NONE else first + inner for inner in parents]
 
 
 def _lay_stretch(starts: list[int], ends: list[int]) -> tuple[list[int], list[int]]:

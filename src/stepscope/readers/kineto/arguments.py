@@ -6,6 +6,8 @@ building dictionaries. Where an argument has an unexpected type, that batch is d
 
 from __future__ import annotations
 
+import itertools
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments, integers
+from stepscope.readers.event_columns import ARGUMENTS, NULL, Batch, EventColumns, arguments, integers
 from stepscope.readers.kineto.categories import kind_of_category
 
 Int64s = npt.NDArray[np.int64]
@@ -26,6 +28,9 @@ class _Operator(msgspec.Struct, gc=False):
     external: int = msgspec.field(name="External id", default=NULL)
     input_shapes: msgspec.Raw = msgspec.field(name="Input Dims", default=_ABSENT)
     dtypes: msgspec.Raw = msgspec.field(name="Input type", default=_ABSENT)
+
+
+class _PlacedOperator(_Operator, gc=False):
     stack: msgspec.Raw = msgspec.field(name="Call stack", default=_ABSENT)
     module: msgspec.Raw = msgspec.field(name="Module Hierarchy", default=_ABSENT)
 
@@ -76,12 +81,14 @@ class ArgumentColumns:
             structures = [
                 _STRUCTURES.get(kind_of_category(text) or "annotation") for text in columns.categories.texts()
             ]
-            having = np.fromiter((bool(event.args) for event in batch.events), np.bool_, count)
+            raws = list(map(ARGUMENTS, batch.events))
+            having = np.fromiter(map(len, raws), np.int64, count) > 0
             for structure in dict.fromkeys(_STRUCTURES.values()):
-                wanted = np.array([candidate is structure for candidate in structures])
-                places = np.flatnonzero(wanted[batch.category] & having)
-                if len(places):
-                    self._fill(structure, batch, places, found)
+                wanted = np.array([candidate is structure for candidate in structures])[batch.category] & having
+                if wanted.any():
+                    self._fill(
+                        structure, batch, list(itertools.compress(raws, wanted.tolist())), np.flatnonzero(wanted), found
+                    )
             if _COLLECTIVE_OPERATOR in columns.names:
                 for place in np.flatnonzero(batch.name == columns.names[_COLLECTIVE_OPERATOR]).tolist():
                     self.collectives[int(batch.index[place])] = arguments(batch.events[place].args)
@@ -98,27 +105,32 @@ class ArgumentColumns:
             taken[name] = np.concatenate([*parts, np.full(missing, absent, kind)])
         return taken
 
-    def _fill(self, structure: type[msgspec.Struct], batch: Batch, places: Int64s, columns: dict[str, Any]) -> None:
-        listed = places.tolist()
-        found = _decode(structure, [batch.events[place].args for place in listed])
-        count = len(found)
-        columns["external"][places] = integers((item.external for item in found), count)
-        if structure is _Operator:
-            for name in _TEXTS:
-                columns[name][places] = _codes(self.texts[name], [getattr(item, name) for item in found])
-            return
-        columns["correlation"][places] = integers((item.correlation for item in found), count)
-        if structure is _Device:
-            columns["stream"][places] = integers((item.stream for item in found), count)
-            columns["bytes"][places] = integers((item.bytes for item in found), count)
-            for place, item in zip(listed, found, strict=True):
-                if item.collective:
-                    self.collectives[int(batch.index[place])] = arguments(batch.events[place].args)
+    def _fill(
+        self,
+        structure: type[msgspec.Struct],
+        batch: Batch,
+        raws: list[msgspec.Raw],
+        places: Int64s,
+        columns: dict[str, Any],
+    ) -> None:
+        text = b"[" + b",".join(raws) + b"]"
+        if structure is _Operator and (b'"Call stack"' in text or b'"Module Hierarchy"' in text):
+            structure = _PlacedOperator
+        found = _decode(structure, text, raws)
+        for field in structure.__struct_fields__:
+            values = list(map(attrgetter(field), found))
+            if field in _INTEGERS:
+                columns[field][places] = integers(values)
+            elif field in _TEXTS:
+                columns[field][places] = _codes(self.texts[field], values)
+            else:
+                for place in np.flatnonzero(np.fromiter(map(len, values), np.int64, len(values))).tolist():
+                    self.collectives[int(batch.index[places[place]])] = arguments(raws[place])
 
 
-def _decode(structure: type[msgspec.Struct], raws: list[msgspec.Raw]) -> list[Any]:
+def _decode(structure: type[msgspec.Struct], text: bytes, raws: list[msgspec.Raw]) -> list[Any]:
     try:
-        found: list[Any] = _decoder(structure).decode(b"[" + b",".join(raws) + b"]")
+        found: list[Any] = _decoder(structure).decode(text)
         return found
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return [_without_types(structure, arguments(raw)) for raw in raws]
@@ -145,4 +157,9 @@ def _without_types(structure: type[msgspec.Struct], found: dict[str, Any]) -> An
 
 
 def _codes(texts: Codes, raws: list[msgspec.Raw]) -> Int32s:
-    return np.fromiter((texts[bytes(raw)] if raw else -1 for raw in raws), np.int32, len(raws))
+    codes = np.full(len(raws), -1, np.int32)
+    present = np.fromiter(map(len, raws), np.int64, len(raws)) > 0
+    if present.any():
+        values = map(bytes, itertools.compress(raws, present.tolist()))
+        codes[present] = np.fromiter(map(texts.__getitem__, values), np.int32, int(present.sum()))
+    return codes

@@ -70,8 +70,8 @@ def groups_seen(arguments: dict[int, dict[str, Any]]) -> pl.DataFrame:
 def collective_kind(name: str) -> str:
     """Our word for a collective, from an argument, an annotation or a kernel's name.
 
-    >>> collective_kind("_allgather_base"), collective_kind("gloo:all_reduce"), collective_kind("ncclDevKernel_SendRecv(int)")
-    ('all_gather', 'all_reduce', 'send_receive')
+    >>> [collective_kind(name) for name in ("_allgather_base", "gloo:all_reduce", "ncclDevKernel_SendRecv(int)")]
+    ['all_gather', 'all_reduce', 'send_receive']
     """
     known: dict[str, str] = facts.table("communication")["kinds"]
     word = name.rsplit(":", maxsplit=1)[-1].lower()

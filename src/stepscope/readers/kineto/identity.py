@@ -20,10 +20,6 @@ def base_ns(metadata: dict[str, Any]) -> int:
     return integer(metadata.get("baseTimeNanoseconds")) or 0
 
 
-def stated_rank(metadata: dict[str, Any]) -> int | None:
-    return integer(_distributed(metadata).get("rank"))
-
-
 def rank_row(metadata: dict[str, Any], devices_used: list[int], source: str) -> dict[str, Any]:
     """Columns of ``ranks`` that the metadata tell; ``devices_used`` are the device numbers with slices."""
     properties = [item for item in _list(metadata.get("deviceProperties")) if isinstance(item, dict)]

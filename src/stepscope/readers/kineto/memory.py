@@ -50,7 +50,7 @@ class MemoryEvents:
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 found = [_without_types(raw) for raw in raws]
             columns = [
-                integers((getattr(item, name) for item in found), len(found))
+                integers([getattr(item, name) for item in found])
                 for name in ("size", "address", "allocated", "reserved", "device_type", "device")
             ]
             self._parts.append(

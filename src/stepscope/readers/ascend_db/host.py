@@ -1,0 +1,190 @@
+"""Calls on the host: framework operators and Python frames, CANN's own calls, markers, garbage collection."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.ascend_db.joins import distinct
+from stepscope.readers.ascend_db.sqlite_file import Database
+from stepscope.readers.ascend_db.strings import UNKNOWN, Coded, Strings
+from stepscope.readers.ascend_db.timeline import Layer, Part, Timeline, numbers
+from stepscope.readers.kineto.meaning import STEP_NAME
+from stepscope.readers.slice_table import KIND
+from stepscope.store.notes import Notes
+
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+
+PYTHON: Final = Layer("Python", "CPU", 0)
+_GC: Final = Layer("Python GC", "CPU", 1)
+_MSTX: Final = Layer("MSTX", "CPU", 2)
+_OS_RUNTIME: Final = Layer("OS Runtime", "CPU", 6)
+_CANN: Final = Layer("CANN", "CPU", 7)
+
+OPERATOR, QUEUE, _TRACE, _MARKER = 50001, 50002, 50003, 50004  # of ENUM_API_TYPE
+_KINDS: Final = {OPERATOR: "operator", QUEUE: "runtime", _TRACE: "python", _MARKER: "annotation"}
+# The layers of CANN as the vendor's timeline writes them before a call's name.
+_CANN_LAYERS: Final = {20000: "AscendCL", 15000: "Model", 10000: "Node", 5500: "Hccl", 5000: "Runtime"}
+_MARKS: Final = (0, 3)  # of ENUM_MSTX_EVENT_TYPE; the others are ranges
+_MODULE_PREFIX: Final = "nn.Module: "
+_HAS_LETTERS: Final = re.compile("[A-Za-z]")
+
+
+@dataclass
+class HostCalls:
+    """What other tables need to know of these rows."""
+
+    python: pl.DataFrame  # connectionId, type, callchainId
+    cann: pl.DataFrame  # connectionId
+    markers: pl.DataFrame  # connectionId
+    threads: dict[int, int]  # track of Python's calls, by globalTid
+    cann_threads: Int64s  # globalTid of each row of CANN_API
+
+
+def add_host_calls(database: Database, strings: Strings, timeline: Timeline, notes: Notes) -> HostCalls:
+    """Put all host tables onto the timeline."""
+    python, threads = _python(database, strings, timeline, notes)
+    cann = _cann(database, strings, timeline)
+    markers = _markers(database, strings, timeline)
+    for table, layer, kind in (("GC_RECORD", _GC, "gc"), ("OSRT_API", _OS_RUNTIME, "runtime")):
+        _plain(database, strings, timeline, table, layer, kind)
+    return HostCalls(python, cann, markers, threads, numbers(cann["globalTid"]))
+
+
+def _python(
+    database: Database, strings: Strings, timeline: Timeline, notes: Notes
+) -> tuple[pl.DataFrame, dict[int, int]]:
+    calls = database.frame(
+        "PYTORCH_API",
+        ["startNs", "endNs", "globalTid", "connectionId", "sequenceNumber", "fwdThreadId", "callchainId", "type"],
+        ids=["name", "inputDtypes", "inputShapes"],
+    )
+    track, threads = _threads(calls["globalTid"], PYTHON, timeline)
+    name = strings.names(calls["name"], timeline.names)
+    kind = _python_kinds(calls["type"], name, timeline, notes, database.file)
+    shapes, types = strings.coded(calls["inputShapes"]), strings.coded(calls["inputDtypes"])
+    if _share_with_letters(shapes) > _share_with_letters(types):
+        # Real files of torch_npu have each under the other's name.
+        notes.add("db_columns_swapped", file=database.file, first="inputShapes", second="inputDtypes")
+        shapes, types = types, shapes
+    timeline.add(
+        Part(
+            "PYTORCH_API",
+            track,
+            numbers(calls["startNs"]),
+            numbers(calls["endNs"]),
+            name,
+            kind,
+            texts={"input_shapes": shapes, "dtypes": types},
+        )
+    )
+    return calls.select("connectionId", "type", "callchainId", "sequenceNumber", "fwdThreadId"), threads
+
+
+def _python_kinds(
+    types: pl.Series, name: Int32s, timeline: Timeline, notes: Notes, file: str
+) -> npt.NDArray[np.int8]:
+    distinct, places = np.unique(numbers(types), return_inverse=True)
+    for place, number in enumerate(distinct.tolist()):
+        if number not in _KINDS:
+            notes.add("category_unknown", file=file, count=int((places == place).sum()), category=str(number))
+    by_type = [KIND[_KINDS.get(number, "annotation")] for number in distinct.tolist()]
+    kind = np.array(by_type, np.int8)[places] if len(distinct) else np.empty(0, np.int8)
+    words = [text or "" for text in timeline.names.texts()] or [""]
+    is_step = np.array([bool(STEP_NAME.match(word)) for word in words])[name]
+    is_module = np.array([word.startswith(_MODULE_PREFIX) for word in words])[name]
+    kind[(kind == KIND["operator"]) & is_step] = KIND["step"]
+    kind[(kind == KIND["python"]) & is_module] = KIND["module"]
+    return kind
+
+
+def _share_with_letters(coded: Coded) -> float:
+    """Shapes are digits and commas, types are words."""
+    texts = [text for text in coded[1] if text and re.search(r"\w", text)]
+    return sum(bool(_HAS_LETTERS.search(text)) for text in texts) / len(texts) if texts else 0.0
+
+
+def _cann(database: Database, strings: Strings, timeline: Timeline) -> pl.DataFrame:
+    calls = database.frame("CANN_API", ["startNs", "endNs", "type", "globalTid", "connectionId"], ids=["name"])
+    codes, texts = strings.coded(calls["name"])
+    keys, places = distinct(numbers(calls["type"]), codes)
+    names = []
+    for number, code in keys:
+        word = texts[code] if code >= 0 else None
+        layer = _CANN_LAYERS.get(number)
+        names.append(timeline.name(f"{layer}@{word or UNKNOWN}" if layer else word))
+    name = np.array(names, np.int32)[places]
+    timeline.add(
+        Part(
+            "CANN_API",
+            _threads(calls["globalTid"], _CANN, timeline)[0],
+            numbers(calls["startNs"]),
+            numbers(calls["endNs"]),
+            name,
+            np.full(calls.height, KIND["runtime"], np.int8),
+            {"correlation": numbers(calls["connectionId"])},
+        )
+    )
+    return calls.select("connectionId", "globalTid")
+
+
+def _markers(database: Database, strings: Strings, timeline: Timeline) -> pl.DataFrame:
+    markers = database.frame(
+        "MSTX_EVENTS",
+        ["startNs", "endNs", "eventType", "rangeId", "category", "globalTid", "endGlobalTid", "connectionId"],
+        ids=["message", "domainId"],
+    )
+    is_mark = markers["eventType"].is_in(_MARKS).fill_null(False).to_numpy()
+    start = numbers(markers["startNs"])
+    timeline.add(
+        Part(
+            "MSTX_EVENTS",
+            _threads(markers["globalTid"], _MSTX, timeline)[0],
+            start,
+            np.where(is_mark, start, numbers(markers["endNs"])),
+            strings.names(markers["message"], timeline.names),
+            np.where(is_mark, KIND["mark"], KIND["annotation"]).astype(np.int8),
+            {"correlation": numbers(markers["connectionId"])},
+        )
+    )
+    return markers.drop("startNs", "endNs", "globalTid", "message")
+
+
+def _plain(
+    database: Database, strings: Strings, timeline: Timeline, table: str, layer: Layer, kind: str
+) -> None:
+    """A table of nothing but intervals on threads."""
+    rows = database.frame(table, ["startNs", "endNs", "globalTid"], ids=["name"])
+    if "name" in database.columns(table):
+        name = strings.names(rows["name"], timeline.names)
+    else:
+        name = np.full(rows.height, timeline.names[layer.name] if rows.height else 0, np.int32)
+    timeline.add(
+        Part(
+            table,
+            _threads(rows["globalTid"], layer, timeline)[0],
+            numbers(rows["startNs"]),
+            numbers(rows["endNs"]),
+            name,
+            np.full(rows.height, KIND[kind], np.int8),
+        )
+    )
+
+
+def _threads(global_ids: pl.Series, layer: Layer, timeline: Timeline) -> tuple[Int32s, dict[int, int]]:
+    """The track of each row, and of each thread; an id is the process in the upper half, the thread in the lower."""
+    distinct, places = np.unique(numbers(global_ids.fill_null(0)), return_inverse=True)
+    processes = {number >> 32 for number in distinct.tolist()}
+    tracks = {}
+    for number in distinct.tolist():
+        process, thread = number >> 32, number & 0xFFFFFFFF
+        tracks[number] = timeline.track(
+            "host", layer, thread, f"Thread {thread}", process if len(processes) > 1 else None
+        )
+    return np.array(list(tracks.values()), np.int32)[places] if tracks else np.empty(0, np.int32), tracks

@@ -1,0 +1,80 @@
+"""Joining rows of tables by a number that both carry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.ascend_db.strings import Coded
+from stepscope.readers.event_columns import NULL
+from stepscope.store.nesting import NONE
+
+Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Joined:
+    """A table whose rows describe rows of another one; ``place`` says where each of the other's is described."""
+
+    rows: pl.DataFrame
+    place: Int64s
+
+    @property
+    def found(self) -> Bools:
+        return self.place != NONE
+
+    def spread(self, values: Int64s) -> Int64s:
+        """A column of ours for each row of the other table, NULL where nothing is described."""
+        if not len(values):
+            return np.full(len(self.place), NULL, np.int64)
+        return np.where(self.found, values[self.place], NULL)
+
+    def spread_coded(self, coded: Coded) -> Coded:
+        """The same for a column of texts."""
+        codes, texts = coded
+        if not len(codes):
+            return np.full(len(self.place), -1, np.int64), texts
+        return np.where(self.found, codes[self.place], -1), texts
+
+
+def first_match(keys: Int64s, wanted: Int64s) -> Int64s:
+    """For each wanted number the place of the first equal key, NONE where there is none; NULL equals nothing.
+
+    >>> first_match(np.array([7, 5, 7]), np.array([5, 7, 6])).tolist()
+    [1, 0, -1]
+    """
+    if not len(keys):
+        return np.full(len(wanted), NONE, np.int64)
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    place = np.minimum(np.searchsorted(ordered, wanted), len(keys) - 1)
+    return np.where((ordered[place] == wanted) & (wanted != NULL), order[place], NONE)
+
+
+def distinct(*columns: Int64s) -> tuple[list[tuple[int, ...]], Int64s]:
+    """The different rows of some columns, and for each row the number of its like.
+
+    >>> rows, places = distinct(np.array([1, 2, 1]), np.array([5, 5, 5]))
+    >>> rows, places.tolist()
+    ([(1, 5), (2, 5)], [0, 1, 0])
+    """
+    code = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        values, places = np.unique(column, return_inverse=True)
+        code = code * len(values) + places
+    _, first, places = np.unique(code, return_index=True, return_inverse=True)
+    return [tuple(int(column[place]) for column in columns) for place in first.tolist()], places
+
+
+def coalesced(*columns: Coded) -> Coded:
+    """Of several columns of texts the first that says something, row by row."""
+    codes, texts = columns[0]
+    result, words = codes.copy(), list(texts)
+    for more, more_texts in columns[1:]:
+        result = np.where((result < 0) & (more >= 0), more + len(words), result)
+        words += more_texts
+    return result, words

@@ -1,0 +1,140 @@
+"""Collects the slices of all tables of a database, and knows afterwards where each row of a table went."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.ascend_db.strings import UNKNOWN, Coded
+from stepscope.readers.codes import Codes
+from stepscope.readers.event_columns import NULL
+from stepscope.readers.exact_time import LARGEST_NS
+from stepscope.readers.slice_table import SliceTable, believable
+from stepscope.readers.tracks import track_rows
+from stepscope.store.nesting import NONE
+from stepscope.store.notes import Notes
+
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+Int8s = npt.NDArray[np.int8]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A group of lanes, as the vendor's own timeline has it."""
+
+    name: str
+    label: str
+    order: int  # from the top
+
+
+@dataclass
+class Part:
+    """The slices of one table, row by row."""
+
+    table: str
+    track: Int32s
+    start: Int64s
+    end: Int64s
+    name: Int32s
+    kind: Int8s
+    integers: dict[str, Int64s] = field(default_factory=dict)
+    texts: dict[str, Coded] = field(default_factory=dict)
+
+
+@dataclass
+class Timeline:
+    """Parts are added in a fixed order, so that the number of a slice depends on the file only."""
+
+    names: Codes = field(default_factory=Codes)
+    tracks: Codes = field(default_factory=Codes)
+    kinds: dict[int, str] = field(default_factory=dict)  # of tracks
+    _labels: dict[tuple[str, Any, Any], dict[str, Any]] = field(default_factory=dict)
+    _parts: list[Part] = field(default_factory=list)
+    #: Position in the slice table of each row of a table, NONE where the row was dropped. Filled by :meth:`slices`.
+    position: dict[str, Int64s] = field(default_factory=dict)
+
+    def add(self, part: Part) -> None:
+        self._parts.append(part)
+
+    def name(self, text: str | None) -> int:
+        """The code of a slice's name."""
+        return self.names[text or UNKNOWN]
+
+    def track(self, kind: str, layer: Layer, thread: Any, name: str, number: int | None = None, place: int = 0) -> int:
+        """The number of a lane. ``number`` tells processes or devices of one layer apart, where there are several."""
+        process = layer.name if number is None else f"{layer.name} {number}"
+        track = self.tracks[process, thread]
+        if track not in self.kinds:
+            self.kinds[track] = kind
+            self._labels["process_name", process, None] = {"name": process}
+            self._labels["process_labels", process, None] = {"labels": layer.label}
+            self._labels["process_sort_index", process, None] = {"sort_index": layer.order}
+            self._labels["thread_name", process, thread] = {"name": name}
+            self._labels["thread_sort_index", process, thread] = {"sort_index": place}
+        return track
+
+    def slices(self, notes: Notes, file: str) -> SliceTable:
+        """All parts as one table of slices; what has no believable time is left out and noted."""
+        parts = self._parts
+        counts = [len(part.start) for part in parts]
+        start, end = (_times([getattr(part, edge) for part in parts]) for edge in ("start", "end"))
+        dur = np.where((start == NULL) | (end == NULL), NULL, end - start)
+        keep, dur = believable(start, dur, notes, file)
+        position = np.where(keep, np.cumsum(keep) - 1, NONE)
+        first = np.concatenate(([0], np.cumsum(counts))).tolist()
+        for part, low, high in zip(parts, first[:-1], first[1:], strict=True):
+            self.position[part.table] = position[low:high]
+        slices = SliceTable(
+            np.flatnonzero(keep),
+            _joined([part.track for part in parts]).astype(np.int32)[keep],
+            start[keep],
+            dur[keep],
+            _joined([part.name for part in parts]).astype(np.int32)[keep],
+            self.names,
+            _joined([part.kind for part in parts]).astype(np.int8)[keep],
+        )
+        for column in dict.fromkeys(name for part in parts for name in part.integers):
+            values = [part.integers.get(column, np.full(count, NULL)) for part, count in zip(parts, counts, strict=True)]
+            slices.integers[column] = _joined(values)[keep]
+        for column in dict.fromkeys(name for part in parts for name in part.texts):
+            slices.texts[column] = self._texts(column, counts, keep)
+        return slices
+
+    def row_of(self, table: str, rows: pl.Series) -> Int64s:
+        """Positions of rows of a table, given by their number in it; NONE for null and for dropped rows."""
+        places = self.position.get(table, np.empty(0, np.int64))
+        numbers = rows.fill_null(-1).to_numpy()
+        if not len(places):
+            return np.full(len(numbers), NONE, np.int64)
+        return np.where(numbers < 0, NONE, places[np.maximum(numbers, 0)])
+
+    def track_rows(self) -> pl.DataFrame:
+        """Rows of ``tracks``."""
+        return track_rows(self.tracks, self._labels, self.kinds)
+
+    def _texts(self, column: str, counts: list[int], keep: npt.NDArray[np.bool_]) -> Coded:
+        codes, texts = [], []
+        for part, count in zip(self._parts, counts, strict=True):
+            own_codes, own_texts = part.texts.get(column, (np.full(count, -1, np.int64), []))
+            codes.append(np.where(own_codes < 0, -1, own_codes + len(texts)))
+            texts += own_texts
+        return _joined(codes)[keep], texts
+
+
+def numbers(column: pl.Series) -> Int64s:
+    """An integer column as NumPy has it, with NULL where it is null."""
+    return column.cast(pl.Int64).fill_null(NULL).to_numpy()
+
+
+def _times(columns: list[Int64s]) -> Int64s:
+    times = _joined(columns)
+    return np.where((times < 0) | (times > LARGEST_NS), NULL, times)
+
+
+def _joined(columns: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    return np.concatenate(columns) if columns else np.empty(0, np.int64)

@@ -1,0 +1,256 @@
+"""Communication calls, their parts on planes, and the groups they run in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.ascend import device_tasks
+from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.codes import Codes
+from stepscope.readers.event_columns import NULL, categorical, nullable
+from stepscope.store.nesting import NONE
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+Int64s = npt.NDArray[np.int64]
+
+# The vendor rounds the start in communication.json to a quarter of a microsecond.
+_SAME_START_NS: Final = 1_000
+_TIMES: Final = ("transit_ns", "wait_ns", "sync_ns", "idle_ns")
+_PAIRWISE: Final = ("send", "receive")
+
+
+def write_communication(
+    timeline: Timeline, calls: pl.DataFrame, groups: pl.DataFrame, step: Int64s, out: RankWriter, notes: Notes
+) -> bool:
+    """Write ``collectives`` and ``transfers``, give slices their group and bytes; whether planes held transfers.
+
+    ``calls`` is what communication.json says, ``groups`` what the metadata state.
+    """
+    slices, argument = timeline.slices, timeline.argument
+    found = np.flatnonzero(timeline.on_layer("group") & slices.is_kind("collective"))
+    described = _describe(timeline, found, calls, groups)
+    in_call = _calls_of_plane_tasks(timeline)
+    parts = _transfers(timeline, in_call, described, groups, step, out.rank, notes)
+    out.add("transfers", parts.drop("position", "in_call", "stream"))
+    missed = calls.height - described["transit_ns"].count() if calls.height else 0
+    notes.add("ascend_call_not_on_timeline", file="communication.json", count=missed)
+    types = timeline.texts["data_type"].texts()
+    sizes = np.array([device_tasks.bytes_of_type(text) or 0 for text in types] + [0], np.int64)
+    count, width = argument["count"][found], sizes[argument["data_type"][found]]
+    fits = (count >= 0) & (width > 0) & (count < 1 << 56)
+    message = np.where(fits, np.where(fits, count, 0) * width, NULL)
+    own = parts.filter(pl.col("in_call") != NONE).group_by("in_call").agg(
+        pl.col("stream").drop_nulls().first(),
+        peer=pl.when(pl.col("peer").filter(pl.col("kind") != "wait").n_unique() == 1).then(
+            pl.col("peer").filter(pl.col("kind") != "wait").first()
+        ),
+    )
+    rows = described.join(own, left_on="position", right_on="in_call", how="left", maintain_order="left")
+    out.add(
+        "collectives",
+        rows.select(
+            pl.Series("slice", slices.id[found]),
+            "group",
+            "seq",
+            "kind",
+            "name",
+            nullable(step[found], "step"),
+            pl.Series("start_ns", slices.start[found]),
+            pl.Series("end_ns", slices.end[found]),
+            nullable(message, "bytes"),
+            categorical(argument["data_type"][found], types).alias("dtype"),
+            categorical(argument["algorithm"][found], timeline.texts["algorithm"].texts()).alias("algorithm"),
+            pl.when(pl.col("kind").is_in(_PAIRWISE)).then("peer").alias("peer"),
+            "stream",
+            *_TIMES,
+        ),
+    )
+    _fill_slices(timeline, found, described["group"], in_call, message)
+    return parts.height > 0
+
+
+def calls_without_timeline(calls: pl.DataFrame) -> pl.DataFrame:
+    """Rows of ``collectives`` where there is no timeline that holds them."""
+    names = calls["name"].to_list()
+    return calls.select(
+        "name",
+        "group",
+        "step",
+        "start_ns",
+        *_TIMES,
+        end_ns=pl.col("start_ns") + pl.col("elapse_ns").fill_null(0),
+        kind=pl.Series([device_tasks.collective_kind(name) for name in names], dtype=pl.String),
+        seq=pl.Series([device_tasks.call_number(name) for name in names], dtype=pl.Int64),
+    )
+
+
+def transfers_of_links(links: pl.DataFrame, groups: pl.DataFrame, rank: int) -> pl.DataFrame:
+    """Rows of ``transfers`` from the totals of communication_matrix.json, where no planes were recorded."""
+    members = _members(groups)
+    peers = [
+        (members[group][peer] if peer < len(members[group]) else None)
+        if group in members
+        else (peer if source == rank else None)
+        for group, source, peer in links.select("group", "source", "peer").iter_rows()
+    ]
+    return links.select(
+        "group",
+        "call",
+        "step",
+        "bytes",
+        "time_ns",
+        peer=pl.Series(peers, dtype=pl.Int64),
+        kind=pl.lit("payload"),
+        transport=pl.Series([device_tasks.transport(word) for word in links["transport"]], dtype=pl.String),
+    )
+
+
+def groups_seen(calls: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Groups that only the calls name; their members are not known."""
+    seen = calls.select(pl.col("group").drop_nulls().unique(maintain_order=True))
+    new = seen.join(known.select("group"), on="group", how="anti")
+    return new.with_columns(origin=pl.lit("calls"), confidence=pl.lit("stated"))
+
+
+def _describe(timeline: Timeline, found: Int64s, calls: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+    """Per whole call: name, kind, number, group and the vendor's times."""
+    slices = timeline.slices
+    words = slices.names.texts()
+    names = [words[code] or "" for code in slices.name[found].tolist()]
+    digits = {group[-3:]: group for group in groups["group"].to_list()} if groups.height else {}
+    bare = [name.partition("@")[0] for name in names]
+    stated = [name.partition("@")[2] or None for name in names]
+    endings = [device_tasks.group_digits(name) for name in names]
+    rows = pl.DataFrame(
+        {
+            "position": found,
+            "name": pl.Series(names, dtype=pl.String),
+            "bare": pl.Series(bare, dtype=pl.String),
+            "start": slices.start[found],
+            "kind": pl.Series([device_tasks.collective_kind(name) for name in names], dtype=pl.String),
+            "seq": pl.Series([device_tasks.call_number(name) for name in names], dtype=pl.Int64),
+            "stated": pl.Series(stated, dtype=pl.String),
+            "guess": pl.Series([digits.get(ending or "", ending) for ending in endings], dtype=pl.String),
+        }
+    )
+    same_name = rows.select("position", "bare", "start").join(
+        calls.select("group", "start_ns", *_TIMES, bare="name"), on="bare", how="inner"
+    )
+    near = (pl.col("start") - pl.col("start_ns")).abs()
+    alone = (pl.len().over("position") == 1) & (pl.len().over("bare", "group", "start_ns") == 1)
+    best = (
+        same_name.filter(alone | (near <= _SAME_START_NS))
+        .sort(near, maintain_order=True)
+        .unique("position", keep="first")
+        .select("position", "group", *_TIMES)
+    )
+    joined = rows.join(best, on="position", how="left", maintain_order="left")
+    return joined.with_columns(group=pl.coalesce("group", "stated", "guess"))
+
+
+def _calls_of_plane_tasks(timeline: Timeline) -> Int64s:
+    """Position of the whole call that each task on a plane is part of, NONE for all else."""
+    slices = timeline.slices
+    call = np.full(len(slices), NONE, np.int64)
+    tasks = np.flatnonzero(timeline.on_layer("plane"))
+    if len(tasks):
+        row = np.full(len(timeline.columns.tracks), -1, np.int32)
+        for plane, group in timeline.lanes.group_of_plane.items():
+            row[plane] = group
+        call[tasks] = slices.nesting.containing(row[slices.track[tasks]], slices.start[tasks])
+    return call
+
+
+def _transfers(
+    timeline: Timeline,
+    in_call: Int64s,
+    described: pl.DataFrame,
+    groups: pl.DataFrame,
+    step: Int64s,
+    rank: int,
+    notes: Notes,
+) -> pl.DataFrame:
+    """Rows of ``transfers``, with the positions of the task and of its call."""
+    slices, argument, texts = timeline.slices, timeline.argument, timeline.texts
+    kinds = [device_tasks.transfer_kind(str(word)) for word in texts["task_type"]] + [None]
+    moves = np.array([kind is not None for kind in kinds])
+    tasks = np.flatnonzero(timeline.on_layer("plane") & moves[argument["task_type"]])
+    planes = np.full(len(timeline.columns.tracks) + 1, NULL, np.int64)
+    for track, plane in timeline.lanes.plane.items():
+        planes[track] = plane
+    frame = pl.DataFrame(
+        {
+            "position": tasks,
+            "in_call": in_call[tasks],
+            "kind": categorical(argument["task_type"][tasks], [kind or "" for kind in kinds]),
+            "plane": nullable(planes[slices.track[tasks]]),
+            "source": nullable(argument["source"][tasks]),
+            "peer": nullable(argument["peer"][tasks]),
+            "transport": _transports(argument["link"][tasks], argument["transport"][tasks], texts),
+            "step": nullable(step[tasks]),
+            "bytes": nullable(argument["bytes"][tasks]),
+            "time_ns": slices.dur[tasks],
+            "packets": np.ones(len(tasks), np.int64),
+            "stream": nullable(argument["stream"][tasks]),
+        }
+    )
+    frame = frame.join(
+        described.select("group", in_call="position", call="name"), on="in_call", how="left", maintain_order="left"
+    )
+    return _with_global_peers(frame, groups, rank, timeline.file, notes)
+
+
+def _transports(link: npt.NDArray[np.int32], transport: npt.NDArray[np.int32], texts: dict[str, Codes]) -> pl.Series:
+    links, transports = [*texts["link"].texts(), None], [*texts["transport"].texts(), None]
+    words = Codes()
+    codes = np.full((len(links), len(transports)), -1, np.int64)
+    for row, word in enumerate(links):
+        for column, other in enumerate(transports):
+            if (found := device_tasks.transport(word, other)) is not None:
+                codes[row, column] = words[found]
+    return categorical(codes[link, transport], words.texts())
+
+
+def _with_global_peers(frame: pl.DataFrame, groups: pl.DataFrame, rank: int, file: str, notes: Notes) -> pl.DataFrame:
+    """Ranks on the wire are places within the group. Without its list they are believed where our own place is our rank."""
+    limit = pl.col("peer").is_between(0, (1 << 31) - 1)
+    frame = frame.with_columns(peer=pl.when(limit).then("peer"))
+    members = _members(groups)
+    if members:
+        places = pl.DataFrame(
+            [(group, place, member) for group, ranks in members.items() for place, member in enumerate(ranks)],
+            schema={"group": pl.String, "peer": pl.Int64, "global": pl.Int64},
+            orient="row",
+        )
+        frame = frame.join(places, on=["group", "peer"], how="left", maintain_order="left")
+    else:
+        frame = frame.with_columns(pl.lit(None, pl.Int64).alias("global"))
+    listed = pl.col("group").is_in(list(members)).fill_null(False)
+    ours = (pl.col("source") == rank).fill_null(False)
+    lost = frame.filter(pl.col("peer").is_not_null() & pl.col("global").is_null() & (listed | ~ours)).height
+    notes.add("ascend_peer_unmapped", file=file, count=lost)
+    peer = pl.when(listed).then("global").when(ours).then("peer")
+    return frame.with_columns(peer=peer).drop("source", "global")
+
+
+def _members(groups: pl.DataFrame) -> dict[str, list[int]]:
+    rows = groups.select("group", "ranks").iter_rows() if groups.height else ()
+    return {group: ranks for group, ranks in rows if ranks}
+
+
+def _fill_slices(timeline: Timeline, found: Int64s, group: pl.Series, in_call: Int64s, message: Int64s) -> None:
+    slices = timeline.slices
+    texts = Codes()
+    code = np.full(len(slices), -1, np.int64)
+    code[found] = [-1 if text is None else texts[text] for text in group.to_list()]
+    parts = in_call != NONE
+    code[parts] = code[in_call[parts]]
+    slices.texts["group"] = (code, texts.texts())
+    size = timeline.argument["bytes"].copy()
+    size[found] = message
+    slices.integers["bytes"] = size

@@ -1,0 +1,113 @@
+"""What caused what on the timeline: arrows, launches, and the framework operator behind each slice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope import facts
+from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.event_columns import NULL, Batch
+from stepscope.readers.flows import flow_links
+from stepscope.readers.slice_table import KIND, SliceTable
+from stepscope.store.nesting import NONE, nearest
+from stepscope.store.notes import Notes
+
+Int64s = npt.NDArray[np.int64]
+
+
+@dataclass
+class Causes:
+    """Positions into the slices, NONE where there is none."""
+
+    launch: Int64s  # call that launched a device slice
+    operator: Int64s  # framework operator behind a call or a device slice
+    links: pl.DataFrame
+
+
+def causes(timeline: Timeline, notes: Notes) -> Causes:
+    """Bind all arrows of the timeline and follow them back to the framework's operators."""
+    _rebind_bare_threads(timeline)
+    slices = timeline.slices
+    links = flow_links(slices, timeline.columns, 0, facts.table("ascend")["link_kinds"], notes)
+    launch = _by_target(slices, links, "launch")
+    operator = _operators(timeline, links, launch)
+    return Causes(launch, operator, links)
+
+
+def mark_duplicates(timeline: Timeline, notes: Notes) -> None:
+    """A task that stands on its stream and again on a plane counts once: the stream's copy becomes ``reported``."""
+    argument, slices = timeline.argument, timeline.slices
+    identified = (argument["stream"] != NULL) & (argument["task"] != NULL)
+    keys = ["stream", "task", "context", "start"]
+    columns = {name: argument[name] for name in keys[:3]} | {"start": slices.start}
+
+    def frame(layer: str) -> pl.DataFrame:
+        places = np.flatnonzero(timeline.on_layer(layer) & identified)
+        return pl.DataFrame({"position": places} | {name: values[places] for name, values in columns.items()})
+
+    twice = frame("hardware").join(frame("plane"), on=keys, how="semi")["position"].to_numpy()
+    slices.kind[twice] = KIND["reported"]
+    timeline.unknown_task[twice] = False
+    notes.add("ascend_task_shown_twice", file=timeline.file, count=len(twice))
+
+
+def positions(slices: SliceTable, ids: pl.Series) -> Int64s:
+    """Where the slices with these ids stand."""
+    order = np.argsort(slices.id, kind="stable")
+    return order[np.searchsorted(slices.id[order], ids.to_numpy())]
+
+
+def _rebind_bare_threads(timeline: Timeline) -> None:
+    """At level 0 the calls of CANN have no slices: their arrows start in the framework's slice of that thread."""
+    flows = timeline.columns.flows
+    index, track, category, name, *more = flows.take(3)
+    with_slices = np.zeros(len(timeline.columns.tracks) + 1, np.bool_)
+    with_slices[timeline.slices.track] = True
+    moved = track.copy()
+    for bare, same in timeline.lanes.same_thread.items():
+        if not with_slices[bare]:
+            moved[track == bare] = same
+    if len(index):
+        flows.add(Batch([], index, moved, category, name), *more)
+
+
+def _by_target(slices: SliceTable, links: pl.DataFrame, kind: str) -> Int64s:
+    """For each slice the position where an arrow of this kind comes from; the first of several."""
+    found = np.full(len(slices), NONE, np.int64)
+    chosen = links.filter(pl.col("kind") == kind).reverse()
+    if chosen.height:
+        found[positions(slices, chosen["to_slice"])] = positions(slices, chosen["from_slice"])
+    return found
+
+
+def _operators(timeline: Timeline, links: pl.DataFrame, launch: Int64s) -> Int64s:
+    slices = timeline.slices
+    count = len(slices)
+    around = np.append(nearest(slices.parent, slices.is_kind("operator")), NONE)  # the last place stands for NONE
+    operator = np.full(count, NONE, np.int64)
+    on_host = timeline.on_layer("python", "mindspore", "cpu_op")
+    calls = slices.is_kind("runtime")
+    operator[on_host & calls] = around[:-1][on_host & calls]
+    # A dequeued task runs for the operator that enqueued it.
+    enqueued = _by_target(slices, links, "queue")
+    dequeued = np.flatnonzero((enqueued != NONE) & (operator == NONE))
+    operator[dequeued] = around[enqueued[dequeued]]
+    # A call of CANN belongs to what the same thread did in the framework's layer at that moment.
+    native = np.flatnonzero(timeline.on_layer("cann"))
+    if len(native) and timeline.lanes.same_thread:
+        same = np.full(len(timeline.columns.tracks), -1, np.int32)
+        same[list(timeline.lanes.same_thread)] = list(timeline.lanes.same_thread.values())
+        holder = slices.nesting.containing(same[slices.track[native]], slices.start[native])
+        own = around[holder]
+        behind = np.where(holder == NONE, NONE, operator[holder])
+        operator[native] = np.where(own != NONE, own, behind)
+    direct = _by_target(slices, links, "operator_launch")
+    launched = np.flatnonzero(direct != NONE)
+    operator[launched] = around[direct[launched]]
+    rest = np.flatnonzero((operator == NONE) & (launch != NONE))
+    operator[rest] = operator[launch[rest]]
+    return operator

@@ -1,0 +1,178 @@
+"""The arguments of Ascend's timeline events that become columns; the rest stays in ``details``.
+
+The process of an event is known only when the whole file is read, so the keys themselves tell what an event is.
+Arguments are decoded a batch at a time with one typed structure per family of events; where a type surprises, that
+batch is decoded again without types.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.readers.codes import Codes
+from stepscope.readers.event_columns import NULL, Batch, arguments, integers
+
+Int64s = npt.NDArray[np.int64]
+
+_ABSENT: Final = msgspec.Raw()
+
+
+class _Operator(msgspec.Struct, gc=False):
+    """Framework operators on the host."""
+
+    input_shapes: msgspec.Raw = msgspec.field(name="Input Dims", default=_ABSENT)
+    dtypes: msgspec.Raw = msgspec.field(name="Input type", default=_ABSENT)
+    stack: msgspec.Raw = msgspec.field(name="Call stack", default=_ABSENT)
+
+
+class _Task(msgspec.Struct, gc=False):
+    """Tasks on a stream."""
+
+    task_type: str | None = msgspec.field(name="Task Type", default=None)
+    stream: int = msgspec.field(name="Physic Stream Id", default=NULL)
+    task: int = msgspec.field(name="Task Id", default=NULL)
+    context: int = msgspec.field(name="Subtask Id", default=NULL)
+    connection: int = msgspec.field(name="connection_id", default=NULL)
+    bytes: int = msgspec.field(name="data size(Byte)", default=NULL)
+    operator: str | None = msgspec.field(name="mindspore_op", default=None)
+
+
+class _PlaneTask(msgspec.Struct, gc=False):
+    """Small communication tasks on a plane."""
+
+    task_type: str | None = msgspec.field(name="task type", default=None)
+    stream: int = msgspec.field(name="stream id", default=NULL)
+    task: int = msgspec.field(name="task id", default=NULL)
+    context: int = msgspec.field(name="context id", default=NULL)
+    source: int = msgspec.field(name="src rank", default=NULL)
+    peer: int = msgspec.field(name="dst rank", default=NULL)
+    bytes: int = msgspec.field(name="size(Byte)", default=NULL)
+    transport: str | None = msgspec.field(name="transport type", default=None)
+    link: str | None = msgspec.field(name="link type", default=None)
+
+
+class _Call(msgspec.Struct, gc=False):
+    """Whole communication calls."""
+
+    connection: int = msgspec.field(name="connection_id", default=NULL)
+    count: int = msgspec.field(name="count", default=NULL)
+    data_type: str | None = msgspec.field(name="data_type", default=None)
+    algorithm: str | None = msgspec.field(name="alg_type", default=None)
+
+
+class _HostCall(msgspec.Struct, gc=False):
+    """Calls of CANN."""
+
+    connection: int = msgspec.field(name="connection_id", default=NULL)
+
+
+#: What an event is, by the first of these keys that its arguments have.
+_BY_KEY: Final[tuple[tuple[bytes, type[msgspec.Struct]], ...]] = (
+    (b'"Task Type"', _Task),
+    (b'"task type"', _PlaneTask),
+    (b'"alg_type"', _Call),
+    (b'"data_type"', _Call),
+    (b'"connection_id"', _HostCall),
+)
+_BY_CATEGORY: Final[dict[str | None, type[msgspec.Struct] | None]] = {
+    "cpu_op": _Operator,
+    "python_function": None,
+    "enqueue": None,
+    "dequeue": None,
+}
+INTEGERS: Final = ("stream", "task", "context", "connection", "bytes", "source", "peer", "count")
+WORDS: Final = ("task_type", "operator", "transport", "link", "data_type", "algorithm")
+RAWS: Final = ("input_shapes", "dtypes", "stack")
+#: The layer that a family of arguments belongs to, for tracks whose process has no name.
+FAMILY_LAYERS: Final = {_Operator: "python", _Task: "hardware", _PlaneTask: "plane", _Call: "group", _HostCall: "cann"}
+_FAMILY_CODES: Final = {structure: code for code, structure in enumerate(FAMILY_LAYERS)}
+
+
+class TaskArguments:
+    """Per complete event, in the order of the batches: integers with NULL, texts as codes with -1.
+
+    Column ``family`` is a place in FAMILY_LAYERS, -1 where the arguments tell nothing.
+    """
+
+    def __init__(self) -> None:
+        self.texts = {name: Codes() for name in (*WORDS, *RAWS)}
+        self._parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in (*INTEGERS, *WORDS, *RAWS, "family")}
+
+    def add(self, batch: Batch) -> None:
+        """Take the arguments of a batch of complete events in."""
+        count = len(batch.events)
+        found: dict[str, npt.NDArray[Any]] = {name: np.full(count, NULL, np.int64) for name in INTEGERS}
+        found |= {name: np.full(count, -1, np.int32) for name in (*WORDS, *RAWS, "family")}
+        families: dict[type[msgspec.Struct], tuple[list[int], list[bytes]]] = {}
+        for place, event in enumerate(batch.events):
+            raw = event.args
+            if len(raw) <= 2:
+                continue
+            if event.cat in _BY_CATEGORY:
+                family = _BY_CATEGORY[event.cat]
+                text: Any = raw
+            else:
+                text = bytes(raw)
+                family = next((structure for key, structure in _BY_KEY if key in text), None)
+            if family is not None:
+                places, texts = families.setdefault(family, ([], []))
+                places.append(place)
+                texts.append(text)
+        for structure, (places, texts) in families.items():
+            self._fill(structure, np.array(places), texts, found)
+        for name, values in found.items():
+            self._parts[name].append(values)
+
+    def take(self, count: int) -> dict[str, npt.NDArray[Any]]:
+        """All columns, lengthened to ``count`` for slices that are no complete events."""
+        taken = {}
+        for name in list(self._parts):
+            parts = self._parts.pop(name)
+            kind, absent = (np.int64, NULL) if name in INTEGERS else (np.int32, -1)
+            taken[name] = np.concatenate([*parts, np.full(count - sum(map(len, parts)), absent, kind)])
+        return taken
+
+    def _fill(self, structure: type[msgspec.Struct], places: Int64s, raws: list[Any], columns: dict[str, Any]) -> None:
+        found = _decode(structure, raws)
+        columns["family"][places] = _FAMILY_CODES[structure]
+        for name in structure.__struct_fields__:
+            values = [getattr(item, name) for item in found]
+            if name in INTEGERS:
+                columns[name][places] = integers(values, len(found))
+            elif name in WORDS:
+                codes = self.texts[name]
+                columns[name][places] = [-1 if value is None else codes[value] for value in values]
+            else:
+                codes = self.texts[name]
+                columns[name][places] = [codes[bytes(value)] if value else -1 for value in values]
+
+
+_DECODERS: Final[dict[type[msgspec.Struct], Any]] = {}
+
+
+def _decode(structure: type[msgspec.Struct], raws: list[Any]) -> list[Any]:
+    if structure not in _DECODERS:
+        _DECODERS[structure] = msgspec.json.Decoder(list[structure])  # type: ignore[valid-type]
+    try:
+        found: list[Any] = _DECODERS[structure].decode(b"[" + b",".join(raws) + b"]")
+        return found
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return [_without_types(structure, arguments(msgspec.Raw(raw))) for raw in raws]
+
+
+def _without_types(structure: type[msgspec.Struct], found: dict[str, Any]) -> Any:
+    fields: dict[str, Any] = {}
+    for information in msgspec.structs.fields(structure):
+        value = found.get(information.encode_name)
+        if value is None:
+            continue
+        if information.name in WORDS:
+            value = str(value)
+        elif information.name in RAWS:
+            value = msgspec.Raw(msgspec.json.encode(value))
+        fields[information.name] = value
+    return structure(**fields)

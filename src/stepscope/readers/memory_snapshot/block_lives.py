@@ -1,0 +1,111 @@
+"""Lives of blocks: which event began each, which asked for its end, which ended it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from stepscope.readers.codes import Codes
+from stepscope.readers.event_columns import NULL
+from stepscope.readers.memory_snapshot.trace_columns import Trace
+
+Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+NEVER: Final = -1
+_ALLOC, _REQUEST, _END, _OTHER = range(4)
+_MEANING: Final = {"alloc": _ALLOC, "free_requested": _REQUEST, "free_completed": _END, "free": _END}
+
+
+@dataclass
+class Lives:
+    """One entry per block that the trace touches; places are positions in the trace, NEVER where there is none."""
+
+    address: Int64s
+    requested: Int64s
+    born: Int64s  # NEVER: before the window
+    asked: Int64s  # from here on no longer allocated, yet perhaps active
+    ended: Int64s  # NEVER: alive at the end, or lost
+    lost_at: Int64s  # the address was given out again here although nothing had ended the block
+    stray: int  # events that fit no block
+    incomplete: int  # events without address or size
+
+    def __len__(self) -> int:
+        return len(self.address)
+
+    @property
+    def open(self) -> Bools:
+        """Alive at the end."""
+        return (self.ended == NEVER) & (self.lost_at == NEVER)
+
+
+def pair(trace: Trace, actions: Codes) -> Lives:
+    """Pair the events of one device, address by address.
+
+    A free without an allocation is of a block older than the window, if it is the first event of its address.
+    """
+    meaning = np.array([_MEANING.get(action, _OTHER) for action in actions] or [_OTHER])[trace.action]
+    if not (meaning == _END).any():
+        meaning[meaning == _REQUEST] = _END  # the recorder was told to skip the completions
+    is_life = meaning != _OTHER
+    usable = is_life & (trace.address != NULL) & (trace.size != NULL) & (trace.size >= 0)
+    places = np.flatnonzero(usable)
+    places = places[np.argsort(trace.address[places], kind="stable")]
+    address, what = trace.address[places], meaning[places]
+    before = _neighbour(what, address, 1)
+    after, after_next = _neighbour(what, address, -1), _neighbour(what, address, -2)
+    first = before == _OTHER
+
+    begins = np.flatnonzero((what == _ALLOC) | (first & (what != _ALLOC)))
+    here = what[begins]
+    # Behind the request that this block's life holds, if any, comes its end.
+    requested = (here == _REQUEST) | ((here == _ALLOC) & (after[begins] == _REQUEST))
+    request = np.where(requested, begins + (here == _ALLOC), NEVER)
+    last = np.where(here == _END, begins, begins + 1 + ((here == _ALLOC) & requested))
+    last_is = np.where(
+        here == _END, _END, np.where((here == _ALLOC) & requested, after_next[begins], after[begins])
+    )
+    ended = last_is == _END
+    # An allocation may follow a stray event of the same address: look for the next one there.
+    reborn = _next_allocation(what, address)[begins]
+    lost = ~ended & (reborn != NEVER)
+
+    def place(index: Int64s, wanted: Bools) -> Int64s:
+        return np.where(wanted, places[np.minimum(index, len(places) - 1)], NEVER) if len(places) else index
+
+    end = place(last, ended)
+    used = len(begins) - int((here == _REQUEST).sum()) - int((here == _END).sum())
+    counted = used + int((request != NEVER).sum()) + int(ended.sum())
+    return Lives(
+        address=address[begins],
+        requested=trace.size[places[begins]],
+        born=np.where(here == _ALLOC, places[begins], NEVER),
+        asked=np.where(request != NEVER, place(request, request != NEVER), end),
+        ended=end,
+        lost_at=place(reborn, lost),
+        stray=len(places) - counted,
+        incomplete=int((is_life & ~usable).sum()),
+    )
+
+
+def _neighbour(what: Int64s, address: Int64s, distance: int) -> Int64s:
+    """What happened ``distance`` events before at the same address, _OTHER if nothing did."""
+    found = np.full(len(what), _OTHER, what.dtype)
+    if distance > 0:
+        same = address[distance:] == address[:-distance]
+        found[distance:][same] = what[:-distance][same]
+    elif len(what) > -distance:
+        same = address[:distance] == address[-distance:]
+        found[:distance][same] = what[-distance:][same]
+    return found
+
+
+def _next_allocation(what: Int64s, address: Int64s) -> Int64s:
+    """Index of the next allocation at the same address, NEVER if there is none."""
+    allocations = np.flatnonzero(what == _ALLOC)
+    at = np.searchsorted(allocations, np.arange(len(what)), side="right")
+    found = np.append(allocations, NEVER)[at]
+    return np.where((found != NEVER) & (address[found] == address), found, NEVER)

@@ -1,0 +1,144 @@
+"""MindSpore's input pipeline: stages, queues, batches, processors. The files are the same on Ascend, GPU and CPU.
+
+The directories of MindSpore and of MindInsight hold them among others, and their readers call :func:`read_pipeline`; a
+directory that holds nothing else is read by this one. The files of CPU runs were checked against what MindSpore 2.10
+writes; what only an Ascend or GPU run writes (``minddata_aicpu``, ``minddata_getnext_profiling``, ``dataset.csv``) follows
+samples and documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polars as pl
+
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.minddata import batches, stages, summary
+from stepscope.readers.minddata.files import by_subject, rank_of, subject_of
+from stepscope.readers.minddata.get_next import read_get_next
+from stepscope.readers.minddata.lanes import Lanes
+from stepscope.readers.minddata.processors import read_processors
+from stepscope.readers.minddata.put import put
+from stepscope.readers.minddata.reported import Reported
+from stepscope.readers.minddata.slice_parts import SliceParts
+from stepscope.readers.minddata.text_files import OnRead
+from stepscope.readers.source import Source
+from stepscope.readers.steps import whole_window
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+__all__ = ["claim", "claim_file", "rank_of", "read", "read_pipeline", "subject_of"]
+
+
+def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
+    """A directory without folders whose pipeline files nobody else knows, one source per rank."""
+    found = [name for name in sorted(files) if rank_of(name) is not None]
+    if folders or not found:
+        return None
+    ranks = sorted({rank for name in found if (rank := rank_of(name)) is not None})
+    shared = tuple(directory / name for name in sorted(files) if subject_of(name) == "dataset")
+    return [
+        Source(
+            directory,
+            "minddata",
+            rank,
+            (*(directory / name for name in found if rank_of(name) == rank), *(shared if len(ranks) == 1 else ())),
+        )
+        for rank in ranks
+    ]
+
+
+def claim_file(path: Path, head: bytes) -> Source | None:
+    """A pipeline file that was named by itself."""
+    rank = rank_of(path.name)
+    return None if rank is None or not head.strip() else Source(path, "minddata", rank, (path,))
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+    """Read the pipeline files of one rank."""
+    lanes, parts = Lanes(), SliceParts()
+    read_pipeline(source.files, out, notes, lanes, parts, on_read)
+    slices = parts.build(out, notes, source.path.name)
+    if len(slices):
+        steps = whole_window(slices, notes, source.path.name)
+        slices.integers["step"] = steps.at(slices.start)
+        put(out, "steps", steps.frame())
+    slices.write(out)
+    put(out, "tracks", lanes.frame())
+    row = {"framework": "mindspore", "world_size": source.world_size, "clock_base_ns": 0, "source": str(source.path)}
+    if len(slices):
+        row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
+    put(out, "ranks", pl.DataFrame([row]))
+
+
+def read_pipeline(
+    files: Iterable[Path],
+    out: RankWriter,
+    notes: Notes,
+    lanes: Lanes,
+    parts: SliceParts | None = None,
+    on_read: OnRead = None,
+) -> None:
+    """Read all pipeline files among ``files``; others are passed over.
+
+    Counters need tracks: ``lanes`` numbers them, and the caller writes ``lanes.frame()`` to ``tracks``. ``parts`` takes the
+    slices of the device's waiting for data; a caller that has none need not give it.
+    """
+    found = by_subject(files)
+    reported = Reported()
+    sampled_ms = read_processors(found["processors"], out, notes, lanes, on_read) if "processors" in found else []
+    pipeline = _read_stages(found, sampled_ms, out, notes, lanes, reported, on_read)
+    if "device_queue" in found:
+        batches.read_batches(found["device_queue"], out, notes, lanes, on_read)
+    if "iterator" in found:
+        # In sink mode the device takes the batches; an iterator beside it is another loop, such as evaluation.
+        beside = "device_queue" in found
+        batches.read_batches(found["iterator"], out, notes, lanes, on_read, reported if beside else None)
+    for subject in ("get_next", "get_next_gpu"):
+        if subject in found and parts is not None:
+            read_get_next(found[subject], pipeline, out, notes, lanes, parts, on_read)
+    _read_summary(found, reported, notes, on_read)
+    reported.write(out)
+
+
+def _read_stages(
+    found: dict[str, Path],
+    sampled_ms: list[int],
+    out: RankWriter,
+    notes: Notes,
+    lanes: Lanes,
+    reported: Reported,
+    on_read: OnRead,
+) -> int:
+    """Write the stages; returns the one that feeds the device."""
+    written = stages.read_stages(found["stages"], notes, on_read) if "stages" in found else None
+    listed = None
+    if "stages_csv" in found:
+        listed = stages.read_stages_csv(found["stages_csv"], reported, notes, on_read)
+        if written is not None and listed is not None:
+            stages.note_disagreement(written, listed, found["stages_csv"].name, notes)
+    pipeline = written or listed
+    if pipeline is None:
+        return stages.DEVICE_QUEUE
+    file = found["stages" if written is not None else "stages_csv"].name
+    stages.write_pipeline(pipeline, sampled_ms, out, notes, lanes, file)
+    return pipeline.sink
+
+
+def _read_summary(found: dict[str, Path], reported: Reported, notes: Notes, on_read: OnRead) -> None:
+    json_form = summary.read_summary(found["summary"], notes, on_read) if "summary" in found else {}
+    csv_form = summary.read_summary_csv(found["summary_csv"], notes, on_read) if "summary_csv" in found else {}
+    if json_form and csv_form:
+        summary.note_disagreement(json_form, csv_form, found["summary_csv"].name, notes)
+    if json_form or csv_form:
+        file = found["summary" if json_form else "summary_csv"].name
+        summary.write_summary(json_form or csv_form, file, reported, notes)
+    if "dataset" in found:
+        summary.read_dataset_table(found["dataset"], reported, notes, on_read)
+
+
+def require_readable(sources: Iterable[Path]) -> None:
+    """Raise where none of the files can be opened at all."""
+    if not any(file.is_file() for file in sources):
+        raise UnreadableInputError("nothing_to_read", path=str(next(iter(sources), "")))

@@ -1,0 +1,61 @@
+"""What the device waited for data: ``minddata_aicpu`` (Ascend, us) and ``minddata_getnext_profiling`` (GPU, ns).
+
+Lines are ``name start end fill``; the fill is that of the device's own queue at that moment. Other lines of the file
+belong to other AI CPU nodes, which ``aicpu_intermediate`` lists in full.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from stepscope.readers.minddata.lanes import Lanes
+from stepscope.readers.minddata.numbers import NS, US, scaled_column
+from stepscope.readers.minddata.put import put
+from stepscope.readers.minddata.slice_parts import SliceParts
+from stepscope.readers.minddata.stages import DEVICE_QUEUE
+from stepscope.readers.minddata.text_files import OnRead, matched
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+_LINE: Final = r"^\s*(?<name>GetNext\S*)\s+(?<start>\d+)\s+(?<end>\d+)\s+(?<fill>\d{1,12})\s*$"
+
+
+def read_get_next(
+    path: Path, sink: int, out: RankWriter, notes: Notes, lanes: Lanes, parts: SliceParts, on_read: OnRead = None
+) -> None:
+    """Slices of waiting, and the fill of the device's queue as samples of stage ``sink``."""
+    found = matched(path, _LINE, notes, on_read)
+    if found.is_empty():
+        return
+    unit = NS if path.name.startswith("minddata_getnext") else US
+    track = lanes.track("stream", "GetNext", "data queue of the device")
+    waits = found.select(
+        "name",
+        start_ns=scaled_column(found["start"], unit),
+        end_ns=scaled_column(found["end"], unit),
+        queue=pl.col("fill").cast(pl.Int64),
+    )
+    parts.add(
+        waits.select(
+            "name",
+            "start_ns",
+            pl.lit(track).alias("track"),
+            pl.lit("wait").alias("kind"),
+            pl.lit("data").alias("phase"),
+            dur_ns=pl.col("end_ns") - pl.col("start_ns"),
+            json=pl.lit('{"queue_size": ') + pl.col("queue").cast(pl.String) + pl.lit("}"),
+        ),
+        path.name,
+    )
+    if sink == DEVICE_QUEUE:
+        name = "device queue"
+        put(
+            out,
+            "pipeline_ops",
+            pl.DataFrame({"op": [DEVICE_QUEUE], "name": [name], "kind": ["DeviceQueue"], "sink": [True]}),
+        )
+    samples = waits.filter(pl.col("end_ns").is_not_null())
+    put(out, "pipeline_samples", samples.select(pl.lit(sink).alias("op"), "queue", time_ns="end_ns"))
