@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, Final
 
@@ -33,12 +34,13 @@ class _FamilyOf(dict[str | None, int]):
 
 # Events of a trace by phase; what they have in common is the letter of the first.
 _FAMILIES: Final = {"X": "X", "s": "stf", "i": "iIRPn", "C": "C", "B": "BEbeSF"}
-_OTHER: Final = -1
+_FLOW: Final = list(_FAMILIES).index("s")
+_OTHER, _UNUSED = -1, -2
 _FAMILY_OF: Final = _FamilyOf({phase: code for code, phases in enumerate(_FAMILIES.values()) for phase in phases})
 
 # In this form a column is taken from a batch without running Python for each event.
 _PHASE, _CATEGORY, _NAME, _TRACK = attrgetter("ph"), attrgetter("cat"), attrgetter("name"), attrgetter("pid", "tid")
-_TIME, _DURATION, ARGUMENTS = attrgetter("ts"), attrgetter("dur"), attrgetter("args")
+_TIME, _DURATION, _ARGUMENTS = attrgetter("ts"), attrgetter("dur"), attrgetter("args")
 
 
 @dataclass
@@ -50,6 +52,15 @@ class Batch:
     track: Int32s
     category: Int32s
     name: Int32s
+
+    @cached_property
+    def arguments(self) -> list[msgspec.Raw]:
+        """The arguments as text, empty where there are none."""
+        return list(map(_ARGUMENTS, self.events))
+
+    @cached_property
+    def argument_lengths(self) -> Int64s:
+        return np.fromiter(map(len, self.arguments), np.int64, len(self.arguments))
 
     def only(self, places: list[int]) -> Batch:
         if len(places) == len(self.events):
@@ -100,6 +111,10 @@ class EventColumns:
         some are not for the timeline.
         """
         family = np.fromiter(map(_FAMILY_OF.__getitem__, map(_PHASE, events)), np.int8, len(events))
+        if self.unused_flows:
+            for place in np.flatnonzero(family == _FLOW).tolist():
+                if events[place].cat in self.unused_flows:
+                    family[place] = _UNUSED
         batches = {name: self._batch(events, family == code) for code, name in enumerate(_FAMILIES)}
         for place in np.flatnonzero(family == _OTHER).tolist():
             self._add_other(events[place], self.events + place)
@@ -140,10 +155,9 @@ class EventColumns:
         )
 
     def _add_flows(self, batch: Batch) -> None:
-        used = batch.only([place for place, event in enumerate(batch.events) if event.cat not in self.unused_flows])
-        if used.events:
-            begins = np.array([event.ph == "s" for event in used.events], np.int64)
-            self.flows.add(used, times(used), self._ids(used), begins)
+        if batch.events:
+            begins = np.array([event.ph == "s" for event in batch.events], np.int64)
+            self.flows.add(batch, times(batch), self._ids(batch), begins)
 
     def _ids(self, batch: Batch) -> Int64s:
         return np.fromiter((self.flow_ids[bytes(event.id)] for event in batch.events), np.int64, len(batch.events))
@@ -165,12 +179,11 @@ def times(batch: Batch) -> Int64s:
 
 def details(batch: Batch) -> pl.DataFrame:
     """Rows of ``details``: the arguments of each event, as the file has them."""
-    raws = list(map(ARGUMENTS, batch.events))
-    having = np.fromiter(map(len, raws), np.int64, len(raws)) > len("{}")
+    having = batch.argument_lengths > len("{}")
     if not having.any():
         return pl.DataFrame()
     # One decoding and one split are far cheaper than a conversion each; no JSON text holds a NUL.
-    joined = b"\0".join(itertools.compress(raws, having.tolist())).decode("utf-8", "replace")
+    joined = b"\0".join(itertools.compress(batch.arguments, having.tolist())).decode("utf-8", "replace")
     return pl.DataFrame({"slice": batch.index[having], "json": pl.Series(joined.split("\0"), dtype=pl.String)})
 
 

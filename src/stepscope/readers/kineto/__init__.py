@@ -102,6 +102,9 @@ def _slices(
     on_device = np.array([(text or "").lower() in ON_DEVICE for text in categories] or [False])[category]
     start = np.where(start == NULL, NULL, start + base_ns)
     keep, dur = believable(start, dur, notes, file)
+    if keep.all():
+        slices = SliceTable(index, track, start, dur, name, columns.names, kind)
+        return slices, argument, on_device
     slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
     return slices, {column: values[keep] for column, values in argument.items()}, on_device[keep]
 

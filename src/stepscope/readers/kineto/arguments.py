@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import ARGUMENTS, NULL, Batch, EventColumns, arguments, integers
+from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments, integers
 from stepscope.readers.kineto.categories import kind_of_category
 
 Int64s = npt.NDArray[np.int64]
@@ -81,13 +81,16 @@ class ArgumentColumns:
             structures = [
                 _STRUCTURES.get(kind_of_category(text) or "annotation") for text in columns.categories.texts()
             ]
-            raws = list(map(ARGUMENTS, batch.events))
-            having = np.fromiter(map(len, raws), np.int64, count) > 0
+            having = batch.argument_lengths > 0
             for structure in dict.fromkeys(_STRUCTURES.values()):
                 wanted = np.array([candidate is structure for candidate in structures])[batch.category] & having
                 if wanted.any():
                     self._fill(
-                        structure, batch, list(itertools.compress(raws, wanted.tolist())), np.flatnonzero(wanted), found
+                        structure,
+                        batch,
+                        list(itertools.compress(batch.arguments, wanted.tolist())),
+                        np.flatnonzero(wanted),
+                        found,
                     )
             if _COLLECTIVE_OPERATOR in columns.names:
                 for place in np.flatnonzero(batch.name == columns.names[_COLLECTIVE_OPERATOR]).tolist():

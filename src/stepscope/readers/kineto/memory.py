@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 import msgspec
@@ -44,7 +45,7 @@ class MemoryEvents:
         is_memory = [event.name == "[memory]" and bool(event.args) for event in batch.events]
         places = np.flatnonzero(is_memory)
         if len(places):
-            raws = [batch.events[place].args for place in places.tolist()]
+            raws = list(itertools.compress(batch.arguments, is_memory))
             try:
                 found = _DECODER.decode(b"[" + b",".join(raws) + b"]")
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
