@@ -1,0 +1,63 @@
+"""The command line: one file per command; errors become exit codes here and nowhere else."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from stepscope.cli import demo, export, ingest, sql
+from stepscope.cli.options import language
+from stepscope.errors import StepscopeError
+
+app = typer.Typer(
+    name="stepscope",
+    help="How an AI training job spends its time, and what to fix first.",
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
+)
+for command in (ingest.ingest, sql.sql, export.export, demo.demo):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from stepscope import __version__
+
+        typer.echo(f"stepscope {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Records how a training job spends its time and tells its owner what to fix first."""
+
+
+def main() -> None:
+    """Entry point of the ``stepscope`` command."""
+    try:
+        app()
+    except StepscopeError as error:
+        _fail(error.message(language()), error.exit_code)
+    except KeyboardInterrupt:
+        _fail("", 130)
+    except BrokenPipeError:
+        # The reader of our output has gone, which is its right; keep Python from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    except Exception as error:
+        if os.environ.get("STEPSCOPE_DEBUG"):
+            raise
+        _fail(StepscopeError("internal", reason=f"{type(error).__name__}: {error}").message(language()), 70)
+
+
+def _fail(message: str, code: int) -> None:
+    if message:
+        typer.echo(f"stepscope: {message}", err=True)
+    sys.exit(code)

@@ -1,0 +1,36 @@
+"""``stepscope export``: a run in other formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepscope.cli.options import Capture, Language, Ranks, Store, Window, language
+
+
+def export(
+    path: Capture,
+    to: Annotated[
+        str, typer.Option(help="parquet (a directory of tables) or chrome (for Perfetto, chrome://tracing).")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File or directory to write; .gz compresses a trace.")],
+    rank: Ranks = None,
+    merge: Annotated[bool, typer.Option(help="chrome: all ranks in one file, on one clock.")] = False,
+    force: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
+    window: Window = None,
+    store: Store = None,
+    lang: Language = None,
+) -> None:
+    """Write a run as Parquet tables, or as a Chrome trace per rank or merged on one clock."""
+    from stepscope import deliver
+    from stepscope.report import terminal
+    from stepscope.run import load
+
+    del lang
+    deliver.check_target(to)
+    run = load(path, window=window, store=store)
+    for written in deliver.export(run.store, to, out, source=path, ranks=rank, merge=merge, force=force):
+        terminal.show_written(written, language())
+    terminal.show_notes(run, language())

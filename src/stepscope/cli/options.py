@@ -1,0 +1,37 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepscope.texts import LANGUAGES, preferred_language
+
+_language: ContextVar[str | None] = ContextVar("language", default=None)
+
+
+def language() -> str:
+    """The language of this call: --lang, else the environment's."""
+    return _language.get() or preferred_language()
+
+
+def _choose_language(value: str | None) -> str | None:
+    if value is not None and value not in LANGUAGES:
+        raise typer.BadParameter(f"choose one of {', '.join(LANGUAGES)}")
+    _language.set(value)
+    return value
+
+
+Capture = Annotated[Path, typer.Argument(help="Capture: a trace file, or a directory of them.", show_default=False)]
+Window = Annotated[str | None, typer.Option(help="One of several captures in a directory; the newest by default.")]
+Store = Annotated[Path | None, typer.Option(help="Where to keep what was read; your cache directory by default.")]
+Ranks = Annotated[list[int] | None, typer.Option("--rank", help="Only this rank; may be repeated.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]
+Language = Annotated[
+    str | None,
+    typer.Option("--lang", help="en or zh.", callback=_choose_language, is_eager=True, show_default="by environment"),
+]

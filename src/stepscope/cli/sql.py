@@ -1,0 +1,33 @@
+"""``stepscope sql``: a read-only question of one's own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from stepscope.cli.options import Capture, Csv, Json, Language, Store, Window, language
+
+
+def sql(
+    path: Capture,
+    query: Annotated[str, typer.Argument(help="One SELECT over the tables of the run, see docs/schema.md.")],
+    window: Window = None,
+    store: Store = None,
+    json: Json = False,
+    csv: Csv = False,
+    lang: Language = None,
+) -> None:
+    """Answer a SELECT over the tables of the run, e.g. 'SELECT kind, count(*) FROM slices GROUP BY kind'."""
+    from stepscope.report import json_document, terminal
+    from stepscope.run import load
+
+    del lang
+    run = load(path, window=window, store=store)
+    result = run.sql(query)
+    if json:
+        json_document.write("sql", run, result.to_dicts(), language())
+    elif csv:
+        terminal.show_csv(result, run, language())
+    else:
+        terminal.show_frame(result, run, language())

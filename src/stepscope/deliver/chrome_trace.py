@@ -1,0 +1,165 @@
+"""A run as a Chrome trace, for Perfetto and chrome://tracing, also several ranks on one clock.
+
+Times are microseconds with three decimals, relative to the first slice: viewers hold them as doubles, which are exact
+then. Slices that overlap without nesting go to a thread of their own, because viewers know nested ones only.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.store.nesting import NONE, nearest
+from stepscope.store.run_store import RunStore
+
+Int64s = npt.NDArray[np.int64]
+
+# Kinds by the names that PyTorch's profiler uses, so that other tools understand the file too.
+_CATEGORIES: Final = {
+    "operator": "cpu_op",
+    "copy": "gpu_memcpy",
+    "runtime": "cuda_runtime",
+    "annotation": "user_annotation",
+    "step": "user_annotation",
+    "python": "python_function",
+    "module": "python_function",
+    "sync": "cuda_sync",
+}
+_TIDS_PER_TRACK: Final = 1000
+
+
+def write(store: RunStore, ranks: list[int], path: Path, *, zipped: bool) -> None:
+    """Write the ranks into one file, on the run's clock."""
+    offsets, origin = _clocks(store, ranks)
+    with (
+        gzip.open(path, "wt", compresslevel=4, encoding="utf-8") if zipped else path.open("w", encoding="utf-8")
+    ) as file:
+        header = {"displayTimeUnit": "ns", "baseTimeNanoseconds": origin, "writtenBy": "stepscope"}
+        if len(ranks) == 1:
+            header["distributedInfo"] = {"rank": ranks[0]}
+        file.write(json.dumps(header)[:-1] + ', "traceEvents": [\n')
+        _write_events(file, store, ranks, offsets, origin)
+        file.write("\n]}\n")
+
+
+def _clocks(store: RunStore, ranks: list[int]) -> tuple[dict[int, int], int]:
+    """What to add to each rank's times for the run's clock, and the first moment of all on it."""
+    rows = store.scan("ranks", ranks).select("rank", pl.col("clock_offset_ns").fill_null(0), "first_ns").collect()
+    offsets = {row["rank"]: row["clock_offset_ns"] for row in rows.iter_rows(named=True)}
+    firsts = [
+        row["first_ns"] + offsets[row["rank"]] for row in rows.iter_rows(named=True) if row["first_ns"] is not None
+    ]
+    return offsets, min(firsts, default=0)
+
+
+def _write_events(file: TextIO, store: RunStore, ranks: list[int], offsets: dict[int, int], origin: int) -> None:
+    separator = ""
+    next_pid, next_flow = 1, 1
+    for rank in ranks:
+        shift = offsets.get(rank, 0) - origin
+        pids: dict[str, int] = {}
+        tracks = store.scan("tracks", [rank]).sort("order").collect()
+        for process in tracks["process"].unique(maintain_order=True):
+            pids[process] = next_pid
+            next_pid += 1
+        slices = _slices(store, rank)
+        pid_of = {row["track"]: pids[row["process"]] for row in tracks.iter_rows(named=True)}
+        for text in _metadata(rank, tracks, pids, slices):
+            file.write(separator + text)
+            separator = ",\n"
+        for text in _slice_events(slices, pid_of, shift):
+            file.write(separator + text)
+            separator = ",\n"
+        for text in _counter_events(store, rank, tracks, pid_of, shift):
+            file.write(separator + text)
+            separator = ",\n"
+        for text in _flow_events(store, rank, slices, pid_of, shift, next_flow):
+            file.write(separator + text)
+        next_flow += store.scan("links", [rank]).select(pl.len()).collect().item()
+
+
+def _slices(store: RunStore, rank: int) -> pl.DataFrame:
+    """Slices of a rank with the thread that each goes to."""
+    columns = ["slice", "track", "row", "parent", "start_ns", "dur_ns", "name", "kind"]
+    slices = store.scan("slices", [rank]).select(columns).collect()
+    details = store.scan("details", [rank]).select("slice", "json").collect()
+    position = pl.DataFrame({"parent": slices["slice"], "at": np.arange(slices.height)})
+    parent = slices.join(position, on="parent", how="left", maintain_order="left")["at"].fill_null(NONE).to_numpy()
+    row = slices["row"].to_numpy().astype(np.int64)
+    expected = np.where(parent == NONE, 0, row[parent] + 1)
+    shifted = nearest(parent, row != expected)
+    lane = np.where(shifted == NONE, 0, row[shifted])
+    tid = slices["track"].to_numpy().astype(np.int64) * _TIDS_PER_TRACK + np.minimum(lane, _TIDS_PER_TRACK - 1)
+    return slices.with_columns(tid=tid).join(details, on="slice", how="left", maintain_order="left")
+
+
+def _metadata(rank: int, tracks: pl.DataFrame, pids: dict[str, int], slices: pl.DataFrame) -> Iterator[str]:
+    for order, (process, pid) in enumerate(pids.items()):
+        yield _event(ph="M", name="process_name", pid=pid, tid=0, args={"name": f"rank {rank}: {process}"})
+        yield _event(ph="M", name="process_sort_index", pid=pid, tid=0, args={"sort_index": rank * 100 + order})
+    names = {row["track"]: (pids[row["process"]], row["name"]) for row in tracks.iter_rows(named=True)}
+    for tid in slices["tid"].unique().sort():
+        track, lane = divmod(tid, _TIDS_PER_TRACK)
+        if track in names:
+            pid, name = names[track]
+            yield _event(
+                ph="M", name="thread_name", pid=pid, tid=tid, args={"name": f"{name} +{lane}" if lane else name}
+            )
+
+
+def _slice_events(slices: pl.DataFrame, pid_of: dict[int, int], shift: int) -> Iterator[str]:
+    for row in slices.iter_rows(named=True):
+        category = _CATEGORIES.get(row["kind"], row["kind"])
+        arguments = f',"args":{row["json"]}' if row["json"] else ""
+        yield (
+            f'{{"ph":"X","cat":"{category}","name":{json.dumps(row["name"])},"pid":{pid_of[row["track"]]},'
+            f'"tid":{row["tid"]},"ts":{_micro(row["start_ns"] + shift)},"dur":{_micro(row["dur_ns"])}{arguments}}}'
+        )
+
+
+def _counter_events(
+    store: RunStore, rank: int, tracks: pl.DataFrame, pid_of: dict[int, int], shift: int
+) -> Iterator[str]:
+    names = {row["track"]: json.dumps(row["name"]) for row in tracks.iter_rows(named=True)}
+    for row in store.scan("counters", [rank]).collect().iter_rows(named=True):
+        yield (
+            f'{{"ph":"C","name":{names[row["track"]]},"pid":{pid_of[row["track"]]},'
+            f'"ts":{_micro(row["time_ns"] + shift)},"args":{{"value":{json.dumps(row["value"])}}}}}'
+        )
+
+
+def _flow_events(
+    store: RunStore, rank: int, slices: pl.DataFrame, pid_of: dict[int, int], shift: int, first: int
+) -> Iterator[str]:
+    places = slices.select("slice", "track", "tid", "start_ns")
+    links = (
+        store.scan("links", [rank])
+        .collect()
+        .join(places, left_on="from_slice", right_on="slice")
+        .join(places, left_on="to_slice", right_on="slice", suffix="_to")
+    )
+    for number, row in enumerate(links.iter_rows(named=True), first):
+        ends = (("s", "", ""), ("f", "_to", ',"bp":"e"'))
+        for phase, suffix, more in ends:
+            yield (
+                f',\n{{"ph":"{phase}","cat":"{row["kind"]}","name":"{row["kind"]}","id":{number},'
+                f'"pid":{pid_of[row["track" + suffix]]},"tid":{row["tid" + suffix]},'
+                f'"ts":{_micro(row["start_ns" + suffix] + shift)}{more}}}'
+            )
+
+
+def _event(**fields: Any) -> str:
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def _micro(nanoseconds: int) -> str:
+    sign = "-" if nanoseconds < 0 else ""
+    whole, rest = divmod(abs(nanoseconds), 1000)
+    return f"{sign}{whole}.{rest:03d}"

@@ -1,0 +1,59 @@
+"""The document that every command prints with ``--json``."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import math
+import sys
+from typing import Any
+
+import msgspec
+
+from stepscope.run import Run
+from stepscope.store.notes import Note
+
+
+def write(command: str, run: Run, data: Any, lang: str = "en") -> None:
+    """Print ``{"schema": "stepscope.<command>/1", "run": …, "notes": …, "data": …}``."""
+    document = {
+        "schema": f"stepscope.{command}/1",
+        "run": run.describe(),
+        "notes": [note_entry(note, lang) for note in run.notes],
+        "data": data,
+    }
+    text = msgspec.json.format(msgspec.json.encode(_plain(document), enc_hook=_other), indent=2)
+    sys.stdout.buffer.write(text + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def note_entry(note: Note, lang: str) -> dict[str, Any]:
+    """A note with its sentence."""
+    return {
+        "code": note.code,
+        "message": note.sentence(lang),
+        "rank": note.rank,
+        "file": note.file,
+        "place": note.place,
+        "count": note.count,
+        "params": note.params,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN and no infinity; they become null."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _other(value: Any) -> Any:
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    return str(value)

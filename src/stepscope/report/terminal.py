@@ -1,0 +1,83 @@
+"""Answers for people at a terminal: tables, plain CSV, and the notes that belong to them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stepscope.run import Run
+from stepscope.texts import text
+
+
+def show_ingest(run: Run, data: dict[str, Any], lang: str) -> None:
+    """What an ingest read."""
+    console = Console(highlight=False)
+    key = "ingest_done" if data["read_bytes"] else "ingest_known"
+    console.print(
+        text(
+            f"report.{key}",
+            lang,
+            window=run.window,
+            ranks=len(run.ranks),
+            events=f"{data['events']:,}",
+            megabytes=f"{data['bytes'] / 1e6:,.1f}",
+            seconds=f"{data['seconds']:.2f}",
+            rate=f"{data['mb_per_s'] or 0:,.0f}",
+        ),
+        markup=False,
+    )
+    table = Table("table", box=None, pad_edge=False)
+    table.add_column("rows", justify="right")
+    for name, rows in data["tables"].items():
+        table.add_row(name, f"{rows:,}")
+    console.print(table)
+    console.print(text("report.store_at", lang, store=data["store"]), markup=False, soft_wrap=True)
+    if len(run.windows) > 1:
+        console.print(text("report.windows", lang, windows=", ".join(run.windows)), markup=False, soft_wrap=True)
+    show_notes(run, lang)
+
+
+def show_frame(frame: pl.DataFrame, run: Run, lang: str) -> None:
+    """A frame as a table; numbers to the right."""
+    table = Table(box=None, pad_edge=False)
+    for name, kind in frame.schema.items():
+        table.add_column(Text(name), justify="right" if kind.is_numeric() else "left", overflow="fold")
+    for row in frame.iter_rows():
+        table.add_row(*(Text("" if value is None else str(value)) for value in row))
+    Console(highlight=False).print(table)
+    show_notes(run, lang)
+
+
+def show_csv(frame: pl.DataFrame, run: Run, lang: str) -> None:
+    """A frame as CSV on standard output; nested values become text."""
+    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
+    sys.stdout.write(frame.with_columns(pl.col(name).map_elements(str, pl.String) for name in nested).write_csv())
+    show_notes(run, lang)
+
+
+def show_notes(run: Run, lang: str) -> None:
+    """Notes go to standard error, so that output can be piped."""
+    console = Console(stderr=True, highlight=False)
+    for note in run.notes:
+        rank = "" if note.rank is None else f"rank {note.rank}: "
+        console.print(f"{text('report.note', lang)} {rank}{note.sentence(lang)}", markup=False, soft_wrap=True)
+
+
+def show_written(path: Path, lang: str) -> None:
+    """A file or directory that was written."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    megabytes = f"{sum(file.stat().st_size for file in files) / 1e6:,.1f}"
+    Console(highlight=False).print(
+        text("report.exported", lang, path=path, megabytes=megabytes), markup=False, soft_wrap=True
+    )
+
+
+def say(key: str, lang: str, **params: Any) -> None:
+    """A sentence of the catalogue's ``report`` section."""
+    Console(highlight=False).print(text(f"report.{key}", lang, **params), markup=False, soft_wrap=True)
