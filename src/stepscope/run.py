@@ -22,14 +22,16 @@ def load(
     path: str | os.PathLike[str],
     *,
     window: str | None = None,
+    source: str | None = None,
     store: str | os.PathLike[str] | None = None,
     progress: Progress | bool | None = None,
     executor: Executor | None = None,
 ) -> Run:
     """Open a capture, reading it into the store first if that is new or has changed.
 
-    ``window`` picks one of several captures in a folder, else the newest; ``store`` says where to keep what was read,
-    else the user's cache directory. A progress bar appears on a terminal unless ``progress`` is False.
+    ``window`` picks one of several captures in a folder, else the newest. ``source`` (text or db) picks one of the two
+    forms of an Ascend capture, else the more complete. ``store`` says where to keep what was read, else the user's cache
+    directory. A progress bar appears on a terminal unless ``progress`` is False.
 
     >>> import stepscope
     >>> stepscope.load("no such trace.json")
@@ -40,7 +42,8 @@ def load(
     from stepscope.report.progress import progress_bar
 
     with progress_bar(progress) as report:
-        return Run(ingest(Path(path), window, Path(store) if store is not None else None, report, executor))
+        place = Path(store) if store is not None else None
+        return Run(ingest(Path(path), window, place, report, executor, form=source))
 
 
 class Run:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Capture, Language, Ranks, Store, Window, language
+from stepscope.cli.options import Capture, Form, Language, Ranks, Store, Window, language
 
 
 def export(
@@ -20,6 +20,7 @@ def export(
     merge: Annotated[bool, typer.Option(help="chrome: all ranks in one file, on one clock.")] = False,
     force: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
     window: Window = None,
+    source: Form = None,
     store: Store = None,
     lang: Language = None,
 ) -> None:
@@ -30,7 +31,7 @@ def export(
 
     del lang
     deliver.check_target(to)
-    run = load(path, window=window, store=store)
+    run = load(path, window=window, source=source, store=store)
     for written in deliver.export(run.store, to, out, source=path, ranks=rank, merge=merge, force=force):
         terminal.show_written(written, language())
     terminal.show_notes(run, language())

@@ -6,26 +6,27 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Capture, Json, Language, Store, Window, language
+from stepscope.cli.options import Capture, Form, Json, Language, Store, Window, language
 
 
 def ingest(
     path: Capture,
     window: Window = None,
+    source: Form = None,
     store: Store = None,
     again: Annotated[bool, typer.Option(help="Read all anew, even what is stored already.")] = False,
     json: Json = False,
     lang: Language = None,
 ) -> None:
     """Read a capture into the store: events, bytes, seconds, MB/s, and what was dropped, repaired or missing."""
-    from stepscope import engine
+    from stepscope.engine.ingest import ingest as read_in
     from stepscope.report import json_document, terminal
     from stepscope.report.progress import progress_bar
     from stepscope.run import Run
 
     del lang
     with progress_bar() as progress:
-        done = engine.ingest(path, window, store, progress, again=again)
+        done = read_in(path, window, store, progress, again=again, form=source)
     run = Run(done)
     data = _summary(done)
     if json:
@@ -35,7 +36,7 @@ def ingest(
 
 
 def _summary(done: object) -> dict[str, object]:
-    from stepscope.engine import Ingested
+    from stepscope.engine.ingest import Ingested
     from stepscope.store.schema import TABLES
 
     assert isinstance(done, Ingested)

@@ -28,6 +28,10 @@ def _choose_language(value: str | None) -> str | None:
 Capture = Annotated[Path, typer.Argument(help="Capture: a trace file, or a directory of them.", show_default=False)]
 Window = Annotated[str | None, typer.Option(help="One of several captures in a directory; the newest by default.")]
 Store = Annotated[Path | None, typer.Option(help="Where to keep what was read; your cache directory by default.")]
+Form = Annotated[
+    str | None,
+    typer.Option("--source", help="text or db, where an Ascend capture has both; the more complete by default."),
+]
 Ranks = Annotated[list[int] | None, typer.Option("--rank", help="Only this rank; may be repeated.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Capture, Csv, Json, Language, Store, Window, language
+from stepscope.cli.options import Capture, Csv, Form, Json, Language, Store, Window, language
 
 
 def sql(
     path: Capture,
     query: Annotated[str, typer.Argument(help="One SELECT over the tables of the run, see docs/schema.md.")],
     window: Window = None,
+    source: Form = None,
     store: Store = None,
     json: Json = False,
     csv: Csv = False,
@@ -23,7 +24,7 @@ def sql(
     from stepscope.run import load
 
     del lang
-    run = load(path, window=window, store=store)
+    run = load(path, window=window, source=source, store=store)
     result = run.sql(query)
     if json:
         json_document.write("sql", run, result.to_dicts(), language())

@@ -14,8 +14,8 @@ from stepscope import __version__
 from stepscope.engine import rank_task
 from stepscope.engine.local import run_tasks
 from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
-from stepscope.readers.detect import Window, windows
 from stepscope.readers.source import Source
+from stepscope.readers.windows import Window, windows
 from stepscope.store import schema
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer
@@ -53,10 +53,14 @@ def ingest(
     progress: Progress | None = None,
     executor: Executor | None = None,
     again: bool = False,
+    form: str | None = None,
 ) -> Ingested:
-    """The stored run of a window of a capture, made or completed if need be; ``again`` reads all anew."""
+    """The stored run of a window of a capture, made or completed if need be.
+
+    ``again`` reads all anew; ``form`` (text or db) chooses where a rank was written in both.
+    """
     began = time.perf_counter()
-    found = windows(path)
+    found = windows(path, form)
     chosen = _choose(found, window, path)
     directory = directory_of(path, chosen.name, store)
     prints = {source.path: _fingerprint(source) for source in chosen.sources}

@@ -16,9 +16,9 @@ from stepscope.readers.event_columns import Batch, EventColumns, arguments, deta
 from stepscope.readers.flows import flow_links
 from stepscope.readers.series import CounterEvents
 from stepscope.readers.slice_table import KIND, SliceTable, believable
-from stepscope.readers.source import Source
+from stepscope.readers.source import Source, named_rank
 from stepscope.readers.steps import Steps, whole_window
-from stepscope.readers.trace_text import TraceText
+from stepscope.readers.trace_text import TraceText, looks_like_trace
 from stepscope.readers.tracks import kinds_of_tracks, track_rows
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -32,12 +32,9 @@ _SUMMARY_THREADS: Final = ("Steps", "XLA Modules", "Framework Name Scope", "Fram
 _PYTHON_CATEGORIES: Final = frozenset(("fee", "python"))
 
 
-def looks_like(head: bytes) -> bool:
-    """Whether the text begins like a Chrome trace: an object with ``traceEvents``, or an array of events."""
-    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if text.startswith(b"{"):
-        return b'"traceEvents"' in text
-    return text.startswith(b"[") and (b'"ph"' in text or text[1:].strip() in (b"", b"]"))
+def claim_file(path: Path, head: bytes) -> Source | None:
+    """Any Chrome trace is for this reader, if no special one wants it."""
+    return Source(path, "chrome", named_rank(path), (path,)) if looks_like_trace(head) else None
 
 
 def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:

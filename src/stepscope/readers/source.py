@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+RANK_IN_NAME: Final = re.compile(r"rank[-_.]?(\d{1,9})", re.IGNORECASE)
+
+
+def named_rank(path: Path) -> int | None:
+    """The rank that a file's name tells, else its directory's.
+
+    >>> named_rank(Path("run/trace_rank3.json")), named_rank(Path("rank-1/trace.json")), named_rank(Path("trace.json"))
+    (3, 1, None)
+    """
+    found = RANK_IN_NAME.findall(path.name) or RANK_IN_NAME.findall(path.parent.name)
+    return int(found[-1]) if found else None
 
 
 @dataclass(frozen=True)

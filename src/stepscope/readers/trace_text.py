@@ -261,6 +261,14 @@ def _strictly(text: bytes) -> Event | None:
         return None
 
 
+def looks_like_trace(head: bytes) -> bool:
+    """Whether the text begins like a Chrome trace: an object with ``traceEvents``, or an array of events."""
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if text.startswith(b"{"):
+        return b'"traceEvents"' in text
+    return text.startswith(b"[") and (b'"ph"' in text or text[1:].strip() in (b"", b"]"))
+
+
 def value_end(text: bytes, at: int, limit: int | None = None) -> int | None:
     """Where the JSON value that begins at ``at`` ends, or None if it does not before ``limit``.
 

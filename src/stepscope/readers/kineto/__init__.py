@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +18,7 @@ from stepscope.readers.kineto import collectives as communication
 from stepscope.readers.kineto import identity, meaning
 from stepscope.readers.kineto.arguments import ArgumentColumns
 from stepscope.readers.kineto.categories import ON_DEVICE, kind_of_category
+from stepscope.readers.kineto.claim import claim_file
 from stepscope.readers.kineto.memory import MemoryEvents
 from stepscope.readers.series import CounterEvents
 from stepscope.readers.slice_table import KIND, SliceTable, believable
@@ -33,24 +33,11 @@ from stepscope.store.rank_writer import RankWriter
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+__all__ = ["claim_file", "read"]
+
 # Launches are joined by correlation; these arrows say the same, but every call has an end, launched or not.
 _UNUSED_FLOWS: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu")
 _FLOW_KINDS: Final = {"fwdbwd": "forward_backward", "forward_backward": "forward_backward"}
-
-
-_CATEGORY: Final = re.compile(rb'"cat"\s*:\s*"(\w+)"')
-_METADATA: Final = re.compile(
-    rb'"(?:schemaVersion|deviceProperties|distributedInfo|baseTimeNanoseconds|cupti_version)"\s*:'
-)
-
-
-def looks_like(head: bytes) -> bool:
-    """Whether a Chrome trace comes from the PyTorch profiler: by its metadata, else by categories only it has."""
-    if _METADATA.search(head):
-        return True
-    return any(
-        kind_of_category(found.decode()) is not None and found.lower() != b"python" for found in _CATEGORY.findall(head)
-    )
 
 
 def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:

@@ -1,0 +1,1 @@
+"""One module or package per format; ``detect`` finds the right one."""

@@ -1,0 +1,1 @@
+"""The run store: schema, writing, opening, integrity, SQL."""
