@@ -30,8 +30,8 @@ def load(
     """Open a capture, reading it into the store first if that is new or has changed.
 
     ``window`` picks one of several captures in a folder, else the newest. ``source`` (text or db) picks one of the two
-    forms of an Ascend capture, else the more complete. ``store`` says where to keep what was read, else the user's cache
-    directory. A progress bar appears on a terminal unless ``progress`` is False.
+    forms of an Ascend capture, else the more complete. ``store`` says where to keep what was read, else the user's
+    cache directory. A progress bar appears on a terminal unless ``progress`` is False.
 
     >>> import stepscope
     >>> stepscope.load("no such trace.json")

@@ -26,7 +26,7 @@ for command in (ingest.ingest, sql.sql, export.export, demo.demo):
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from stepscope import __version__
+        from stepscope.version import __version__
 
         typer.echo(f"stepscope {__version__}")
         raise typer.Exit

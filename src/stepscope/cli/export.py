@@ -34,4 +34,4 @@ def export(
     run = load(path, window=window, source=source, store=store)
     for written in deliver.export(run.store, to, out, source=path, ranks=rank, merge=merge, force=force):
         terminal.show_written(written, language())
-    terminal.show_notes(run, language())
+    terminal.show_notes(run.notes, language())

@@ -30,9 +30,10 @@ def ingest(
     run = Run(done)
     data = _summary(done)
     if json:
-        json_document.write("ingest", run, data, language())
+        json_document.write("ingest", run.describe(), run.notes, data, language())
     else:
-        terminal.show_ingest(run, data, language())
+        terminal.show_ingest(run.describe(), data, language())
+        terminal.show_notes(run.notes, language())
 
 
 def _summary(done: object) -> dict[str, object]:

@@ -27,8 +27,10 @@ def sql(
     run = load(path, window=window, source=source, store=store)
     result = run.sql(query)
     if json:
-        json_document.write("sql", run, result.to_dicts(), language())
-    elif csv:
-        terminal.show_csv(result, run, language())
+        json_document.write("sql", run.describe(), run.notes, result.to_dicts(), language())
+        return
+    if csv:
+        terminal.show_csv(result)
     else:
-        terminal.show_frame(result, run, language())
+        terminal.show_frame(result)
+    terminal.show_notes(run.notes, language())

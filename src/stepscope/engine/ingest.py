@@ -10,7 +10,6 @@ from pathlib import Path
 
 import polars as pl
 
-from stepscope import __version__
 from stepscope.engine import rank_task
 from stepscope.engine.local import run_tasks
 from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
@@ -32,6 +31,7 @@ from stepscope.store.run_store import (
     sweep,
     temporary_directory,
 )
+from stepscope.version import __version__
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in all
 

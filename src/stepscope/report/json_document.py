@@ -10,16 +10,15 @@ from typing import Any
 
 import msgspec
 
-from stepscope.run import Run
 from stepscope.store.notes import Note
 
 
-def write(command: str, run: Run, data: Any, lang: str = "en") -> None:
+def write(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang: str = "en") -> None:
     """Print ``{"schema": "stepscope.<command>/1", "run": …, "notes": …, "data": …}``."""
     document = {
         "schema": f"stepscope.{command}/1",
-        "run": run.describe(),
-        "notes": [note_entry(note, lang) for note in run.notes],
+        "run": run,
+        "notes": [note_entry(note, lang) for note in notes],
         "data": data,
     }
     text = msgspec.json.format(msgspec.json.encode(_plain(document), enc_hook=_other), indent=2)

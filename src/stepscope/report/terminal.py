@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from stepscope.run import Run
+from stepscope.store.notes import Note
 from stepscope.texts import text
 
 
-def show_ingest(run: Run, data: dict[str, Any], lang: str) -> None:
+def show_ingest(run: dict[str, Any], data: dict[str, Any], lang: str) -> None:
     """What an ingest read."""
     console = Console(highlight=False)
     key = "ingest_done" if data["read_bytes"] else "ingest_known"
@@ -23,8 +23,8 @@ def show_ingest(run: Run, data: dict[str, Any], lang: str) -> None:
         text(
             f"report.{key}",
             lang,
-            window=run.window,
-            ranks=len(run.ranks),
+            window=run["window"],
+            ranks=len(run["ranks"]),
             events=f"{data['events']:,}",
             megabytes=f"{data['bytes'] / 1e6:,.1f}",
             seconds=f"{data['seconds']:.2f}",
@@ -38,12 +38,11 @@ def show_ingest(run: Run, data: dict[str, Any], lang: str) -> None:
         table.add_row(name, f"{rows:,}")
     console.print(table)
     console.print(text("report.store_at", lang, store=data["store"]), markup=False, soft_wrap=True)
-    if len(run.windows) > 1:
-        console.print(text("report.windows", lang, windows=", ".join(run.windows)), markup=False, soft_wrap=True)
-    show_notes(run, lang)
+    if len(run["windows"]) > 1:
+        console.print(text("report.windows", lang, windows=", ".join(run["windows"])), markup=False, soft_wrap=True)
 
 
-def show_frame(frame: pl.DataFrame, run: Run, lang: str) -> None:
+def show_frame(frame: pl.DataFrame) -> None:
     """A frame as a table; numbers to the right."""
     table = Table(box=None, pad_edge=False)
     for name, kind in frame.schema.items():
@@ -51,20 +50,18 @@ def show_frame(frame: pl.DataFrame, run: Run, lang: str) -> None:
     for row in frame.iter_rows():
         table.add_row(*(Text("" if value is None else str(value)) for value in row))
     Console(highlight=False).print(table)
-    show_notes(run, lang)
 
 
-def show_csv(frame: pl.DataFrame, run: Run, lang: str) -> None:
+def show_csv(frame: pl.DataFrame) -> None:
     """A frame as CSV on standard output; nested values become text."""
     nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
     sys.stdout.write(frame.with_columns(pl.col(name).map_elements(str, pl.String) for name in nested).write_csv())
-    show_notes(run, lang)
 
 
-def show_notes(run: Run, lang: str) -> None:
+def show_notes(notes: list[Note], lang: str) -> None:
     """Notes go to standard error, so that output can be piped."""
     console = Console(stderr=True, highlight=False)
-    for note in run.notes:
+    for note in notes:
         rank = "" if note.rank is None else f"rank {note.rank}: "
         console.print(f"{text('report.note', lang)} {rank}{note.sentence(lang)}", markup=False, soft_wrap=True)
 

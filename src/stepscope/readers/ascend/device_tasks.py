@@ -122,3 +122,8 @@ def rank_number(value: Any) -> int | None:
 def _word(table: str, word: str) -> str | None:
     found = facts.table("ascend")[table].get(normalised(word))
     return None if found is None else str(found)
+
+
+def module_component(module: str) -> str:
+    """Component name of a driver module in ``memory``: APP and GE are also names of allocators."""
+    return f"module {module}"

@@ -67,6 +67,13 @@ def level(profiler_info: dict[str, Any]) -> str | None:
     return None if stated is None else str(stated).rsplit(".", maxsplit=1)[-1]
 
 
+def device_columns(device: dict[str, Any]) -> dict[str, Any]:
+    """Columns of ``ranks`` from an entry of ``DeviceInfo`` in msprof's ``info.json``."""
+    if not device:
+        return {}
+    return {"compute_units": _integer(device.get("ai_core_num")), "peak_facts": _json(device)}
+
+
 def clock_offset_ns(profiler_info: dict[str, Any]) -> int | None:
     """What turns the host's monotonic clock into Unix time, where the file tells."""
     end = _dict(profiler_info.get("end_info"))

@@ -56,6 +56,11 @@ def is_rank_directory(directory: Path, folders: Iterable[str], files: Iterable[s
     )
 
 
+def is_information(name: str) -> bool:
+    """Whether this is the name of ``profiler_info_N.json``."""
+    return _INFO_FILE.fullmatch(name) is not None
+
+
 def describe(directory: Path, files: Iterable[str]) -> RankDirectory:
     """Look at a rank directory's name and its information file."""
     listed = sorted(files)

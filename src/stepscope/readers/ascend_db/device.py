@@ -15,7 +15,7 @@ from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import Joined, coalesced, distinct, first_match
 from stepscope.readers.ascend_db.sqlite_file import Database
 from stepscope.readers.ascend_db.strings import Coded, Strings
-from stepscope.readers.ascend_db.timeline import Layer, Part, Timeline, numbers
+from stepscope.readers.ascend_db.timeline import NO_VALUE, Layer, Part, Timeline, connections, numbers
 from stepscope.readers.event_columns import NULL
 from stepscope.readers.slice_table import KIND
 from stepscope.store.nesting import NONE
@@ -27,9 +27,6 @@ Int8s = npt.NDArray[np.int8]
 Bools = npt.NDArray[np.bool_]
 
 HARDWARE: Final = Layer("Ascend Hardware", "NPU", 13)
-
-#: Stands for "no context", "no connection", "no model", "local rank".
-NO_VALUE: Final = 4294967295
 
 _TASK: Final = ["startNs", "endNs", "deviceId", "connectionId", "globalTaskId", "contextId", "streamId", "taskId"]
 _COMPUTE_TEXTS: Final = ["inputFormats", "inputDataTypes", "inputShapes"]
@@ -53,12 +50,6 @@ class DeviceTasks:
     @property
     def connection(self) -> Int64s:
         return connections(self.tasks["connectionId"])
-
-
-def connections(column: pl.Series) -> Int64s:
-    """Connection ids, NULL where the vendor writes that there is none."""
-    found = numbers(column)
-    return np.where((found == NO_VALUE) | (found < 0), NULL, found)
 
 
 def read_tasks(database: Database, strings: Strings, notes: Notes) -> DeviceTasks:
@@ -94,9 +85,7 @@ def add_tasks(
 ) -> None:
     """Put the tasks onto the timeline: on the plane of their group if they communicate, else on their stream."""
     tasks, compute, small = device.tasks, device.compute, device.small
-    operation = device.copies.spread_coded(
-        strings.enum("ENUM_MEMCPY_OPERATION", device.copies.rows["memcpyOperation"])
-    )
+    operation = device.copies.spread_coded(strings.enum("ENUM_MEMCPY_OPERATION", device.copies.rows["memcpyOperation"]))
     small_type = small.spread_coded(strings.coded(small.rows["taskType"]))
     core = compute.spread_coded(strings.coded(compute.rows["taskType"]))
     kind = _kinds(device, core, small_type, database.file, notes)
@@ -236,14 +225,5 @@ def _formats(strings: Strings, compute: pl.DataFrame) -> Coded:
     """Input and output formats as one text."""
     (taken, ins), (given, outs) = (strings.coded(compute[f"{side}Formats"]) for side in ("input", "output"))
     keys, places = distinct(taken, given)
-    texts = [
-        formats_text(ins[first] if first >= 0 else None, outs[second] if second >= 0 else None)
-        for first, second in keys
-    ]
-    codes = np.array([-1 if text is None else place for place, text in enumerate(texts)], np.int64)
-    return codes[places], list(texts)
-
-
-def formats_text(taken: str | None, given: str | None) -> str | None:
-    """Input and output formats of a kernel as one text."""
-    return None if taken is None and given is None else f"{taken or ''} -> {given or ''}"
+    texts: list[str | None] = [f"{ins[first] if first >= 0 else ''}->{outs[second]}" for first, second in keys]
+    return np.where(given < 0, -1, places), texts

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import polars as pl
 
 from stepscope.readers.ascend.identity import group_id
 from stepscope.readers.ascend_db.joins import distinct
-from stepscope.readers.ascend_db.strings import Coded
+from stepscope.readers.ascend_db.strings import Coded, Strings
 from stepscope.readers.ascend_db.timeline import Int32s, Int64s, Layer, Timeline
 from stepscope.readers.codes import Codes
+from stepscope.readers.event_columns import NULL
+
+_COMMUNICATION_API: Final = 5500  # of ENUM_API_TYPE
+_OLD_NAME: Final = "HCCL"
 
 
 class Groups:
-    """Grows as tables are read."""
+    """Grows as tables are read. ``stated`` are the rows of ``groups`` that the job's metadata tell."""
 
-    def __init__(self, layer: Layer, timeline: Timeline) -> None:
-        self._layer = layer
+    def __init__(self, timeline: Timeline, stated: pl.DataFrame, strings: Strings) -> None:
+        #: What the vendor calls communication; it was renamed together with this entry.
+        _, words = strings.enum("ENUM_API_TYPE", pl.Series([_COMMUNICATION_API]))
+        self.core = (words[0] or "communication").upper()
+        self._layer = Layer(self.core if self.core == _OLD_NAME else "Communication", "NPU", 15)
         self._timeline = timeline
         self._numbers = Codes()
         self._names: dict[str, str] = {}
+        self._members = {
+            group: ranks for group, ranks in stated.select("group", "ranks").iter_rows() if group and ranks
+        }
 
     def ids(self, names: Coded) -> Coded:
         """The column of group names as a column of group ids."""
@@ -37,6 +49,22 @@ class Groups:
         tracks = [self._track(texts[code] if code >= 0 else None, plane, device) for code, plane, device in keys]
         return np.array(tracks, np.int32)[places]
 
+    def global_ranks(self, ids: Coded, place: Int64s, own_place: Int64s, rank: int) -> Int64s:
+        """Ranks of the job from places within a group, NULL where they cannot be known.
+
+        Where the members of a group are not listed, places are believed if our own place is our rank.
+        """
+        result = place.copy()
+        codes, texts = ids
+        for code in np.unique(codes).tolist():
+            here = np.flatnonzero((codes == code) & (place != NULL))
+            members = self._members.get(texts[code] or "") if code >= 0 else None
+            if members is None:
+                result[here[own_place[here] != rank]] = NULL
+            else:
+                result[here] = np.array([*members, NULL], np.int64)[np.minimum(place[here], len(members))]
+        return result
+
     def frame(self) -> pl.DataFrame:
         """Rows of ``groups`` that the calls themselves tell of."""
         return pl.DataFrame(
@@ -46,11 +74,12 @@ class Groups:
 
     def _track(self, group: str | None, plane: int, device: int) -> int:
         number = self._numbers[group]
+        place = (number << 16) + min(plane + 1, 0xFFFF)
         return self._timeline.track(
             "plane",
             self._layer,
-            (number, plane) if plane >= 0 else number,
+            place,
             f"Plane {plane}" if plane >= 0 else f"Group {number} Communication",
             device if device >= 0 else None,
-            place=(number << 16) + min(plane + 1, 0xFFFF),
+            place=place,
         )

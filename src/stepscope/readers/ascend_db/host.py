@@ -13,7 +13,7 @@ import polars as pl
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.sqlite_file import Database
 from stepscope.readers.ascend_db.strings import UNKNOWN, Coded, Strings
-from stepscope.readers.ascend_db.timeline import Layer, Part, Timeline, numbers
+from stepscope.readers.ascend_db.timeline import Layer, Part, Timeline, connections, numbers
 from stepscope.readers.kineto.meaning import STEP_NAME
 from stepscope.readers.slice_table import KIND
 from stepscope.store.notes import Notes
@@ -68,7 +68,7 @@ def _python(
     track, threads = _threads(calls["globalTid"], PYTHON, timeline)
     name = strings.names(calls["name"], timeline.names)
     kind = _python_kinds(calls["type"], name, timeline, notes, database.file)
-    shapes, types = strings.coded(calls["inputShapes"]), strings.coded(calls["inputDtypes"])
+    shapes, types = (_on_one_line(strings.coded(calls[name])) for name in ("inputShapes", "inputDtypes"))
     if _share_with_letters(shapes) > _share_with_letters(types):
         # Real files of torch_npu have each under the other's name.
         notes.add("db_columns_swapped", file=database.file, first="inputShapes", second="inputDtypes")
@@ -87,9 +87,7 @@ def _python(
     return calls.select("connectionId", "type", "callchainId", "sequenceNumber", "fwdThreadId"), threads
 
 
-def _python_kinds(
-    types: pl.Series, name: Int32s, timeline: Timeline, notes: Notes, file: str
-) -> npt.NDArray[np.int8]:
+def _python_kinds(types: pl.Series, name: Int32s, timeline: Timeline, notes: Notes, file: str) -> npt.NDArray[np.int8]:
     distinct, places = np.unique(numbers(types), return_inverse=True)
     for place, number in enumerate(distinct.tolist()):
         if number not in _KINDS:
@@ -102,6 +100,10 @@ def _python_kinds(
     kind[(kind == KIND["operator"]) & is_step] = KIND["step"]
     kind[(kind == KIND["python"]) & is_module] = KIND["module"]
     return kind
+
+
+def _on_one_line(coded: Coded) -> Coded:
+    return coded[0], [None if text is None else text.replace(";\r\n", ";") for text in coded[1]]
 
 
 def _share_with_letters(coded: Coded) -> float:
@@ -128,7 +130,7 @@ def _cann(database: Database, strings: Strings, timeline: Timeline) -> pl.DataFr
             numbers(calls["endNs"]),
             name,
             np.full(calls.height, KIND["runtime"], np.int8),
-            {"correlation": numbers(calls["connectionId"])},
+            {"correlation": connections(calls["connectionId"])},
         )
     )
     return calls.select("connectionId", "globalTid")
@@ -150,15 +152,13 @@ def _markers(database: Database, strings: Strings, timeline: Timeline) -> pl.Dat
             np.where(is_mark, start, numbers(markers["endNs"])),
             strings.names(markers["message"], timeline.names),
             np.where(is_mark, KIND["mark"], KIND["annotation"]).astype(np.int8),
-            {"correlation": numbers(markers["connectionId"])},
+            {"correlation": connections(markers["connectionId"])},
         )
     )
     return markers.drop("startNs", "endNs", "globalTid", "message")
 
 
-def _plain(
-    database: Database, strings: Strings, timeline: Timeline, table: str, layer: Layer, kind: str
-) -> None:
+def _plain(database: Database, strings: Strings, timeline: Timeline, table: str, layer: Layer, kind: str) -> None:
     """A table of nothing but intervals on threads."""
     rows = database.frame(table, ["startNs", "endNs", "globalTid"], ids=["name"])
     if "name" in database.columns(table):

@@ -25,7 +25,8 @@ class Joined:
 
     @property
     def found(self) -> Bools:
-        return self.place != NONE
+        result: Bools = self.place != NONE
+        return result
 
     def spread(self, values: Int64s) -> Int64s:
         """A column of ours for each row of the other table, NULL where nothing is described."""

@@ -22,6 +22,7 @@ from stepscope.errors import UnreadableInputError
 from stepscope.store.notes import Notes
 
 MAGIC: Final = b"SQLite format 3\0"
+LOG_ENDING: Final = "-wal"
 
 _ROWS_AT_ONCE: Final = 1 << 16
 _LEAST_BYTES_PER_ROW: Final = 6  # an entry of the page's directory and the smallest cell
@@ -38,6 +39,7 @@ class Database:
     """An opened file: its plain tables, and their content as frames. Made by :func:`open_database`."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, size: int, notes: Notes) -> None:
+        self.path = path
         self.file = path.name
         self.notes = notes
         self._connection = connection
@@ -50,7 +52,9 @@ class Database:
             connection.execute(f"PRAGMA {setting}")
         rows = connection.execute("SELECT name, type, rootpage FROM sqlite_master").fetchmany(_MOST_TABLES)
         #: Plain tables by name; what only has the name of one (a view, a virtual table) is in ``pretenders``.
-        self.tables = {str(name): None for name, kind, root in rows if kind == "table" and isinstance(root, int) and root}
+        self.tables = {
+            str(name): None for name, kind, root in rows if kind == "table" and isinstance(root, int) and root
+        }
         self.pretenders = {str(name) for name, kind, root in rows if kind in ("table", "view") and not root}
         self.own_texts: dict[str, int] = {}
         self._columns: dict[str, dict[str, str]] = {}
@@ -98,8 +102,8 @@ class Database:
         """The rows of a table, in file order, with just the columns asked for, by name.
 
         Numbers written as text become numbers; what is no number becomes null, and so does a column that the table
-        lacks. A table that is missing gives no rows. ``ids`` refer to texts; where the text itself stands there, it gets
-        a number of its own in ``own_texts``. A column that was renamed is asked for as ``old|new`` and comes as ``old``.
+        lacks. A table that is missing gives no rows. ``ids`` refer to texts; where the text itself stands there, it
+        gets a number of its own in ``own_texts``. A renamed column is asked for as ``old|new`` and comes as ``old``.
         """
         return pl.concat(self.pieces(table, integers, reals, texts, ids))
 
@@ -134,7 +138,7 @@ class Database:
                 self._ids(name, values) if name in id_columns else pl.Series(name, values, schema[name], strict=False)
                 for name, values in zip(found, zip(*rows, strict=True), strict=True)
             ]
-            yield pl.DataFrame(columns).with_columns(missing).select(schema)
+            yield pl.DataFrame(columns).with_columns(missing).select(list(schema))
         self.notes.add("db_text_cut", file=self.file, table=table, count=self._texts_cut, limit=_LONGEST_TEXT)
         self._texts_cut = 0
 
@@ -202,7 +206,9 @@ def open_database(path: Path, notes: Notes, with_log: bool = True) -> Iterator[D
     with contextlib.ExitStack() as stack:
         address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         if with_log and _log_bytes(path):
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="stepscope-", ignore_cleanup_errors=True)))
+            folder = Path(
+                stack.enter_context(tempfile.TemporaryDirectory(prefix="stepscope-", ignore_cleanup_errors=True))
+            )
             address = f"{_copy_with_log(path, folder).as_uri()}?mode=rw"
             size += _log_bytes(path)
         try:
@@ -216,7 +222,7 @@ def open_database(path: Path, notes: Notes, with_log: bool = True) -> Iterator[D
 
 def files_of(path: Path) -> tuple[Path, ...]:
     """The database, and its write-ahead log where there is one."""
-    log = path.with_name(path.name + "-wal")
+    log = path.with_name(path.name + LOG_ENDING)
     return (path, log) if _log_bytes(path) else (path,)
 
 
@@ -237,12 +243,12 @@ def _checked_size(path: Path) -> int:
 def _copy_with_log(path: Path, folder: Path) -> Path:
     """A copy of database and log that belong together; a writer may be at work meanwhile."""
     copy = folder / "copy.db"
-    log = path.with_name(path.name + "-wal")
+    log = path.with_name(path.name + LOG_ENDING)
     try:
         for _ in range(_COPY_ATTEMPTS):
             before = _state(path), _state(log)
             shutil.copyfile(path, copy)
-            shutil.copyfile(log, copy.with_name(copy.name + "-wal"))  # the -shm file is only an index of it
+            shutil.copyfile(log, copy.with_name(copy.name + LOG_ENDING))  # the -shm file is only an index of it
             if before == (_state(path), _state(log)):
                 break
     except OSError as error:
@@ -257,7 +263,7 @@ def _state(path: Path) -> tuple[int, int]:
 
 def _log_bytes(path: Path) -> int:
     """Size of the write-ahead log; 0 where there is none with content."""
-    size = _beside(path, "-wal")
+    size = _beside(path, LOG_ENDING)
     return size if size > _WAL_HEADER_BYTES else 0
 
 

@@ -32,11 +32,12 @@ class Strings:
         table = database.frame("STRING_IDS", integers=["id"], texts=["value"]).drop_nulls()
         self._texts: dict[int, str] = dict(table.unique("id", keep="first").iter_rows())
         self._enums: dict[str, dict[int, str]] = {}
+        self.unknown: set[int] = set()  # ids that no text has
 
     def coded(self, ids: pl.Series) -> Coded:
         """Codes and texts of a column of ids; the vendor's words for "nothing" get no code."""
         own = {number: text for text, number in self._database.own_texts.items()}
-        return _coded(ids, {**self._texts, **own} if own else self._texts)
+        return _coded(ids, {**self._texts, **own} if own else self._texts, self.unknown)
 
     def names(self, ids: pl.Series, names: Codes) -> Int32s:
         """Codes of names that several tables share."""
@@ -59,9 +60,11 @@ def as_texts(coded: Coded) -> pl.Series:
     return pl.Series(texts or [None], dtype=pl.String).gather(places.set(places < 0, None))
 
 
-def _coded(ids: pl.Series, known: dict[int, str]) -> Coded:
+def _coded(ids: pl.Series, known: dict[int, str], unknown: set[int] | None = None) -> Coded:
     distinct, places = np.unique(ids.fill_null(_NOTHING).to_numpy(), return_inverse=True)
     texts = [known.get(number) for number in distinct.tolist()]
+    if unknown is not None:
+        unknown.update(number for number in distinct.tolist() if number not in known and number != _NOTHING)
     code = np.array(
         [_NOTHING if text is None or is_missing(text) else place for place, text in enumerate(texts)], np.int64
     )

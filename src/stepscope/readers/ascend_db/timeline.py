@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,10 @@ from stepscope.store.notes import Notes
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Int8s = npt.NDArray[np.int8]
+
+
+#: Stands for "no context", "no connection", "no model", "local rank".
+NO_VALUE: Final = 4294967295
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,9 @@ class Timeline:
             _joined([part.kind for part in parts]).astype(np.int8)[keep],
         )
         for column in dict.fromkeys(name for part in parts for name in part.integers):
-            values = [part.integers.get(column, np.full(count, NULL)) for part, count in zip(parts, counts, strict=True)]
+            values = [
+                part.integers.get(column, np.full(count, NULL)) for part, count in zip(parts, counts, strict=True)
+            ]
             slices.integers[column] = _joined(values)[keep]
         for column in dict.fromkeys(name for part in parts for name in part.texts):
             slices.texts[column] = self._texts(column, counts, keep)
@@ -118,7 +124,8 @@ class Timeline:
         return track_rows(self.tracks, self._labels, self.kinds)
 
     def _texts(self, column: str, counts: list[int], keep: npt.NDArray[np.bool_]) -> Coded:
-        codes, texts = [], []
+        codes: list[npt.NDArray[Any]] = []
+        texts: list[str | None] = []
         for part, count in zip(self._parts, counts, strict=True):
             own_codes, own_texts = part.texts.get(column, (np.full(count, -1, np.int64), []))
             codes.append(np.where(own_codes < 0, -1, own_codes + len(texts)))
@@ -129,6 +136,12 @@ class Timeline:
 def numbers(column: pl.Series) -> Int64s:
     """An integer column as NumPy has it, with NULL where it is null."""
     return column.cast(pl.Int64).fill_null(NULL).to_numpy()
+
+
+def connections(column: pl.Series) -> Int64s:
+    """Connection ids, NULL where the vendor writes that there is none."""
+    found = numbers(column)
+    return np.where((found == NO_VALUE) | (found < 0), NULL, found)
 
 
 def _times(columns: list[Int64s]) -> Int64s:

@@ -12,6 +12,7 @@ from stepscope.readers.ascend import device_tasks
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, categorical, nullable
+from stepscope.readers.minddata.put import put
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -36,7 +37,7 @@ def write_communication(
     described = _describe(timeline, found, calls, groups)
     in_call = _calls_of_plane_tasks(timeline)
     parts = _transfers(timeline, in_call, described, groups, step, out.rank, notes)
-    out.add("transfers", parts.drop("position", "in_call", "stream"))
+    put(out, "transfers", parts.drop("position", "in_call", "stream"))
     missed = calls.height - described["transit_ns"].count() if calls.height else 0
     notes.add("ascend_call_not_on_timeline", file="communication.json", count=missed)
     types = timeline.texts["data_type"].texts()
@@ -44,14 +45,19 @@ def write_communication(
     count, width = argument["count"][found], sizes[argument["data_type"][found]]
     fits = (count >= 0) & (width > 0) & (count < 1 << 56)
     message = np.where(fits, np.where(fits, count, 0) * width, NULL)
-    own = parts.filter(pl.col("in_call") != NONE).group_by("in_call").agg(
-        pl.col("stream").drop_nulls().first(),
-        peer=pl.when(pl.col("peer").filter(pl.col("kind") != "wait").n_unique() == 1).then(
-            pl.col("peer").filter(pl.col("kind") != "wait").first()
-        ),
+    own = (
+        parts.filter(pl.col("in_call") != NONE)
+        .group_by("in_call")
+        .agg(
+            pl.col("stream").drop_nulls().first(),
+            peer=pl.when(pl.col("peer").filter(pl.col("kind") != "wait").n_unique() == 1).then(
+                pl.col("peer").filter(pl.col("kind") != "wait").first()
+            ),
+        )
     )
     rows = described.join(own, left_on="position", right_on="in_call", how="left", maintain_order="left")
-    out.add(
+    put(
+        out,
         "collectives",
         rows.select(
             pl.Series("slice", slices.id[found]),
@@ -122,7 +128,7 @@ def _describe(timeline: Timeline, found: Int64s, calls: pl.DataFrame, groups: pl
     slices = timeline.slices
     words = slices.names.texts()
     names = [words[code] or "" for code in slices.name[found].tolist()]
-    digits = {group[-3:]: group for group in groups["group"].to_list()} if groups.height else {}
+    digits = _by_last_digits(groups)
     bare = [name.partition("@")[0] for name in names]
     stated = [name.partition("@")[2] or None for name in names]
     endings = [device_tasks.group_digits(name) for name in names]
@@ -151,6 +157,14 @@ def _describe(timeline: Timeline, found: Int64s, calls: pl.DataFrame, groups: pl
     )
     joined = rows.join(best, on="position", how="left", maintain_order="left")
     return joined.with_columns(group=pl.coalesce("group", "stated", "guess"))
+
+
+def _by_last_digits(groups: pl.DataFrame) -> dict[str, str]:
+    """Groups by the digits that calls carry in their names, where these tell one from the other."""
+    found: dict[str, list[str]] = {}
+    for group in groups["group"].to_list() if groups.height else ():
+        found.setdefault(group[-3:], []).append(group)
+    return {digits: listed[0] for digits, listed in found.items() if len(listed) == 1}
 
 
 def _calls_of_plane_tasks(timeline: Timeline) -> Int64s:
@@ -217,7 +231,7 @@ def _transports(link: npt.NDArray[np.int32], transport: npt.NDArray[np.int32], t
 
 
 def _with_global_peers(frame: pl.DataFrame, groups: pl.DataFrame, rank: int, file: str, notes: Notes) -> pl.DataFrame:
-    """Ranks on the wire are places within the group. Without its list they are believed where our own place is our rank."""
+    """Ranks on the wire are places within the group; without its list they are believed where our place is our rank."""
     limit = pl.col("peer").is_between(0, (1 << 31) - 1)
     frame = frame.with_columns(peer=pl.when(limit).then("peer"))
     members = _members(groups)

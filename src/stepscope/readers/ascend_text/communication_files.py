@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.readers.exact_time import nanoseconds
+from stepscope.readers.minddata.put import put
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -55,9 +56,7 @@ class _Link(msgspec.Struct, gc=False):
 
 _CALLS: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, _Call]]])
 _LINKS: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, _Link]]]])
-_TIMES: Final = {
-    field.name: field.encode_name for field in msgspec.structs.fields(_Times) if field.name != "start"
-}
+_TIMES: Final = {field.name: field.encode_name for field in msgspec.structs.fields(_Times) if field.name != "start"}
 _BANDS: Final = {field.name: field.encode_name for field in msgspec.structs.fields(_Band) if field.name != "packets"}
 _CALL_SCHEMA: Final = {
     "name": pl.String,
@@ -76,7 +75,7 @@ def read_calls(
     for path in paths:
         listed = _walk(_load(path, _CALLS, notes, on_read), path, notes)
         found += listed
-        out.add("reported", _reported(path.name, _call_metrics(listed)))
+        put(out, "reported", _reported(path.name, _call_metrics(listed)))
     calls = [(step, *key.rpartition("@"), call.times) for step, key, call in found if key != _TOTAL]
     starts = nanoseconds([bytes(times.start) or b"null" for *_, times in calls])
     frame = pl.DataFrame(
@@ -120,7 +119,7 @@ def read_links(
                     rows.append(
                         (step, call or None, group, *ends, values.transport, round(size * 1e6), round(time * 1e6))
                     )
-        out.add("reported", _reported(path.name, metrics))
+        put(out, "reported", _reported(path.name, metrics))
     columns = ["step", "call", "group", "source", "peer", "transport", "bytes", "time_ns"]
     kinds = [pl.Int64, pl.String, pl.String, pl.Int64, pl.Int64, pl.String, pl.Int64, pl.Int64]
     return pl.DataFrame(rows, schema=dict(zip(columns, kinds, strict=True)), orient="row")

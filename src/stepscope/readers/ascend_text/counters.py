@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from operator import attrgetter
+from typing import Annotated, Any, Final
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, Batch, arguments, times
+from stepscope.readers.minddata.put import put
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
-_OBJECTS: Final = msgspec.json.Decoder(list[dict[str, Any]])
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+
 _ACCELERATOR: Final = "acc_id"
+
+
+class _Value(msgspec.Struct, gc=False, forbid_unknown_fields=True):
+    value: float
+    accelerator: Annotated[int, msgspec.Meta(ge=0, lt=1 << 31)] = msgspec.field(name="acc_id", default=-1)
+
+
+_VALUES: Final = msgspec.json.Decoder(list[_Value])
 
 
 class CounterSeries:
@@ -26,63 +39,75 @@ class CounterSeries:
         self.notes = notes
         self.file = file
         self.numbers: set[int] = set()
-        self._known: dict[tuple[Any, ...], int] = {}
-        self._frames: list[pl.DataFrame] = []
+        self._parts: list[tuple[Int32s, Int64s, npt.NDArray[np.float64]]] = []
 
     def add(self, batch: Batch) -> None:
+        """Take a batch of counter events in."""
         if not batch.events:
             return
-        track: list[int] = []
-        place_of: list[int] = []
-        value_of: list[float] = []
-        known = self._known
-        empty = 0
-        for place, (event, own) in enumerate(zip(batch.events, _decoded(batch), strict=True)):
-            accelerator = own.pop(_ACCELERATOR, None) if _ACCELERATOR in own else None
-            before = len(track)
-            for key, value in own.items():
-                if type(value) is not int and type(value) is not float:
-                    value = _number(value)  # noqa: PLW2901
-                    if value is None:
-                        continue
-                series = (event.pid, event.name, key, accelerator)
-                number = known.get(series)
-                if number is None:
-                    number = known[series] = self.tracks[event.pid, label(event.name or "", key, accelerator)]
-                track.append(number)
-                place_of.append(place)
-                value_of.append(value)
-            empty += len(track) == before
-        self.notes.add("ascend_counter_empty", file=self.file, count=empty)
-        self.numbers.update(track)
-        self._add(track, times(batch)[place_of], value_of)
+        moments = times(batch)
+        series = batch.track.astype(np.int64) << 32 | batch.name
+        order = np.argsort(series, kind="stable")
+        borders = np.flatnonzero(np.diff(series[order])) + 1
+        for places in np.split(order, borders):
+            self._add_named(batch, places, moments[places])
 
-    def add_samples(self, process: str, name: str, moments: np.ndarray[Any, Any], values: pl.Series) -> None:
+    def _add_named(self, batch: Batch, places: Int64s, moments: Int64s) -> None:
+        """Events of one name. Nearly all are a value, perhaps of one accelerator, decoded all at once."""
+        raws = [batch.arguments[place] for place in places.tolist()]
+        process, name = batch.events[places[0]].pid, batch.events[places[0]].name or ""
+        try:
+            decoded = _VALUES.decode(b"[" + b",".join(raws) + b"]")
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._add_any(process, name, raws, moments)
+            return
+        values = np.fromiter(map(attrgetter("value"), decoded), np.float64, len(decoded))
+        accelerator = np.fromiter(map(attrgetter("accelerator"), decoded), np.int32, len(decoded))
+        distinct, own = np.unique(accelerator, return_inverse=True)
+        numbers = [self._track(process, name, "value", None if one < 0 else one) for one in distinct.tolist()]
+        self._add(np.array(numbers, np.int32)[own], moments, values)
+
+    def _add_any(self, process: Any, name: str, raws: list[msgspec.Raw], moments: Int64s) -> None:
+        series: dict[tuple[str, Any], tuple[list[int], list[float]]] = {}
+        empty = 0
+        for place, own in enumerate(map(arguments, raws)):
+            accelerator = own.pop(_ACCELERATOR, None)
+            numbers = [(key, number) for key, value in own.items() if (number := _number(value)) is not None]
+            empty += not numbers
+            for key, number in numbers:
+                places, values = series.setdefault((key, str(accelerator)), ([], []))
+                places.append(place)
+                values.append(number)
+        self.notes.add("ascend_counter_empty", file=self.file, count=empty)
+        for (key, accelerator), (places, values) in series.items():
+            number = self._track(process, name, key, None if accelerator == "None" else accelerator)
+            self._add(np.full(len(places), number, np.int32), moments[places], np.array(values, np.float64))
+
+    def add_samples(self, process: str, name: str, moments: Int64s, values: pl.Series) -> None:
         """A series from elsewhere; nulls are left out."""
         given = np.flatnonzero((moments != NULL) & values.is_not_null().to_numpy())
         if len(given):
             number = self.tracks[process, name]
             self.numbers.add(number)
-            self._add([number] * len(given), moments[given], values.gather(given).to_list())
+            self._add(np.full(len(given), number, np.int32), moments[given], values.gather(given).to_numpy())
 
     def write(self, out: RankWriter) -> None:
         """Rows of ``counters``."""
-        if not self._frames:
+        if not self._parts:
             return
-        frame = pl.concat(self._frames)
+        track, moment, value = (np.concatenate(column) for column in zip(*self._parts, strict=True))
+        frame = pl.DataFrame({"track": track, "time_ns": moment, "value": value})
         placed = frame.filter(pl.col("time_ns") != NULL)
         self.notes.add("event_without_time", file=self.file, count=frame.height - placed.height)
-        out.add("counters", placed.sort("track", "time_ns", maintain_order=True))
+        put(out, "counters", placed.sort("track", "time_ns", maintain_order=True))
 
-    def _add(self, track: list[int], moments: np.ndarray[Any, Any], values: list[float]) -> None:
-        try:
-            numbers = np.array(values, np.float64)
-        except OverflowError:
-            numbers = np.array([_number(value) for value in values], np.float64)
-        frame = pl.DataFrame({"track": np.array(track, np.int32), "time_ns": moments, "value": numbers})
-        finite = frame.filter(pl.col("value").is_finite())
-        self.notes.add("ascend_counter_empty", file=self.file, count=frame.height - finite.height)
-        self._frames.append(finite)
+    def _track(self, process: Any, name: str, key: str, accelerator: Any) -> int:
+        number = self.tracks[process, label(name, key, accelerator)]
+        self.numbers.add(number)
+        return number
+
+    def _add(self, track: Int32s, moments: Int64s, values: npt.NDArray[np.float64]) -> None:
+        self._parts.append((track, moments, values))
 
 
 def label(name: str, key: str, accelerator: Any = None) -> str:
@@ -99,13 +124,6 @@ def label(name: str, key: str, accelerator: Any = None) -> str:
     else:
         text = f"{name} ({key})"
     return text if accelerator is None else f"{text}, accelerator {accelerator}"
-
-
-def _decoded(batch: Batch) -> list[dict[str, Any]]:
-    try:
-        return _OBJECTS.decode(b"[" + b",".join(event.args or b"{}" for event in batch.events) + b"]")
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return [arguments(event.args) for event in batch.events]
 
 
 def _number(value: Any) -> float | None:

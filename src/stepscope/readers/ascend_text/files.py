@@ -49,8 +49,8 @@ def known(path: Path) -> KnownFile | None:
     >>> known(Path("op_summary_slice_1_20250109123456.csv"))
     KnownFile(path=PosixPath('op_summary_slice_1_20250109123456.csv'), stem='op_summary', extension='csv', piece=1, \
 stamp=20250109123456)
-    >>> known(Path("minddata_pipeline_raw_3.csv")).stem, known(Path("zebra.csv"))
-    ('minddata_pipeline_raw', None)
+    >>> known(Path("parallel_strategy_3.json")).stem, known(Path("zebra.csv"))
+    ('parallel_strategy', None)
     """
     found = _NAME.fullmatch(path.name)
     if found is None:

@@ -14,6 +14,7 @@ from stepscope import facts
 from stepscope.readers.ascend_text.csv_table import CsvTable, Rows
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.event_columns import NULL, categorical, nullable
+from stepscope.readers.minddata.put import put
 from stepscope.readers.slice_table import KIND, SliceTable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -22,9 +23,9 @@ Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 
 _WORDS: Final = {
-    "name": ("Name", "Op Name"),
+    "name": ("Name", "Op Name", "kernel_name"),
     "type": ("Type", "OP Type"),
-    "core": ("Accelerator Core", "Task Type"),
+    "core": ("Accelerator Core", "Task Type", "kernel_type"),
     "input_shapes": ("Input Shapes",),
     "output_shapes": ("Output Shapes",),
     "dtypes": ("Input Data Types",),
@@ -37,7 +38,8 @@ _NUMBERS: Final = {"stream": ("Stream ID",), "task": ("Task ID",), "step": ("Ste
 TEXTS: Final = ("type", "core", "input_shapes", "output_shapes", "dtypes", "formats")
 _METRIC: Final = "metric "  # marks columns that hold counters
 _MOST_WORDS: Final = 20  # a text column with more distinct values than this is no property of a kernel
-_NO_RANK_OF_JOB: Final = ("Model Name", "Infer ID")
+_REPEATED: Final = ("Device_id", "task_stop(us)")
+_NEARLY_NS: Final = 1_000
 
 
 def read_kernels(
@@ -50,8 +52,8 @@ def read_kernels(
 
 
 def _typed(rows: Rows) -> pl.DataFrame:
-    start = rows.time("Start Time(us)", "Task Start Time(us)")
-    duration = rows.time("Duration(us)", "Task Duration(us)")
+    start = rows.time("Start Time(us)", "Task Start Time(us)", "task_start(us)")
+    duration = rows.time("Duration(us)", "Task Duration(us)", "task_time(us)")
     columns: dict[str, pl.Series] = {
         "start": pl.Series(start),
         "dur": pl.Series(np.where(duration == NULL, 0, duration)),
@@ -59,7 +61,7 @@ def _typed(rows: Rows) -> pl.DataFrame:
     columns |= {name: rows.text(*headers).cast(pl.Categorical) for name, headers in _WORDS.items()}
     columns |= {name: rows.integer(*headers) for name, headers in _NUMBERS.items()}
     sentinels = [float(number) for number in facts.table("ascend")["sentinels"]["numbers"]]
-    rows.skip(*_NO_RANK_OF_JOB, "Device_id")
+    rows.skip(*_REPEATED)
     for header in rows.frame.columns:
         if rows.find_unused(header) is None or not len(rows):
             continue
@@ -82,7 +84,7 @@ def _typed(rows: Rows) -> pl.DataFrame:
     return frame.with_columns(formats=both.cast(pl.Categorical)).drop("input_formats", "output_formats")
 
 
-def join_kernels(timeline: Timeline, kernels: pl.DataFrame, table: str, out: RankWriter, notes: Notes) -> Int64s:
+def join_kernels(timeline: Timeline, kernels: pl.DataFrame, table: str, notes: Notes) -> Int64s:
     """Put the rows onto the device's slices; gives the row of each slice, -1 where there is none."""
     slices = timeline.slices
     row_of = np.full(len(slices), -1, np.int64)
@@ -115,10 +117,11 @@ def write_counters(slices: SliceTable, kernels: pl.DataFrame, row_of: Int64s, ou
     metrics = [name for name in kernels.columns if name.startswith(_METRIC)]
     if not len(having) or not metrics:
         return
-    chosen = kernels.select(metrics)[row_of[having]]
-    for name in metrics:
-        frame = pl.DataFrame({"slice": slices.id[having], "value": chosen[name]}).drop_nulls()
-        out.add("pmu", frame.with_columns(metric=pl.lit(name.removeprefix(_METRIC))).select("slice", "metric", "value"))
+    chosen = kernels.select(pl.col(name).alias(name.removeprefix(_METRIC)) for name in metrics)[row_of[having]]
+    ids = pl.Series("slice", slices.id[having])
+    # One metric after the other, so that the column of names is written once per metric, not once per kernel.
+    counted = chosen.with_columns(ids).unpivot(index="slice", variable_name="metric", value_name="value")
+    put(out, "pmu", counted.drop_nulls("value"))
 
 
 def fill_texts(slices: SliceTable, kernels: pl.DataFrame, row_of: Int64s) -> None:
@@ -134,7 +137,8 @@ def fill_texts(slices: SliceTable, kernels: pl.DataFrame, row_of: Int64s) -> Non
 def _match(
     kernels: pl.DataFrame, slices: SliceTable, argument: dict[str, npt.NDArray[np.int64]], candidates: Int64s
 ) -> pl.DataFrame:
-    """Pairs of row and position: by start and name; else by start, stream and task; else by a start that is unique."""
+    """Pairs of row and position: by start and name; by start, stream and task; by name and nearly the same start, as
+    the vendor cuts the starts of communication calls off; at last by a start that is unique."""
     rows = kernels.select("start", "name", "stream", "task").with_row_index("row")
     rows = rows.filter(pl.col("start") != NULL).with_columns(pl.col("row").cast(pl.Int64))
     tasks = pl.DataFrame(
@@ -147,15 +151,30 @@ def _match(
         }
     )
     pairs = []
-    for keys in (["start", "name"], ["start", "stream", "task"], ["start"]):
-        if keys == ["start"]:
-            rows = rows.filter(pl.len().over("start") == 1)
-            tasks = tasks.filter(pl.len().over("start") == 1)
-        number = pl.int_range(pl.len()).over(keys).alias("number")
-        found = rows.with_columns(number).join(
-            tasks.with_columns(number).select("position", "number", *keys), on=[*keys, "number"], how="inner"
-        )
+    for find in (_same(["start", "name"]), _same(["start", "stream", "task"]), _nearly, _only):
+        if rows.is_empty():
+            break
+        found = find(rows, tasks)
         pairs.append(found.select("row", "position"))
         rows = rows.join(found, on="row", how="anti", maintain_order="left")
         tasks = tasks.join(found, on="position", how="anti", maintain_order="left")
-    return pl.concat(pairs)
+    return pl.concat(pairs) if pairs else pl.DataFrame(schema={"row": pl.Int64, "position": pl.Int64})
+
+
+def _same(keys: list[str]) -> Callable[[pl.DataFrame, pl.DataFrame], pl.DataFrame]:
+    number = pl.int_range(pl.len()).over(keys).alias("number")
+    return lambda rows, tasks: rows.with_columns(number).join(
+        tasks.with_columns(number).select("position", "number", *keys), on=[*keys, "number"], how="inner"
+    )
+
+
+def _nearly(rows: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
+    near = rows.drop_nulls("name").join(tasks.select("position", "name", begin="start"), on="name", how="inner")
+    off = (pl.col("start") - pl.col("begin")).abs()
+    near = near.filter(off <= _NEARLY_NS).sort(off, maintain_order=True)
+    return near.unique("row", keep="first", maintain_order=True).unique("position", keep="first")
+
+
+def _only(rows: pl.DataFrame, tasks: pl.DataFrame) -> pl.DataFrame:
+    alone = pl.len().over("start") == 1
+    return rows.filter(alone).join(tasks.filter(alone).select("position", "start"), on="start", how="inner")

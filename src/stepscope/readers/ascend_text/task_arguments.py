@@ -7,6 +7,8 @@ batch is decoded again without types.
 
 from __future__ import annotations
 
+import itertools
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -107,23 +109,21 @@ class TaskArguments:
         count = len(batch.events)
         found: dict[str, npt.NDArray[Any]] = {name: np.full(count, NULL, np.int64) for name in INTEGERS}
         found |= {name: np.full(count, -1, np.int32) for name in (*WORDS, *RAWS, "family")}
-        families: dict[type[msgspec.Struct], tuple[list[int], list[bytes]]] = {}
-        for place, event in enumerate(batch.events):
-            raw = event.args
-            if len(raw) <= 2:
-                continue
-            if event.cat in _BY_CATEGORY:
-                family = _BY_CATEGORY[event.cat]
-                text: Any = raw
-            else:
-                text = bytes(raw)
-                family = next((structure for key, structure in _BY_KEY if key in text), None)
-            if family is not None:
-                places, texts = families.setdefault(family, ([], []))
-                places.append(place)
-                texts.append(text)
-        for structure, (places, texts) in families.items():
-            self._fill(structure, np.array(places), texts, found)
+        raws = batch.arguments
+        having = batch.argument_lengths > len("{}")
+        # All events of one track and category are of one family, so one of them tells.
+        _, first, kind = np.unique(
+            batch.track.astype(np.int64) << 32 | np.where(having, batch.category, -1),
+            return_index=True,
+            return_inverse=True,
+        )
+        families = [
+            _family(batch.events[place].cat, bytes(raws[place])) if having[place] else None for place in first.tolist()
+        ]
+        for structure in dict.fromkeys(families):
+            if structure is not None:
+                wanted = np.array([family is structure for family in families])[kind] & having
+                self._fill(structure, np.flatnonzero(wanted), list(itertools.compress(raws, wanted.tolist())), found)
         for name, values in found.items():
             self._parts[name].append(values)
 
@@ -140,15 +140,21 @@ class TaskArguments:
         found = _decode(structure, raws)
         columns["family"][places] = _FAMILY_CODES[structure]
         for name in structure.__struct_fields__:
-            values = [getattr(item, name) for item in found]
+            values = list(map(attrgetter(name), found))
             if name in INTEGERS:
-                columns[name][places] = integers(values, len(found))
-            elif name in WORDS:
-                codes = self.texts[name]
-                columns[name][places] = [-1 if value is None else codes[value] for value in values]
-            else:
-                codes = self.texts[name]
-                columns[name][places] = [codes[bytes(value)] if value else -1 for value in values]
+                columns[name][places] = integers(values)
+                continue
+            codes = self.texts[name]
+            keys = values if name in WORDS else list(map(bytes, values))
+            absent = None if name in WORDS else b""
+            known = np.fromiter(map(codes.__getitem__, keys), np.int32, len(keys))
+            columns[name][places] = np.where(known == codes.get(absent, -1), -1, known)
+
+
+def _family(category: str | None, text: bytes) -> type[msgspec.Struct] | None:
+    if category in _BY_CATEGORY:
+        return _BY_CATEGORY[category]
+    return next((structure for key, structure in _BY_KEY if key in text), None)
 
 
 _DECODERS: Final[dict[type[msgspec.Struct], Any]] = {}

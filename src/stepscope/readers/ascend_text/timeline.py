@@ -159,4 +159,5 @@ def _task_kinds(kind: Int8s, layer: Int32s, task_type: Int32s, types: Codes) -> 
     known = on_stream & (by_type >= 0)
     kind[known] = by_type[known]
     kind[on_plane] = np.array(plane_kinds, np.int8)[task_type[on_plane]]
-    return on_stream & ~known
+    unknown: Bools = on_stream & ~known
+    return unknown

@@ -18,8 +18,8 @@ from stepscope.readers.kineto import collectives as communication
 from stepscope.readers.kineto import identity, meaning
 from stepscope.readers.kineto.arguments import ArgumentColumns
 from stepscope.readers.kineto.categories import ON_DEVICE, kind_of_category
-from stepscope.readers.kineto.claim import claim_file
 from stepscope.readers.kineto.memory import MemoryEvents
+from stepscope.readers.kineto.recognition import claim_file
 from stepscope.readers.series import CounterEvents
 from stepscope.readers.slice_table import KIND, SliceTable, believable
 from stepscope.readers.source import Source

@@ -10,12 +10,14 @@ import numpy.typing as npt
 
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL
+from stepscope.readers.memory_snapshot.final_state import LARGEST_SIZE, Blocks
 from stepscope.readers.memory_snapshot.trace_columns import Trace
 
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 NEVER: Final = -1
+PAST: Final = -2  # before the window
 _ALLOC, _REQUEST, _END, _OTHER = range(4)
 _MEANING: Final = {"alloc": _ALLOC, "free_requested": _REQUEST, "free_completed": _END, "free": _END}
 
@@ -27,7 +29,7 @@ class Lives:
     address: Int64s
     requested: Int64s
     born: Int64s  # NEVER: before the window
-    asked: Int64s  # from here on no longer allocated, yet perhaps active
+    asked: Int64s  # from here on (PAST: all the time) no longer allocated, yet perhaps active
     ended: Int64s  # NEVER: alive at the end, or lost
     lost_at: Int64s  # the address was given out again here although nothing had ended the block
     stray: int  # events that fit no block
@@ -39,7 +41,8 @@ class Lives:
     @property
     def open(self) -> Bools:
         """Alive at the end."""
-        return (self.ended == NEVER) & (self.lost_at == NEVER)
+        alive: Bools = (self.ended == NEVER) & (self.lost_at == NEVER)
+        return alive
 
 
 def pair(trace: Trace, actions: Codes) -> Lives:
@@ -50,8 +53,9 @@ def pair(trace: Trace, actions: Codes) -> Lives:
     meaning = np.array([_MEANING.get(action, _OTHER) for action in actions] or [_OTHER])[trace.action]
     if not (meaning == _END).any():
         meaning[meaning == _REQUEST] = _END  # the recorder was told to skip the completions
+    asks = bool((meaning == _REQUEST).any())
     is_life = meaning != _OTHER
-    usable = is_life & (trace.address != NULL) & (trace.size != NULL) & (trace.size >= 0)
+    usable = is_life & (trace.address != NULL) & (trace.size >= 0) & (trace.size < LARGEST_SIZE)
     places = np.flatnonzero(usable)
     places = places[np.argsort(trace.address[places], kind="stable")]
     address, what = trace.address[places], meaning[places]
@@ -65,9 +69,7 @@ def pair(trace: Trace, actions: Codes) -> Lives:
     requested = (here == _REQUEST) | ((here == _ALLOC) & (after[begins] == _REQUEST))
     request = np.where(requested, begins + (here == _ALLOC), NEVER)
     last = np.where(here == _END, begins, begins + 1 + ((here == _ALLOC) & requested))
-    last_is = np.where(
-        here == _END, _END, np.where((here == _ALLOC) & requested, after_next[begins], after[begins])
-    )
+    last_is = np.where(here == _END, _END, np.where((here == _ALLOC) & requested, after_next[begins], after[begins]))
     ended = last_is == _END
     # An allocation may follow a stray event of the same address: look for the next one there.
     reborn = _next_allocation(what, address)[begins]
@@ -77,18 +79,48 @@ def pair(trace: Trace, actions: Codes) -> Lives:
         return np.where(wanted, places[np.minimum(index, len(places) - 1)], NEVER) if len(places) else index
 
     end = place(last, ended)
+    asked = np.where(request != NEVER, place(request, request != NEVER), end)
+    if asks:  # an end that nobody asked for within the window was asked for before it
+        asked[here == _END] = PAST
     used = len(begins) - int((here == _REQUEST).sum()) - int((here == _END).sum())
     counted = used + int((request != NEVER).sum()) + int(ended.sum())
     return Lives(
         address=address[begins],
         requested=trace.size[places[begins]],
         born=np.where(here == _ALLOC, places[begins], NEVER),
-        asked=np.where(request != NEVER, place(request, request != NEVER), end),
+        asked=asked,
         ended=end,
         lost_at=place(reborn, lost),
         stray=len(places) - counted,
         incomplete=int((is_life & ~usable).sum()),
     )
+
+
+def with_older(lives: Lives, blocks: Blocks) -> tuple[Lives, Int64s]:
+    """Add the blocks that are alive although no event began them; gives also the place of each life's block.
+
+    ``blocks`` are those of the same device.
+    """
+    alive = np.flatnonzero(lives.open)
+    order = np.argsort(blocks.address, kind="stable")
+    known = blocks.address[order]
+    at = np.minimum(np.searchsorted(known, lives.address[alive]), max(len(known) - 1, 0))
+    found = known[at] == lives.address[alive] if len(known) else np.zeros(len(alive), bool)
+    block_of = np.full(len(lives), NEVER, np.int64)
+    block_of[alive[found]] = order[at[found]]
+    older = np.setdiff1d(np.arange(len(blocks)), block_of)
+    never = np.full(len(older), NEVER, np.int64)
+    extended = Lives(
+        address=np.append(lives.address, blocks.address[older]),
+        requested=np.append(lives.requested, blocks.requested[older]),
+        born=np.append(lives.born, never),
+        asked=np.append(lives.asked, np.where(blocks.pending[older], PAST, NEVER)),
+        ended=np.append(lives.ended, never),
+        lost_at=np.append(lives.lost_at, never),
+        stray=lives.stray,
+        incomplete=lives.incomplete,
+    )
+    return extended, np.append(block_of, older)
 
 
 def _neighbour(what: Int64s, address: Int64s, distance: int) -> Int64s:

@@ -58,7 +58,8 @@ class Rounding:
 
 def rounding(settings: Any, state: FinalState) -> Rounding:
     """The rule of this snapshot: from its settings, and from the blocks whose request and size it tells."""
-    divisions, unsplittable = (0,) * _INTERVALS, _UNLIMITED
+    divisions: tuple[int, ...] = (0,) * _INTERVALS
+    unsplittable = _UNLIMITED
     if isinstance(settings, dict):
         stated = settings.get("roundup_power2_divisions")
         if isinstance(stated, dict):
@@ -75,21 +76,17 @@ def rounding(settings: Any, state: FinalState) -> Rounding:
     return padded if fits[1] > fits[0] else plain
 
 
-def sizes(trace: Trace, actions: Codes, lives: Lives, state: FinalState, device: int, rule: Rounding) -> Int64s:
-    """Bytes of each block of ``lives`` while it lived."""
-    result = rule.rounded(lives.requested)
-    alive = {int(a): int(s) for a, s, d in zip(
-        state.blocks.address.tolist(), state.blocks.size.tolist(), state.blocks.device.tolist(), strict=True
-    ) if d == device}
-    for index in np.flatnonzero(lives.open).tolist():
-        result[index] = alive.get(int(lives.address[index]), result[index])
-    regions = _Regions(trace, actions, state, device)
+def sizes(lives: Lives, known: Int64s, regions: Regions, rule: Rounding) -> Int64s:
+    """Bytes of each block while it lived; ``known`` has those that the segments tell, NULL elsewhere."""
+    result = np.where(known == NULL, rule.rounded(lives.requested), known)
     if regions.initial or regions.changes:
-        _take_unsplit_rests(lives, result, regions, rule)
+        large = np.flatnonzero(result > _SMALL_POOL)
+        _older_unsplit(lives, result, known, large, regions, rule)
+        _take_unsplit_rests(lives, result, known, large, regions, rule)
     return result
 
 
-class _Regions:
+class Regions:
     """Segments of fixed size: those at the start of the window, and how they came and went."""
 
     def __init__(self, trace: Trace, actions: Codes, state: FinalState, device: int) -> None:
@@ -113,9 +110,31 @@ class _Regions:
         self.changes.reverse()
 
 
-def _take_unsplit_rests(lives: Lives, size: Int64s, regions: _Regions, rule: Rounding) -> None:
+def _older_unsplit(lives: Lives, size: Int64s, known: Int64s, large: Int64s, regions: Regions, rule: Rounding) -> None:
+    """Blocks older than the window: free runs are never small, so a small gap behind one is part of it."""
+    large = large[np.argsort(lives.address[large], kind="stable")]
+    starts = lives.address[large].tolist()
+    region_starts = sorted(regions.initial)
+    for index in large[(lives.born[large] == NEVER) & (known[large] == NULL)].tolist():
+        address, asked, ended = int(lives.address[index]), int(size[index]), int(lives.ended[index])
+        around = bisect.bisect_right(region_starts, address) - 1
+        limit = regions.initial[region_starts[around]] if around >= 0 else 0
+        if address + asked > limit:
+            continue
+        reach = limit if asked >= rule.unsplittable else min(limit, address + asked + _SMALL_POOL)
+        end = limit
+        for other in large[bisect.bisect_left(starts, address + asked) : bisect.bisect_right(starts, reach)].tolist():
+            if ended == NEVER or lives.born[other] < ended:  # they lived at one time
+                end = int(lives.address[other])
+                break
+        if end <= reach:
+            size[index] = end - address
+
+
+def _take_unsplit_rests(
+    lives: Lives, size: Int64s, known: Int64s, large: Int64s, regions: Regions, rule: Rounding
+) -> None:
     """Replay the large blocks: one takes the free run it starts in whole if what would be left is small."""
-    large = np.flatnonzero(size > _SMALL_POOL)
     changes = [(place, 0, start, end) for place, start, end in regions.changes]
     changes += [(int(lives.born[index]), 2, index, 0) for index in large.tolist() if lives.born[index] != NEVER]
     ends = np.where(lives.lost_at != NEVER, lives.lost_at, lives.ended)
@@ -124,7 +143,6 @@ def _take_unsplit_rests(lives: Lives, size: Int64s, regions: _Regions, rule: Rou
     starts = sorted(int(lives.address[index]) for index in large.tolist() if lives.born[index] == NEVER)
     region_end = dict(regions.initial)
     region_starts = sorted(region_end)
-    still_open = lives.open
     for _, kind, what, end in changes:
         if kind == 0:
             _change_region(region_starts, region_end, what, end)
@@ -137,7 +155,7 @@ def _take_unsplit_rests(lives: Lives, size: Int64s, regions: _Regions, rule: Rou
             continue
         around = bisect.bisect_right(region_starts, address) - 1
         limit = region_end[region_starts[around]] if around >= 0 else 0
-        if address < limit and not still_open[what]:
+        if address < limit and known[what] == NULL:
             run = min(limit, starts[at] if at < len(starts) else limit) - address
             asked = int(size[what])
             if run >= asked and (run - asked <= _SMALL_POOL or asked >= rule.unsplittable):

@@ -16,7 +16,8 @@ Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _HIGHEST_ADDRESS: Final = 1 << 62
-_LARGEST_SIZE: Final = 1 << 48
+MOST_DEVICES: Final = 1024
+LARGEST_SIZE: Final = 1 << 48
 _PENDING: Final = ("active_pending_free", "active_awaiting_free")
 DEFAULT_POOL: Final = (0, 0)
 
@@ -30,6 +31,7 @@ class Segment:
     kind: str | None
     expandable: bool
     pool: tuple[int, int]
+    stated: int | None  # bytes in use, as the allocator counted them
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,11 @@ class Blocks:
 
     def __len__(self) -> int:
         return len(self.address)
+
+    def of(self, device: int) -> Blocks:
+        """Those of one device."""
+        own = self.device == device
+        return Blocks(**{name: getattr(self, name)[own] for name in self.__dataclass_fields__})
 
 
 @dataclass
@@ -100,7 +107,7 @@ def read_segments(found: Any, stacks: StackTexts) -> FinalState:
         blocks = item.get("blocks")
         for block in blocks if isinstance(blocks, list) else ():
             seen += 1
-            size = _whole(block.get("size"), largest=_LARGEST_SIZE) if isinstance(block, dict) else None
+            size = _whole(block.get("size"), largest=LARGEST_SIZE) if isinstance(block, dict) else None
             if size is None:
                 dropped += 1
                 continue
@@ -122,18 +129,19 @@ def read_segments(found: Any, stacks: StackTexts) -> FinalState:
 def _segment(item: Any) -> Segment | None:
     if not isinstance(item, dict):
         return None
-    address, size = _whole(item.get("address")), _whole(item.get("total_size"), largest=_LARGEST_SIZE)
+    address, size = _whole(item.get("address")), _whole(item.get("total_size"), largest=LARGEST_SIZE)
     if address is None or size is None:
         return None
     kind = item.get("segment_type")
     return Segment(
-        device=min(_whole(item.get("device"), 0), 1 << 20),
+        device=_whole(item.get("device"), 0, MOST_DEVICES),
         address=address,
         size=size,
         stream=_whole(item.get("stream"), 0),
         kind=kind[:40] if isinstance(kind, str) else None,
         expandable=item.get("is_expandable") is True,
         pool=pool_of(item.get("segment_pool_id")) or DEFAULT_POOL,
+        stated=_whole(item.get("active_size")),
     )
 
 

@@ -22,6 +22,7 @@ _LIBRARY: Final = re.compile(
     r"|[/\\]torch(?:_npu)?[/\\](?:_|nn[/\\]|optim[/\\]|autograd[/\\]|utils[/\\]|distributed[/\\]|npu[/\\]|cuda[/\\])"
 )
 _DISPATCHED: Final = re.compile(r"^at::_ops::(\w+?)(?:_\w*_overload)?::(?:call|redispatch)")
+_FOLDERS: Final = re.compile(r"^.*[/\\]")
 _NATIVE_FILE: Final = re.compile(r"^(?:\?\?)?$|\.(?:c|cc|cpp|cxx|cu|h|hpp|so(?:\.\d+)*)$")
 
 
@@ -37,7 +38,9 @@ class StackTexts:
         self.graph_nodes = 0  # frames that also name a node of a compiled graph
         self._size = 0
         self._numbers: dict[str, int] = {}
-        self._seen: dict[int, tuple[list[Any], int]] = {}  # by identity; holds the list so that its id stays taken
+        # Lists by identity, and by the identity of their frames; both hold the list so that the ids stay taken.
+        self._seen: dict[int, tuple[list[Any], int]] = {}
+        self._seen_frames: dict[tuple[int, ...], tuple[list[Any], int]] = {}
 
     def number(self, frames: Any) -> int:
         """The number of a stack whose innermost frame comes first, NO_STACK if it is empty."""
@@ -46,11 +49,16 @@ class StackTexts:
         seen = self._seen.get(id(frames))
         if seen is not None:
             return seen[1]
-        number = self._add(frames)
-        if len(self._seen) >= _MOST_CACHED:
+        key = tuple(map(id, frames[: _MOST_FRAMES + 1]))
+        seen = self._seen_frames.get(key)
+        if seen is None:
+            seen = self._seen_frames[key] = (frames, self._add(frames))
+        if len(self._seen) + len(self._seen_frames) >= _MOST_CACHED:
             self._seen.clear()
-        self._seen[id(frames)] = (frames, number)
-        return number
+            self._seen_frames.clear()
+        if len(frames) > _MOST_FRAMES:  # only these are worth the memory
+            self._seen[id(frames)] = seen
+        return seen[1]
 
     def frame(self) -> pl.DataFrame:
         """Rows of ``stacks``."""
@@ -76,7 +84,7 @@ class StackTexts:
                 found = _DISPATCHED.match(name) if operator is None else None
                 operator = f"aten::{found[1]}" if found else operator
             elif own is None and not _LIBRARY.search(file):
-                own = f"{re.split(r'[/\\\\]', place)[-1]}: {name}"
+                own = f"{_FOLDERS.sub('', place)}: {name}"
             self.on_npu = self.on_npu or "torch_npu" in file
         if not lines:
             return NO_STACK

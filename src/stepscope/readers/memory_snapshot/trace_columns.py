@@ -18,8 +18,10 @@ from stepscope.readers.repair import clean_text
 Int64s = npt.NDArray[np.int64]
 
 _KNOWN: Final = frozenset(
-    "action addr size stream time_us compile_context user_metadata frames forward_frames category pool_id device_free"
-    " device".split()
+    (
+        *("action", "addr", "size", "stream", "time_us", "frames", "forward_frames", "category", "pool_id"),
+        *("compile_context", "user_metadata", "device", "device_free"),
+    )
 )
 _NO_CONTEXT: Final = (None, "", "N/A")
 _LONGEST_WORD: Final = 200
@@ -66,22 +68,21 @@ class TraceColumns:
         """The elements as columns if all are events, else None."""
         if not all(type(item) is dict and type(item.get("action")) is str for item in items):
             return None
-        count = len(items)
         actions, categories, pools = self.actions, self.categories, self.pools
         for key in set().union(*items) - _KNOWN:
             self.unknown[key] += sum(key in item for item in items)
         self.compiled += sum(item.get("compile_context") not in _NO_CONTEXT for item in items)
         columns = (
-            (actions[_word(item["action"])] for item in items),
-            (item.get("addr") for item in items),
-            (item.get("size") for item in items),
-            (item.get("stream") for item in items),
-            (self.stacks.number(item.get("frames") or item.get("forward_frames")) for item in items),
-            (categories[word] if (word := _category(item)) else -1 for item in items),
-            (pools[pool] if (pool := pool_of(item.get("pool_id"))) else -1 for item in items),
-            (item.get("device_free") for item in items),
+            [actions[_word(item["action"])] for item in items],
+            [item.get("addr") for item in items],
+            [item.get("size") for item in items],
+            [item.get("stream") for item in items],
+            [self.stacks.number(item.get("frames") or item.get("forward_frames")) for item in items],
+            [categories[word] if (word := _category(item)) else -1 for item in items],
+            [pools[pair] if (pair := pool_of(item.get("pool_id"))) else -1 for item in items],
+            [item.get("device_free") for item in items],
         )
-        action, address, size, stream, stack, category, pool, free = (integers(values, count) for values in columns)
+        action, address, size, stream, stack, category, pool, free = (integers(values) for values in columns)
         time = _times([item.get("time_us") for item in items])
         return Trace(action, address, size, stream, time, stack, category, pool, free)
 
@@ -126,9 +127,7 @@ def _category(item: dict[str, Any]) -> str | None:
 def _times(values: list[Any]) -> Int64s:
     """Nanoseconds of times that the file has in whole microseconds."""
     if all(type(value) is int for value in values):
-        return integers(
-            (value * 1000 if abs(value) <= LARGEST_NS // 1000 else NULL for value in values), len(values)
-        )
+        return integers([value * 1000 if abs(value) <= LARGEST_NS // 1000 else NULL for value in values])
     return nanoseconds([b"" if value is None or type(value) is bool else str(value).encode() for value in values])
 
 

@@ -110,7 +110,7 @@ class _Interpreter:
             elif code == 0x4B:  # BININT1
                 push(data[position])
                 position += 1
-            elif code == 0x7D or code == 0x5D:  # EMPTY_DICT, EMPTY_LIST
+            elif code in b"}]":  # EMPTY_DICT, EMPTY_LIST
                 containers += 1
                 if containers > affordable:
                     affordable = self._afford(containers, position)
@@ -255,10 +255,10 @@ class _Interpreter:
     def _set_items(self, target: Any, keys: list[Any], values: list[Any]) -> None:
         if not isinstance(target, dict) or len(keys) != len(values):
             raise self._damaged()
-        for key in keys:
-            # Others may be costly to hash beyond all measure: tuples of tuples of the same tuple.
-            if type(key) is not str:
-                raise self._refusal("snapshot_pickle_forbidden", what=f"dict[{type(key).__name__}]")
+        # Other keys may be costly to hash beyond all measure: tuples of tuples of the same tuple.
+        other = set(map(type, keys)) - _KEY_TYPES
+        if other:
+            raise self._refusal("snapshot_pickle_forbidden", what=f"dict[{other.pop().__name__}]")
         target.update(zip(keys, values, strict=True))
 
     def _a_list(self, target: Any) -> list[Any]:
@@ -332,6 +332,7 @@ class _Interpreter:
         return UnreadableInputError(code, path=self.path, **params)
 
 
+_KEY_TYPES: Final = {str}
 _CONSTANTS: Final[dict[int, Any]] = {0x4E: None, 0x88: True, 0x89: False}
 _TUPLES: Final = {0x29: 0, 0x85: 1, 0x86: 2, 0x87: 3}
 # Width of the length, and what to do with bytes that are no text; Python 2 wrote texts as bytes.

@@ -1,9 +1,9 @@
 """MindSpore's input pipeline: stages, queues, batches, processors. The files are the same on Ascend, GPU and CPU.
 
-The directories of MindSpore and of MindInsight hold them among others, and their readers call :func:`read_pipeline`; a
-directory that holds nothing else is read by this one. The files of CPU runs were checked against what MindSpore 2.10
-writes; what only an Ascend or GPU run writes (``minddata_aicpu``, ``minddata_getnext_profiling``, ``dataset.csv``) follows
-samples and documentation.
+The directories of MindSpore and of MindInsight hold them among others, and their readers call :func:`read_pipeline`;
+a directory that holds nothing else is read by this one. The files of CPU runs were checked against what MindSpore
+2.10 writes; what only an Ascend or GPU run writes (``minddata_aicpu``, ``minddata_getnext_profiling``,
+``dataset.csv``) follows samples and documentation.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from pathlib import Path
 
 import polars as pl
 
-from stepscope.errors import UnreadableInputError
 from stepscope.readers.minddata import batches, stages, summary
 from stepscope.readers.minddata.files import by_subject, rank_of, subject_of
 from stepscope.readers.minddata.get_next import read_get_next
@@ -82,8 +81,8 @@ def read_pipeline(
 ) -> None:
     """Read all pipeline files among ``files``; others are passed over.
 
-    Counters need tracks: ``lanes`` numbers them, and the caller writes ``lanes.frame()`` to ``tracks``. ``parts`` takes the
-    slices of the device's waiting for data; a caller that has none need not give it.
+    Counters need tracks: ``lanes`` numbers them, and the caller writes ``lanes.frame()`` to ``tracks``. ``parts``
+    takes the slices of the device's waiting for data; a caller that has none need not give it.
     """
     found = by_subject(files)
     reported = Reported()
@@ -136,9 +135,3 @@ def _read_summary(found: dict[str, Path], reported: Reported, notes: Notes, on_r
         summary.write_summary(json_form or csv_form, file, reported, notes)
     if "dataset" in found:
         summary.read_dataset_table(found["dataset"], reported, notes, on_read)
-
-
-def require_readable(sources: Iterable[Path]) -> None:
-    """Raise where none of the files can be opened at all."""
-    if not any(file.is_file() for file in sources):
-        raise UnreadableInputError("nothing_to_read", path=str(next(iter(sources), "")))

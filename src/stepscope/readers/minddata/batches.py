@@ -1,7 +1,7 @@
 """Batches as the training loop took them: ``device_queue_profiling`` (sink mode) and ``dataset_iterator_profiling``.
 
-Lines are ``type extra batch value [time]``. Type 0 is a duration in ms: extra 0 from the pipeline, 1 to the device, 2 both.
-Type 1 is the queue between: extra its length, value its fill. The time is in ms of the host's steady clock.
+Lines are ``type extra batch value [time]``. Type 0 is a duration in ms: extra 0 from the pipeline, 1 to the device, 2
+both. Type 1 is the queue between: extra its length, value its fill. The time is in ms of the host's steady clock.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import polars as pl
 
 from stepscope.readers.minddata.lanes import Lanes
 from stepscope.readers.minddata.put import put
+from stepscope.readers.minddata.reported import Reported
 from stepscope.readers.minddata.text_files import OnRead, matched
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -23,8 +24,13 @@ _LINE: Final = (
 _DURATIONS: Final = {0: "get_us", 1: "push_us", 2: "total_us"}
 
 
-def read_batches(path: Path, out: RankWriter, notes: Notes, lanes: Lanes, on_read: OnRead = None) -> None:
-    """One row of ``pipeline_batches`` per batch; the queue's fill over time as a counter."""
+def read_batches(
+    path: Path, out: RankWriter, notes: Notes, lanes: Lanes, on_read: OnRead = None, beside: Reported | None = None
+) -> None:
+    """One row of ``pipeline_batches`` per batch; the queue's fill over time as a counter.
+
+    ``beside`` is given for an iterator that does not feed the training: its numbers go there instead.
+    """
     found = matched(path, _LINE, notes, on_read)
     if found.is_empty():
         return
@@ -37,7 +43,14 @@ def read_batches(path: Path, out: RankWriter, notes: Notes, lanes: Lanes, on_rea
     numbered = lines.filter(~is_duration | (pl.col("extra") <= 2)).with_columns(
         again=pl.int_range(pl.len()).over("batch", measure)
     )
-    put(out, "pipeline_batches", _rows(numbered))
+    rows = _rows(numbered)
+    if beside is None:
+        put(out, "pipeline_batches", rows)
+    else:
+        notes.add("pipeline_second_iterator", file=path.name, count=rows.height)
+        for row in rows.iter_rows(named=True):
+            for metric in rows.columns[1:]:
+                beside.add(path.name, f"batch {row['batch']}", metric, row[metric])
     _fill_over_time(lines, path, out, lanes)
 
 

@@ -1,7 +1,7 @@
 """Numbers out of cells and JSON values; times and sizes exactly, from their decimal digits.
 
-MindSpore writes times in five units (10 ns counts, ns, us, ms, s); all are powers of ten of a nanosecond, so moving the
-decimal point is all there is to do. Digits below the nanosecond are rounded to the nearest, ties to even.
+MindSpore writes times in five units (10 ns counts, ns, us, ms, s); all are powers of ten of a nanosecond, so moving
+the decimal point is all there is to do. Digits below the nanosecond are rounded to the nearest, ties to even.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ def integer(value: Any, limit: int = 1 << 31) -> int | None:
 
 
 def scaled(value: Any, digits: int, limit: int = LARGEST_NS, whole: bool = False) -> int | None:
-    """``value`` times ten to the power of ``digits``, rounded to an integer; None if it is no number or beyond the limit.
+    """``value`` times ten to the power of ``digits``, rounded to an integer; None if it is no number or beyond the
+    limit.
 
     >>> scaled("154907895.95956", MS), scaled(decimal.Decimal("6e-05"), MS), scaled("N/A", MS)
     (154907895959560, 60, None)
@@ -73,6 +74,7 @@ def scaled_column(texts: pl.Series, digits: int) -> pl.Series:
     >>> scaled_column(pl.Series(["1.5", "0.0031000000000000003", "x", None]), MS).to_list()
     [1500000, 3100, None, None]
     """
+    name = texts.name
     texts = texts.cast(pl.String).str.strip_chars().alias("text")
     parts = texts.str.extract_groups(_PLAIN).struct.rename_fields(["whole", "fraction"]).struct.unnest()
     fraction = pl.col("fraction").fill_null("")
@@ -87,4 +89,4 @@ def scaled_column(texts: pl.Series, digits: int) -> pl.Series:
     if len(odd):
         values = [scaled(text, digits) for text in texts.gather(odd)]
         result = result.scatter(odd, pl.Series(values, dtype=pl.Int64))
-    return result.alias(texts.name)
+    return result.alias(name)

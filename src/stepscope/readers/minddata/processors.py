@@ -1,9 +1,9 @@
 """Use of processors while the pipeline ran: ``minddata_cpu_utilization``.
 
-MindSpore writes percentages of the whole machine under ``device_info`` and percentages of one core everywhere else; the
-table counts cores throughout. The first sample of the machine and of the stages is a placeholder of zeros, since a use
-needs two looks; the process has no such placeholder and so one value less. Since 2.0 each look at the machine is written
-down twice, the second time as zeros, while user and system time are cut to the first half of that.
+MindSpore writes percentages of the whole machine under ``device_info`` and percentages of one core everywhere else;
+the table counts cores throughout. The first sample of the machine and of the stages is a placeholder of zeros, since
+a use needs two looks; the process has no such placeholder and so one value less. Since 2.0 each look at the machine
+is written down twice, the second time as zeros, while user and system time are cut to the first half of that.
 """
 
 from __future__ import annotations
@@ -80,9 +80,7 @@ def _machine(info: dict[str, Any], count: int, notes: Notes, file: str) -> dict[
 
 
 def _task(info: dict[str, Any], times: list[int], notes: Notes, file: str) -> dict[str, Values]:
-    return {
-        metric: _aligned(_numbers(info, names), len(times), False, notes, file) for metric, names in _TASK.items()
-    }
+    return {metric: _aligned(_numbers(info, names), len(times), False, notes, file) for metric, names in _TASK.items()}
 
 
 def _aligned(values: Values, count: int, cut: bool, notes: Notes, file: str) -> Values:
@@ -118,7 +116,7 @@ def _rows(
 
 
 def _whole(sample: dict[str, float | None]) -> dict[str, Any]:
-    counts = {
+    counts: dict[str, int | None] = {
         metric: integer(sample[metric], 1 << 62) for metric in ("runnable", "context_switches") if metric in sample
     }
     return {**dict.fromkeys(_MACHINE), **sample, **counts}
@@ -141,7 +139,7 @@ def _write_memory(
 
 
 def _numbers(info: dict[str, Any], names: tuple[str, ...]) -> Values:
-    listed = next((info[name] for name in names if isinstance(info.get(name), list)), [])
+    listed: list[Any] = next((info[name] for name in names if isinstance(info.get(name), list)), [])
     return [number(value) for value in listed]
 
 

@@ -28,22 +28,18 @@ class Reported:
             self._rows.append((file, step, clean_text(key), clean_text(metric), found))
         return found is not None
 
-    def add_table(
-        self, file: str, table: Table, keys: Iterable[str], notes: Notes, texts: Iterable[str] = (), step: str = ""
-    ) -> None:
-        """Every cell of a table. The first of ``keys`` that it has names its rows; ``texts`` are columns that are known
-        to hold no numbers; ``step`` is the column of step numbers. A cell that should be a number and is none is noted.
+    def add_table(self, file: str, table: Table, keys: Iterable[str], notes: Notes, texts: Iterable[str] = ()) -> None:
+        """Every cell of a table. The first of ``keys`` that it has names its rows; ``texts`` are columns that are
+        known to hold no numbers. A cell that should be a number and is none is noted.
         """
         key = table.column(*keys)
-        step_place = table.column(step) if step else None
-        aside = {place for name in texts if (place := table.column(name)) is not None} | {key, step_place}
+        aside = {place for name in texts if (place := table.column(name)) is not None} | {key}
         bad = 0
         for line, row in enumerate(table.rows):
             label = row[key] if key is not None else str(line + 1)
-            at = number(row[step_place]) if step_place is not None else None
             for place, metric in enumerate(table.header):
                 if place not in aside and row[place]:
-                    bad += not self.add(file, label, metric, row[place], None if at is None else int(at))
+                    bad += not self.add(file, label, metric, row[place])
         notes.add("mindspore_cells_not_numbers", file=file, count=bad)
 
     def write(self, out: RankWriter) -> None:

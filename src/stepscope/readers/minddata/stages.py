@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers.event_columns import NULL, integers
 from stepscope.readers.minddata.lanes import Lanes
 from stepscope.readers.minddata.numbers import integer, number
 from stepscope.readers.minddata.put import put
@@ -114,9 +113,9 @@ def write_pipeline(
     for stage in pipeline.stages:
         times = _times_ns(len(stage.fill), times_ms, pipeline.interval_ms)
         untimed += len(stage.fill) if len(stage.fill) != len(times_ms) else 0
-        fill = integers(stage.fill, len(stage.fill))
+        fill = pl.Series([integer(value, 1 << 62) for value in stage.fill], dtype=pl.Int64)
         samples = pl.DataFrame({"op": [stage.op] * len(times), "time_ns": times, "queue": fill})
-        good = samples.filter(pl.col("queue") != NULL)
+        good = samples.drop_nulls("queue")
         notes.add("mindspore_cells_not_numbers", file=file, count=samples.height - good.height)
         put(out, "pipeline_samples", good)
         _write_throughput(stage, pipeline, times_ms, out, notes, lanes, file)

@@ -5,6 +5,8 @@ Its numbers go to ``reported``, its advice to the notes, in its own words.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any, Final
@@ -35,12 +37,11 @@ def read_summary(path: Path, notes: Notes, on_read: OnRead = None) -> dict[str, 
 
 def read_summary_csv(path: Path, notes: Notes, on_read: OnRead = None) -> dict[str, list[Any]]:
     """The CSV form: one key per row, its values in the following cells."""
-    import csv
-
     content = read_bytes(path, notes, on_read)
     found: dict[str, list[Any]] = {}
+    text = content.decode("utf-8", "replace").replace("\0", "")
     try:
-        for row in csv.reader(content.decode("utf-8", "replace").replace("\0", "").splitlines()):
+        for row in csv.reader(io.StringIO(text, newline="")):
             if row:
                 found[row[0].strip()] = [_cell(cell) for cell in row[1:]]
     except csv.Error:

@@ -13,7 +13,7 @@ import polars as pl
 
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import repair
-from stepscope.readers.raw_bytes import blocks
+from stepscope.readers.raw_bytes import blocks, head
 from stepscope.store.notes import Notes
 
 OnRead = Callable[[int], None] | None
@@ -107,6 +107,15 @@ def lines(path: Path, notes: Notes, on_read: OnRead = None) -> Iterator[pl.Serie
         yield _lines(rest)
     elif first:
         notes.add("mindspore_file_empty", file=path.name)
+
+
+def first_line(path: Path) -> str:
+    """The first line of a file that holds anything, as far as its first 64 KB go."""
+    try:
+        text = head(path).removeprefix(_BOM).decode("utf-8", "replace")
+    except UnreadableInputError:
+        return ""
+    return next((line for line in text.splitlines() if line.strip()), "")
 
 
 def matched(path: Path, pattern: str, notes: Notes, on_read: OnRead = None, skip: int = 0) -> pl.DataFrame:

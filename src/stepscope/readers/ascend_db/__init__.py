@@ -1,0 +1,196 @@
+"""Ascend captures in SQLite form: what torch_npu, MindSpore Profiler, msprof and msmonitor write as databases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.ascend.rank_directory import METADATA_FILE, read_json
+from stepscope.readers.ascend_db import communication, counters, identity, links, meaning, memory, pmu
+from stepscope.readers.ascend_db.details import write_all_details
+from stepscope.readers.ascend_db.device import DeviceTasks, add_tasks, read_tasks
+from stepscope.readers.ascend_db.discovery import (
+    claim,
+    claim_file,
+    framework_in_name,
+    is_identity_name,
+    is_summary_name,
+    unread_neighbours,
+)
+from stepscope.readers.ascend_db.groups import Groups
+from stepscope.readers.ascend_db.host import HostCalls, add_host_calls
+from stepscope.readers.ascend_db.sqlite_file import LOG_ENDING, Database, open_database
+from stepscope.readers.ascend_db.stacks import inherited, read_stacks
+from stepscope.readers.ascend_db.strings import Strings
+from stepscope.readers.ascend_db.summaries import Summary, empty_summary, read_summary
+from stepscope.readers.ascend_db.tables import note_foreign, note_missing, require_data
+from stepscope.readers.ascend_db.timeline import Timeline
+from stepscope.readers.ascend_text.collectives import calls_without_timeline, groups_seen, transfers_of_links
+from stepscope.readers.event_columns import NULL
+from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.source import Source
+from stepscope.store.nesting import NONE
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+__all__ = ["claim", "claim_file", "read"]
+
+Int64s = npt.NDArray[np.int64]
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+    """Read the databases of one rank into the tables of ``out``."""
+    plain = [path for path in source.files if not path.name.endswith(LOG_ENDING)]
+    databases = [path for path in plain if not is_summary_name(path.name) and not is_identity_name(path.name)]
+    info: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    for path in plain:
+        if is_identity_name(path.name):
+            (metadata if path.name == METADATA_FILE else info).update(read_json(path))
+    for path, code in unread_neighbours(source):
+        notes.add(code, file=path.name)
+    summary = _summaries([path for path in plain if is_summary_name(path.name)], bool(databases), notes)
+    out.add("reported", summary.reported)
+    if databases:
+        with open_database(databases[0], notes) as database:
+            row = _read_rank(database, source, info, metadata, summary, out, notes)
+    else:
+        row = identity.rank_columns(info, metadata)
+        _write_summary_alone(summary, identity.parallel_groups(metadata), out)
+    row["framework"] = row["framework"] or framework_in_name(databases[0].name if databases else "")
+    row |= {"clock_base_ns": 0, "source": str(source.path), "world_size": row["world_size"] or source.world_size}
+    out.add("ranks", pl.DataFrame([row], infer_schema_length=None))
+    if on_read is not None:
+        on_read(source.bytes)
+
+
+def _read_rank(
+    database: Database,
+    source: Source,
+    info: dict[str, Any],
+    beside: dict[str, Any],
+    summary: Summary,
+    out: RankWriter,
+    notes: Notes,
+) -> dict[str, Any]:
+    """Everything of one rank's database; gives its columns of ``ranks``."""
+    require_data(database, database.path)
+    note_foreign(database, notes)
+    metadata = identity.metadata_of(database, beside)
+    stated = identity.parallel_groups(metadata)
+    strings, timeline = Strings(database), Timeline()
+    groups = Groups(timeline, stated, strings)
+    host = add_host_calls(database, strings, timeline, notes)
+    device = read_tasks(database, strings, notes)
+    add_tasks(device, database, strings, timeline, groups, notes)
+    calls = communication.add_calls(database, strings, timeline, groups)
+    slices = timeline.slices(notes, database.file)
+    cause = _causes(database, timeline, slices, host, device, calls, notes)
+    out.add("links", cause.links)
+    step = meaning.fill(database, slices, cause, _on_device(timeline, len(slices)), out, notes)
+    _fill_stacks(database, strings, timeline, slices, host, cause.origin, out)
+    slices.write(out)
+    write_all_details(host, device, calls, strings, timeline, slices.id, out)
+    pmu.write_pmu(database, strings, device, timeline.position["TASK"], slices.id, out, notes)
+    pmu.write_sample_summary(database, strings, out, notes)
+    parts = communication.transfers(device, strings, groups, slices, timeline.position["TASK"], step, out.rank)
+    notes.add("db_peer_unmapped", file=database.file, count=int(parts["unmapped"].sum()))
+    where = timeline.position["COMMUNICATION_OP"]
+    out.add("collectives", communication.collectives(calls, parts, slices, where, step, summary.calls))
+    out.add("transfers", parts.drop("op", "stream", "unmapped"))
+    if not calls.rows.height:
+        out.add("collectives", calls_without_timeline(summary.calls))
+    if not parts.height:
+        out.add("transfers", transfers_of_links(summary.links, stated, out.rank))
+    out.add("groups", pl.concat([stated, groups.frame()], how="diagonal"))
+    row = identity.rank_row(database, info, metadata, _devices(device), notes)
+    framework = row["framework"] or framework_in_name(database.file)
+    memory.write_memory(database, strings, framework, out, notes)
+    counters.write_counters(database, strings, timeline, out, notes)
+    out.add("tracks", timeline.track_rows())
+    note_missing(database, framework, notes)
+    if calls.rows.height and not summary.calls.height:
+        notes.add("db_summary_missing", file=database.file)
+    notes.add("db_text_missing", file=database.file, count=len(strings.unknown))
+    if len(slices):
+        row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
+    return row
+
+
+def _causes(
+    database: Database,
+    timeline: Timeline,
+    slices: SliceTable,
+    host: HostCalls,
+    device: DeviceTasks,
+    calls: communication.Calls,
+    notes: Notes,
+) -> links.Causes:
+    # Parts of a communication call and wrappers of other tasks stand for no work of their own.
+    counted = np.ones(len(slices), np.bool_)
+    position = timeline.position["TASK"]
+    aside = position[(device.small.found | device.is_shell) & (position != NONE)]
+    counted[aside] = False
+    connections = {"TASK": device.connection, "COMMUNICATION_OP": calls.connection}
+    return links.causes(database, timeline, slices, host, connections, counted, notes)
+
+
+def _on_device(timeline: Timeline, count: int) -> npt.NDArray[np.bool_]:
+    found = np.zeros(count, np.bool_)
+    for table in ("TASK", "COMMUNICATION_OP"):
+        position = timeline.position[table]
+        found[position[position != NONE]] = True
+    return found
+
+
+def _fill_stacks(
+    database: Database,
+    strings: Strings,
+    timeline: Timeline,
+    slices: SliceTable,
+    host: HostCalls,
+    origin: Int64s,
+    out: RankWriter,
+) -> None:
+    number, rows = read_stacks(database, strings, host.python["callchainId"])
+    out.add("stacks", rows)
+    position = timeline.position["PYTORCH_API"]
+    own = np.full(len(slices), NULL, np.int64)
+    own[position[position != NONE]] = number[position != NONE]
+    stack = inherited(slices, own, origin)
+    stack[slices.is_kind("python", "module")] = NULL  # a frame's own stack is what lies around it
+    slices.integers["stack"] = stack
+
+
+def _devices(device: DeviceTasks) -> list[int]:
+    """Device numbers, the one with most tasks first."""
+    counted = device.tasks["deviceId"].drop_nulls().value_counts(sort=True)
+    return [number for number in counted["deviceId"].to_list() if number >= 0]
+
+
+def _summaries(paths: list[Path], optional: bool, notes: Notes) -> Summary:
+    """The first file with results; where there is a database of the rank too, a damaged one is only noted."""
+    found = empty_summary()
+    for path in paths:
+        try:
+            with open_database(path, notes) as database:
+                require_data(database, path)
+                note_foreign(database, notes)
+                found = read_summary(database)
+        except UnreadableInputError as error:
+            if not optional:
+                raise
+            notes.add("db_file_unreadable", file=path.name, reason=error.message())
+    return found
+
+
+def _write_summary_alone(summary: Summary, stated: pl.DataFrame, out: RankWriter) -> None:
+    out.add("collectives", calls_without_timeline(summary.calls))
+    out.add("transfers", transfers_of_links(summary.links, stated, out.rank))
+    out.add("groups", pl.concat([stated, groups_seen(summary.calls, stated)], how="diagonal"))

@@ -1,0 +1,180 @@
+"""Communication: whole calls (``COMMUNICATION_OP``), and what their parts moved or waited for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.ascend.device_tasks import (
+    bytes_of_type,
+    call_number,
+    collective_kind,
+    rank_number,
+    transfer_kind,
+    transport,
+)
+from stepscope.readers.ascend_db.device import DeviceTasks, device_numbers
+from stepscope.readers.ascend_db.groups import Groups
+from stepscope.readers.ascend_db.joins import distinct
+from stepscope.readers.ascend_db.sqlite_file import Database
+from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
+from stepscope.readers.ascend_db.timeline import Part, Timeline, connections, numbers
+from stepscope.readers.event_columns import NULL, nullable
+from stepscope.readers.slice_table import KIND, SliceTable
+from stepscope.store.nesting import NONE
+
+Int64s = npt.NDArray[np.int64]
+
+_CALL: Final = ["startNs", "endNs", "connectionId", "opId", "relay", "retry", "dataType", "count", "deviceId"]
+# RDMA tasks that only signal: of ENUM_HCCL_RDMA_TYPE.
+_SIGNALS: Final = ("RDMA_SEND_NOTIFY", "RDMA_PAYLOAD_PREPARE", "RDMA_PAYLOAD_CHECK", "RDMA_PAYLOAD_ACK")
+_MOST_BYTES: Final = 1 << 62
+_PAIRWISE: Final = ("send", "receive")
+
+#: Columns of ``collectives`` that hold the vendor's own times.
+VENDOR_TIMES: Final = ("transit_ns", "wait_ns", "sync_ns", "idle_ns")
+
+
+@dataclass
+class Calls:
+    """``COMMUNICATION_OP`` row by row."""
+
+    rows: pl.DataFrame
+    name: Coded
+    type: Coded
+    group: Coded
+    dtype: Coded
+    algorithm: Coded
+    bytes: Int64s
+
+    @property
+    def connection(self) -> Int64s:
+        return connections(self.rows["connectionId"])
+
+
+def add_calls(database: Database, strings: Strings, timeline: Timeline, groups: Groups) -> Calls:
+    """Put the whole calls onto the row of their group."""
+    rows = database.frame("COMMUNICATION_OP", _CALL, ids=["opName", "groupName", "algType", "opType"])
+    name, kind = strings.coded(rows["opName"]), strings.coded(rows["opType"])
+    group = groups.ids(strings.coded(rows["groupName"]))
+    dtype = strings.enum("ENUM_HCCL_DATA_TYPE", rows["dataType"])
+    sizes = np.array([*[bytes_of_type(word) or NULL for word in dtype[1]], NULL], np.int64)[dtype[0]]
+    count = numbers(rows["count"])
+    known = (sizes != NULL) & (count >= 0) & (count < _MOST_BYTES // 16)
+    moved = np.where(known, count * np.where(known, sizes, 1), NULL)
+    calls = Calls(rows, name, kind, group, dtype, strings.coded(rows["algType"]), moved)
+    timeline.add(
+        Part(
+            "COMMUNICATION_OP",
+            groups.tracks(group, np.full(rows.height, -1, np.int64), device_numbers(rows)),
+            numbers(rows["startNs"]),
+            numbers(rows["endNs"]),
+            strings.names(rows["opName"], timeline.names),
+            np.full(rows.height, KIND["collective"], np.int8),
+            {"correlation": calls.connection, "bytes": moved},
+            {"type": kind, "group": group, "core": (np.zeros(rows.height, np.int64), [groups.core])},
+        )
+    )
+    return calls
+
+
+def collectives(
+    calls: Calls, parts: pl.DataFrame, slices: SliceTable, position: Int64s, step: Int64s, vendor: pl.DataFrame
+) -> pl.DataFrame:
+    """Rows of ``collectives``. ``parts`` as :func:`transfers` gives them; ``vendor`` has the vendor's times by name."""
+    placed = np.flatnonzero(position != NONE)
+    at = position[placed]
+    keys, places = distinct(calls.name[0][placed], calls.type[0][placed])
+    names = [_word(calls.name, name) or "" for name, _ in keys]
+    kinds = [collective_kind(_word(calls.type, kind) or name) for (_, kind), name in zip(keys, names, strict=True)]
+    numbered = [call_number(name) for name in names]
+    rows = pl.DataFrame(
+        {
+            "op": numbers(calls.rows["opId"])[placed],
+            "slice": slices.id[at],
+            "group": _taken(calls.group, placed),
+            "seq": pl.Series([numbered[place] for place in places.tolist()], dtype=pl.Int64),
+            "kind": pl.Series([kinds[place] for place in places.tolist()], dtype=pl.String),
+            "name": _taken(calls.name, placed),
+            "step": nullable(step[at]),
+            "start_ns": slices.start[at],
+            "end_ns": slices.end[at],
+            "bytes": nullable(calls.bytes[placed]),
+            "dtype": _taken(calls.dtype, placed),
+            "algorithm": _taken(calls.algorithm, placed),
+        }
+    )
+    ends = pl.col("peer").filter(pl.col("kind") != "wait")
+    own = parts.group_by("op").agg(
+        pl.col("stream").drop_nulls().first(), peer=pl.when(ends.n_unique() == 1).then(ends.first())
+    )
+    rows = rows.join(own, on="op", how="left", maintain_order="left").drop("op")
+    rows = rows.with_columns(peer=pl.when(pl.col("kind").is_in(_PAIRWISE)).then("peer"))
+    # A name may come again in another step; the calls of one name are in the same order in both tables.
+    again = pl.int_range(pl.len()).over("name", "group").alias("again")
+    times = vendor.sort("start_ns", maintain_order=True).select("name", "group", *VENDOR_TIMES, again)
+    ordered = rows.sort("start_ns", maintain_order=True).with_columns(again)
+    return ordered.join(times, on=["name", "group", "again"], how="left", maintain_order="left").drop("again")
+
+
+def transfers(
+    device: DeviceTasks, strings: Strings, groups: Groups, slices: SliceTable, position: Int64s, step: Int64s, rank: int
+) -> pl.DataFrame:
+    """Rows of ``transfers``: the small tasks that move data or wait, each with the other end; and the part's call."""
+    small = device.small
+    task_type = small.spread_coded(strings.coded(small.rows["taskType"]))
+    link = small.spread_coded(strings.enum("ENUM_HCCL_LINK_TYPE", small.rows["linkType"]))
+    way = small.spread_coded(strings.enum("ENUM_HCCL_TRANSPORT_TYPE", small.rows["transportType"]))
+    remote = small.spread_coded(strings.enum("ENUM_HCCL_RDMA_TYPE", small.rows["rdmaType"]))
+    keys, places = distinct(task_type[0], link[0], way[0], remote[0])
+    kinds: list[str | None] = []
+    transports: list[str | None] = []
+    for kind, line, path, rdma in keys:
+        found = transfer_kind(_word(task_type, kind) or "")
+        kinds.append(None if found == "payload" and _word(remote, rdma) in _SIGNALS else found)
+        transports.append(transport(_word(link, line), _word(way, path)))
+    moves = np.array([kind is not None for kind in kinds], np.bool_)
+    chosen = np.flatnonzero(moves[places] & (position != NONE)) if len(moves) else np.empty(0, np.int64)
+    at = position[chosen]
+    group = small.spread_coded(groups.ids(strings.coded(small.rows["groupName"])))
+    plane = small.spread(numbers(small.rows["planeId"]))[chosen]
+    size = small.spread(numbers(small.rows["size"]))[chosen]
+    kind_of = pl.Series(kinds, dtype=pl.String).gather(places[chosen]) if kinds else pl.Series([], dtype=pl.String)
+    own_place, place = (small.spread(_ranks(small.rows[end]))[chosen] for end in ("srcRank", "dstRank"))
+    peer = groups.global_ranks((group[0][chosen], group[1]), place, own_place, rank)
+    return pl.DataFrame(
+        {
+            "peer": nullable(peer).cast(pl.Int32),
+            "kind": kind_of,
+            "plane": nullable(np.where((plane >= 0) & (plane < 1 << 31), plane, NULL)).cast(pl.Int32),
+            "transport": pl.Series(transports, dtype=pl.String).gather(places[chosen]) if kinds else kind_of,
+            "group": _taken(group, chosen),
+            "call": _taken(small.spread_coded(strings.coded(small.rows["name"])), chosen),
+            "step": nullable(step[at]),
+            "bytes": nullable(np.where(size >= 0, size, NULL)),
+            "time_ns": slices.dur[at],
+            "packets": np.ones(len(chosen), np.int64),
+            "op": small.spread(numbers(small.rows["opId"]))[chosen],
+            "stream": nullable(numbers(device.tasks["streamId"])[chosen]),
+            "unmapped": (place != NULL) & (peer == NULL),
+        }
+    )
+
+
+def _ranks(column: pl.Series) -> Int64s:
+    found = numbers(column)
+    known, places = np.unique(found, return_inverse=True)
+    ranks = [rank if (rank := rank_number(number)) is not None else NULL for number in known.tolist()]
+    return np.array(ranks, np.int64)[places] if ranks else found
+
+
+def _word(column: Coded, code: int) -> str | None:
+    return column[1][code] if code >= 0 else None
+
+
+def _taken(coded: Coded, places: Int64s) -> pl.Series:
+    return as_texts((coded[0][places], coded[1]))

@@ -1,0 +1,60 @@
+"""What the vendor computed about communication and steps: ``analysis.db`` or ``communication_analyzer.db``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from stepscope.readers.ascend_db import vendor_numbers as vendor
+from stepscope.readers.ascend_db.sqlite_file import Database
+
+TABLES: Final = ("StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix")
+
+_REPORTED: Final = ("file", "step", "key", "metric", "value")
+
+
+@dataclass
+class Summary:
+    """``calls``: name, group, step, start_ns and the vendor's times; ``links``: totals between two ranks."""
+
+    calls: pl.DataFrame
+    links: pl.DataFrame
+    reported: pl.DataFrame
+
+
+def read_summary(database: Database) -> Summary:
+    """All tables of one file."""
+    times = database.frame("CommAnalyzerTime", reals=["start_timestamp", *vendor.TIME_COLUMNS], texts=vendor.NAMES)
+    bands = database.frame(
+        "CommAnalyzerBandwidth",
+        reals=[*vendor.BAND_COLUMNS, "package_size", *vendor.PACKET_COLUMNS],
+        texts=[*vendor.NAMES, "transport_type"],
+    )
+    links = database.frame(
+        "CommAnalyzerMatrix", ["src_rank", "dst_rank"], list(vendor.LINK_COLUMNS), [*vendor.NAMES, "transport_type"]
+    )
+    steps = database.frame("StepTraceTime", reals=list(vendor.STEP_COLUMNS), texts=["step"])
+    reported = pl.concat(
+        [
+            vendor.cells(steps, pl.lit(None, pl.String), pl.lit(""), vendor.STEP_COLUMNS),
+            vendor.time_cells(times),
+            *vendor.band_cells(bands),
+            vendor.link_cells(links),
+        ]
+    )
+    return Summary(
+        vendor.call_times(times),
+        vendor.link_totals(links),
+        reported.with_columns(file=pl.lit(database.file)).select(_REPORTED),
+    )
+
+
+def empty_summary() -> Summary:
+    """What there is without any such file."""
+    names = dict.fromkeys(vendor.NAMES, pl.String)
+    times = dict.fromkeys(("start_timestamp", *vendor.TIME_COLUMNS, *vendor.LINK_COLUMNS), pl.Float64)
+    ends = {"src_rank": pl.Int64, "dst_rank": pl.Int64, "transport_type": pl.String}
+    nothing = pl.DataFrame(schema={**names, **times, **ends})
+    return Summary(vendor.call_times(nothing), vendor.link_totals(nothing), pl.DataFrame())

@@ -1,0 +1,219 @@
+"""Text captures of Ascend: what torch_npu, MindSpore Profiler and msprof write as JSON and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.errors import UnreadableInputError
+from stepscope.readers import minddata
+from stepscope.readers.ascend import identity
+from stepscope.readers.ascend.rank_directory import METADATA_FILE, describe, is_information, read_json
+from stepscope.readers.ascend_text import (
+    collectives,
+    communication_files,
+    kernel_details,
+    links,
+    meaning,
+    memory,
+    summaries,
+)
+from stepscope.readers.ascend_text.capture import DEVICE_INFO, claim, claim_file
+from stepscope.readers.ascend_text.files import Deliverables, deliverables
+from stepscope.readers.ascend_text.kernel_timeline import timeline_of_kernels
+from stepscope.readers.ascend_text.layers import LAYERS, TRACK_KINDS
+from stepscope.readers.ascend_text.parallel_strategy import read_strategy
+from stepscope.readers.ascend_text.task_tables import write_task_table
+from stepscope.readers.ascend_text.timeline import Timeline, read_timeline
+from stepscope.readers.minddata.lanes import Lanes
+from stepscope.readers.minddata.put import put
+from stepscope.readers.source import Source
+from stepscope.readers.tracks import track_rows
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+__all__ = ["claim", "claim_file", "read"]
+
+OnRead = Callable[[int], None] | None
+
+_POOLS: Final = {"pytorch": "PTA", "mindspore": "MindSpore"}
+_TASK_TABLES: Final = {"l2_cache": "L2", "data_preprocess": "AI CPU", "aicpu": "AI CPU"}
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+    """Read the files of one rank into the tables of ``out``."""
+    files = deliverables(source.files)
+    _note_files(source, files, notes)
+    info, metadata = _identity_files(source, notes, on_read)
+    groups = identity.parallel_groups(metadata)
+    row: dict[str, Any] = identity.rank_columns(info, metadata)
+    for path in files.json("parallel_strategy"):
+        stated, more = read_strategy(path, notes, on_read)
+        row |= stated
+        groups = pl.concat([groups, more], how="diagonal").unique("group", keep="first", maintain_order=True)
+    kernels, table = _kernels(files, notes, on_read)
+    timeline = _timeline(source, files, kernels, table, out, notes, on_read)
+    links.mark_duplicates(timeline, notes)
+    row_of = kernel_details.join_kernels(timeline, kernels, table, notes)
+    kernel_details.note_unknown_tasks(timeline, row_of, notes)
+    kernel_details.write_counters(timeline.slices, kernels, row_of, out)
+    cause = links.causes(timeline, notes)
+    put(out, "links", cause.links)
+    step = meaning.fill(timeline, cause, kernels, row_of, out, notes)
+    _communication(timeline, files, groups, step, out, notes, on_read)
+    timeline.slices.write(out)
+    _tables(timeline, files, row.get("framework"), out, notes, on_read)
+    _write_tracks(timeline, out)
+    lanes = Lanes(len(timeline.columns.tracks))
+    minddata.read_pipeline(source.files, out, notes, lanes, on_read=on_read)
+    put(out, "tracks", lanes.frame())
+    put(out, "ranks", pl.DataFrame([_rank_row(source, row, timeline)], infer_schema_length=None))
+
+
+def _timeline(
+    source: Source,
+    files: Deliverables,
+    kernels: pl.DataFrame,
+    table: str,
+    out: RankWriter,
+    notes: Notes,
+    on_read: OnRead,
+) -> Timeline:
+    """The recorded timeline; where there is none, the kernels in their order of time."""
+    paths = files.json("trace_view") or files.json("msprof")
+    if source.path.is_file() and not files.tables:
+        paths = [source.path]  # a timeline under a name of the user's own
+    if paths:
+        try:
+            return read_timeline(paths, out, notes, on_read)
+        except UnreadableInputError:
+            if len(files.tables) <= 1:
+                raise
+            notes.add("ascend_file_unreadable", file=paths[0].name)
+    if kernels.height:
+        notes.add("ascend_timeline_from_kernels", file=table, count=kernels.height)
+    return timeline_of_kernels(kernels, table, notes)
+
+
+def _kernels(files: Deliverables, notes: Notes, on_read: OnRead) -> tuple[pl.DataFrame, str]:
+    paths = files.csv("kernel_details") or files.csv("op_summary")
+    if not paths and not (files.json("trace_view") or files.json("msprof")):
+        paths = files.csv("task_time")
+    elif files.csv("task_time"):
+        notes.add("ascend_file_repeats", file=files.csv("task_time")[0].name)
+    return kernel_details.read_kernels(paths, notes, on_read) if paths else (pl.DataFrame(), "")
+
+
+def _communication(
+    timeline: Timeline,
+    files: Deliverables,
+    groups: pl.DataFrame,
+    step: np.ndarray[Any, Any],
+    out: RankWriter,
+    notes: Notes,
+    on_read: OnRead,
+) -> None:
+    calls = communication_files.read_calls(files.json("communication"), out, notes, on_read)
+    matrix = communication_files.read_links(files.json("communication_matrix"), out, notes, on_read)
+    on_planes = collectives.write_communication(timeline, calls, groups, step, out, notes)
+    if not timeline.on_layer("group").any():
+        put(out, "collectives", collectives.calls_without_timeline(calls))
+    if not on_planes:
+        put(out, "transfers", collectives.transfers_of_links(matrix, groups, out.rank))
+    put(out, "groups", groups)
+    put(out, "groups", collectives.groups_seen(calls, groups))
+
+
+def _tables(
+    timeline: Timeline, files: Deliverables, framework: str | None, out: RankWriter, notes: Notes, on_read: OnRead
+) -> None:
+    """Everything beside the timeline."""
+    if paths := files.csv("memory_record"):
+        memory.write_curves(paths, out, notes, on_read)
+    if paths := files.csv("npu_module_mem"):
+        memory.write_modules(paths, out, notes, on_read)
+    if paths := files.csv("operator_memory"):
+        memory.write_blocks(paths, _POOLS.get(framework or "", "device"), out, notes, on_read)
+    if paths := files.csv("operator_details"):
+        summaries.write_operator_totals(paths, out, notes, on_read)
+    for stem in facts.table("ascend")["reported"]:
+        if paths := files.csv(stem):
+            summaries.write_summary(stem, paths, out, timeline.counters, notes, on_read)
+    for stem, prefix in _TASK_TABLES.items():
+        if paths := files.csv(stem):
+            write_task_table(paths, timeline, prefix, out, notes, on_read)
+
+
+def _write_tracks(timeline: Timeline, out: RankWriter) -> None:
+    timeline.counters.write(out)
+    slices, lanes = timeline.slices, timeline.lanes
+    used = np.unique(slices.track).tolist()
+    kinds = {number: TRACK_KINDS.get(LAYERS[lanes.layer[number]], "host") for number in used}
+    kinds |= dict.fromkeys(timeline.counters.numbers, "counter")
+    put(out, "tracks", track_rows(timeline.columns.tracks, timeline.columns.metadata, kinds))
+
+
+def _rank_row(source: Source, row: dict[str, Any], timeline: Timeline) -> dict[str, Any]:
+    slices, lanes = timeline.slices, timeline.lanes
+    found = row | {"clock_base_ns": 0, "source": str(source.path), "world_size": row["world_size"] or source.world_size}
+    if source.path.is_dir():
+        found["framework"] = describe(source.path, []).framework or found["framework"]
+    on_device = timeline.on_layer("hardware", "group", "plane")
+    if not on_device.any() and timeline.on_layer("cpu_op").any():
+        found["device_kind"] = "cpu"
+    if len(lanes.device) == 1 and found["device_index"] is None:
+        found["device_index"] = lanes.device[0]
+    for path in source.files:
+        if DEVICE_INFO.fullmatch(path.name):
+            found |= _device_facts(read_json(path))
+    if len(slices):
+        found |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
+    return found
+
+
+def _device_facts(info: dict[str, Any]) -> dict[str, Any]:
+    """What msprof's own information file says of the chip."""
+    devices = info.get("DeviceInfo")
+    device = devices[0] if isinstance(devices, list) and devices and isinstance(devices[0], dict) else {}
+    columns = identity.device_columns(device)
+    host = info.get("hostname")
+    return columns | ({"host": host} if isinstance(host, str) and host else {})
+
+
+def _identity_files(source: Source, notes: Notes, on_read: OnRead) -> tuple[dict[str, Any], dict[str, Any]]:
+    info: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    for path in source.files:
+        if path.name != METADATA_FILE and not is_information(path.name):
+            continue
+        found = read_json(path)
+        if on_read is not None:
+            on_read(path.stat().st_size)
+        if not found:
+            notes.add("ascend_file_unreadable", file=path.name)
+        elif path.name == METADATA_FILE:
+            metadata = found
+        else:
+            info = found
+    return info, metadata
+
+
+def _note_files(source: Source, files: Deliverables, notes: Notes) -> None:
+    """What the directory has and nobody reads; what it lacks, and the switch that would have made it."""
+    for path in files.older:
+        notes.add("ascend_export_older", file=path.name)
+    folders = {path.parent for paths in files.tables.values() for path in paths}
+    for folder in sorted(folders) if source.path.is_dir() else ():
+        for path in sorted(folder.iterdir()):
+            if path.suffix in (".csv", ".json") and path not in source.files:
+                notes.add("ascend_file_unknown", file=path.name)
+    stems = {name.rsplit(".", maxsplit=1)[0] for name in files.tables}
+    if stems & {"msprof", "op_summary"} or source.path.is_file():
+        return
+    for stem, switch in facts.table("ascend")["switches"].items():
+        if stem not in stems:
+            notes.add("ascend_file_missing", file=stem, switch=switch)

@@ -1,0 +1,60 @@
+"""Tables with one row per device task that name it by stream and task: cache use, time in the AI CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from stepscope.readers.ascend_text.csv_table import CsvTable
+from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.event_columns import NULL
+from stepscope.readers.minddata.put import put
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+
+def write_task_table(
+    paths: Sequence[Path],
+    timeline: Timeline,
+    prefix: str,
+    out: RankWriter,
+    notes: Notes,
+    on_read: Callable[[int], None] | None,
+) -> None:
+    """To ``pmu``, metric = prefix and column. A task number that comes back stands for the tasks in order of time."""
+    table = CsvTable(paths, notes, on_read)
+    tasks = _tasks(timeline)
+    seen = pl.DataFrame(schema={"stream": pl.Int64, "task": pl.Int64, "before": pl.UInt32})
+    keys = ["stream", "task"]
+    for rows in table.pieces():
+        frame = pl.DataFrame({"stream": rows.integer("Stream Id"), "task": rows.integer("Task Id")})
+        rows.skip("Op Name", "Node", "Timestamp(us)", "Device_id")  # the slice has them
+        frame = frame.join(seen, on=keys, how="left", maintain_order="left")
+        number = pl.col("before").fill_null(0) + pl.int_range(pl.len(), dtype=pl.UInt32).over(keys)
+        frame = frame.with_columns(number=number.cast(pl.Int64)).drop("before")
+        counted = pl.concat([seen, frame.group_by(keys).agg(before=pl.len())])
+        seen = counted.group_by(keys).agg(pl.col("before").sum())
+        found = frame.join(tasks, on=[*keys, "number"], how="left", maintain_order="left")["slice"]
+        notes.add("ascend_task_unmatched", file=table.name, count=found.null_count())
+        for header in rows.frame.columns:
+            if rows.find_unused(header) is not None:
+                values = rows.frame[header].cast(pl.Float64, strict=False)
+                if values.null_count() < len(values):
+                    metric = pl.DataFrame({"slice": found, "value": rows.number(header)}).drop_nulls()
+                    named = metric.with_columns(metric=pl.lit(f"{prefix} {header}"))
+                    put(out, "pmu", named.select("slice", "metric", "value"))
+
+
+def _tasks(timeline: Timeline) -> pl.DataFrame:
+    """Device tasks by stream and task, numbered where both come back."""
+    argument, slices = timeline.argument, timeline.slices
+    known = (argument["stream"] != NULL) & (argument["task"] != NULL)
+    places = np.flatnonzero(timeline.on_layer("hardware") & known & slices.is_kind("kernel"))
+    places = places[np.argsort(slices.start[places], kind="stable")]
+    frame = pl.DataFrame(
+        {"stream": argument["stream"][places], "task": argument["task"][places], "slice": slices.id[places]}
+    )
+    return frame.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64).over("stream", "task"))

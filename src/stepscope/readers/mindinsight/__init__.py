@@ -1,0 +1,198 @@
+"""Directories that MindInsight 1.x and 2.x shows: what MindSpore's own analysis left in ``<run>/profiler``.
+
+One directory may hold many ranks, told apart by the number in each file's name. The Ascend files follow samples of
+releases 1.3 to 2.x; the raw GPU files, memory files and Ascend's dynamic shapes were built from documentation, not
+from a sample. All device times are on the device's own clock; the input pipeline's are on the host's steady clock.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from stepscope.readers import minddata
+from stepscope.readers.minddata.lanes import Lanes
+from stepscope.readers.minddata.put import put
+from stepscope.readers.minddata.reported import Reported
+from stepscope.readers.minddata.slice_parts import SliceParts
+from stepscope.readers.minddata.text_files import OnRead
+from stepscope.readers.mindinsight import device_tasks, display, gpu, memory, operators, step_trace
+from stepscope.readers.mindinsight.calls import calls
+from stepscope.readers.mindinsight.cluster_folder import FOLDER, cluster_sources
+from stepscope.readers.mindinsight.communication import Communication, read_communication
+from stepscope.readers.mindinsight.dynamic_shapes import read_dynamic_shapes
+from stepscope.readers.mindinsight.gpu_step_trace import read_gpu_step_trace
+from stepscope.readers.mindinsight.identity import Place
+from stepscope.readers.mindinsight.layout import RankFiles, named, sources
+from stepscope.readers.mindinsight.missing import note_what_is_missing
+from stepscope.readers.mindinsight.strategy import read_strategy
+from stepscope.readers.mindinsight.summaries import read_summaries
+from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
+from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
+from stepscope.readers.source import Source
+from stepscope.readers.steps import whole_window
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+# These alone do not make a profiler directory: other formats have them too.
+_COMMON: Final = {"pipeline", "info", "operator_memory", "cpu_operators", "cpu_details", "cpu_shapes", "cpu_memory"} | {
+    "table:cpu_types"
+}
+
+
+def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
+    """A directory with files that only MindSpore's analysis for MindInsight writes, one source per rank."""
+    if FOLDER in folders and (found_below := cluster_sources(directory)):
+        return found_below
+    subjects = {found.subject for name in files if (found := named(name)) is not None}
+    if not subjects - _COMMON or any(folder in ("ASCEND_PROFILER_OUTPUT", "FRAMEWORK") for folder in folders):
+        return None
+    return sources(directory, files) or None
+
+
+def claim_file(path: Path, head: bytes) -> Source | None:
+    """A file of such a directory that was named by itself."""
+    found = named(path.name)
+    if found is None or found.subject in _COMMON or not head.strip():
+        return None
+    return Source(path, "mindinsight", found.rank or 0, (path,), found.world)
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+    """Read the files of one rank."""
+    files = RankFiles(source.files)
+    place = Place(source, files, notes, on_read)
+    lanes, parts, reported = Lanes(), SliceParts(), Reported()
+    trace = _read_step_trace(files, reported, notes, on_read)
+    for path in files.every("strategy"):
+        read_strategy(path, place, out, reported, notes, on_read)
+    summary = read_summaries(files, len(trace.steps), reported, notes, on_read)
+    place.set_capacity(summary.get("capacity"))
+    communication = Communication()
+    for path in files.every("communication"):
+        communication = read_communication(path, place, reported, notes, on_read)
+    put(out, "transfers", communication.transfer_rows())
+    trace.add_slices(lanes, parts, f"Device {place.rank}")
+    known = _read_ascend_tasks(files, place, lanes, parts, reported, notes, on_read)
+    known.calls = bool(trace.calls)
+    _read_host_and_gpu(files, lanes, parts, reported, out, notes, on_read)
+    for subject in ("ascend_display", "gpu_display", "cpu_display"):
+        for path in files.every(subject):
+            rows = display.read_display(path, notes, on_read)
+            is_gpu = subject == "gpu_display"
+            display.add_display(rows, known, trace, lanes, parts, notes, path.name, is_gpu)
+    for path in files.every("dynamic_shapes"):
+        read_dynamic_shapes(path, reported, notes, on_read)
+    for path in files.every("memory_plan"):
+        memory.read_plan(path, reported, notes, on_read)
+    for path in files.every("operator_memory"):
+        memory.read_operator_memory(path, out, notes, on_read)
+    reported.write(out)
+    minddata.read_pipeline(source.files, out, notes, lanes, parts, on_read)
+    note_what_is_missing(source, files, place, notes)
+    slices = parts.build(out, notes, source.path.name)
+    if len(slices) and "pipeline" in files.subjects:
+        notes.add("pipeline_own_clock", file=source.path.name)
+    if trace.steps or len(slices):
+        steps = trace.marks() if trace.steps else whole_window(slices, notes, source.path.name)
+        put(out, "steps", trace.frame() if trace.steps else steps.frame())
+        slices.integers["step"] = steps.at(slices.start)
+        put(out, "collectives", calls(slices, slices.integers["step"], trace, communication))
+    slices.write(out)
+    put(out, "tracks", lanes.frame())
+    put(out, "ranks", pl.DataFrame([place.row(slices)], infer_schema_length=None))
+
+
+def _read_step_trace(files: RankFiles, reported: Reported, notes: Notes, on_read: OnRead) -> step_trace.StepTrace:
+    """From the analysed file; the GPU's raw one only where that is missing."""
+    trace = step_trace.StepTrace()
+    if (path := files.first("step_trace")) is not None:
+        trace = step_trace.read_step_trace(path, reported, notes, on_read)
+    if (path := files.first("gpu_step_trace")) is not None:
+        raw = read_gpu_step_trace(path, notes, on_read)
+        if trace.steps:
+            notes.add("step_trace_source_repeats", file=path.name, count=len(raw.steps))
+        else:
+            trace = raw
+    if (path := files.first("points")) is not None:
+        step_trace.read_points(path, trace, notes, on_read)
+    return trace
+
+
+def _read_ascend_tasks(
+    files: RankFiles,
+    place: Place,
+    lanes: Lanes,
+    parts: SliceParts,
+    reported: Reported,
+    notes: Notes,
+    on_read: OnRead,
+) -> display.Known:
+    """Slices of the device's tasks and AI CPU kernels; what of them is known exactly."""
+    device = f"Device {place.rank}"
+    paths = {subject: path for subject in ("tasks", "hwts", "framework") if (path := files.first(subject)) is not None}
+    tasks = device_tasks.read_tasks(paths["tasks"], notes, on_read) if "tasks" in paths else _no_tasks()
+    hwts = device_tasks.read_hwts(paths["hwts"], notes, on_read) if "hwts" in paths else _no_tasks("task")
+    facts_of = operators.read_framework(paths["framework"], notes, on_read) if "framework" in paths else None
+    device_tasks.add_tasks(
+        tasks,
+        hwts,
+        facts_of if facts_of is not None else operators.nothing(),
+        lanes,
+        parts,
+        notes,
+        device,
+        {subject: path.name for subject, path in paths.items()},
+    )
+    known = display.Known(tasks["start_ns"].drop_nulls().to_list())
+    tables = {
+        subject: table
+        for subject in ("aicpu", "aicpu_old")
+        if (path := files.first(subject)) is not None
+        and (table := device_tasks.read_aicpu(path, reported, notes, on_read)) is not None
+    }
+    if len(tables) == 2:
+        old = files.first("aicpu_old")
+        repeated = device_tasks.same_runs(tables["aicpu"], tables["aicpu_old"])
+        notes.add("aicpu_list_repeats", file=old.name if old else "", count=repeated)
+        if repeated == len(tables["aicpu_old"].rows):
+            del tables["aicpu_old"]
+    for subject, table in tables.items():
+        path = files.first(subject)
+        file = path.name if path else ""
+        known.aicpu += device_tasks.add_aicpu(table, file, lanes, parts, notes, device)
+    return known
+
+
+def _read_host_and_gpu(
+    files: RankFiles,
+    lanes: Lanes,
+    parts: SliceParts,
+    reported: Reported,
+    out: RankWriter,
+    notes: Notes,
+    on_read: OnRead,
+) -> None:
+    """Operators on the host's processors and on a GPU, and CUDA activities."""
+    shift = gpu.read_shift(path, notes, on_read) if (path := files.first("start_time")) is not None else 0
+    types = read_details(path, reported, notes, on_read) if (path := files.first("cpu_details")) is not None else {}
+    if (path := files.first("cpu_operators")) is not None:
+        read_operators(path, types, files.first("cpu_shapes"), lanes, parts, notes, on_read, shift)
+    if (path := files.first("cpu_memory")) is not None:
+        read_memory_record(path, out, notes, on_read)
+    types = gpu.read_gpu_details(path, reported, notes, on_read) if (path := files.first("gpu_details")) else {}
+    if (path := files.first("gpu_operators")) is not None:
+        gpu.read_gpu_operators(path, types, files.first("gpu_shapes"), lanes, parts, notes, on_read)
+    launched_by = gpu.no_activity_data()
+    if (path := files.first("gpu_activity_data")) is not None:
+        launched_by = gpu.read_activity_data(path, reported, notes, on_read)
+    if (path := files.first("gpu_activities")) is not None:
+        gpu.read_activities(path, launched_by, lanes, parts, notes, on_read)
+
+
+def _no_tasks(*more: str) -> pl.DataFrame:
+    return pl.DataFrame(
+        schema={"name": pl.String(), **dict.fromkeys(("stream", *more, "start_ns", "dur_ns"), pl.Int64())}
+    )

@@ -1,0 +1,173 @@
+"""Communication of a rank, per step, call and link: ``hccl_raw``.
+
+A cell of links is ``{"source-target": {"SDMA": [ms, KB, KB/s], "RDMA": [ms, KB, KB/s, waiting ms]}}``, a cell of
+calls ``{"stream_48_0_Receive-op663": [step, communication ms, waiting ms, links]}``. A KB is 1000 bytes. In
+pipeline-parallel runs the numbers of a link are places within the communication group, not ranks: of a collective the
+group is taken to be the rank's stage, and the other end of a send or receive stays unknown. Sums of bandwidths are
+the vendor's, and stay in ``reported``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from stepscope.readers import repair
+from stepscope.readers.ascend.device_tasks import collective_kind
+from stepscope.readers.minddata.numbers import MS, integer, number, scaled
+from stepscope.readers.minddata.reported import Reported
+from stepscope.readers.minddata.text_files import OnRead, read_csv
+from stepscope.readers.mindinsight.identity import Place
+from stepscope.readers.mindinsight.step_trace import Call
+from stepscope.store.notes import Notes
+
+_COLUMNS: Final = ("step_num", "communication_cost", "wait_cost", "link_info", "communication_operator_cost")
+_LINK_METRICS: Final = ("communication_cost(ms)", "communication_size(KB)", "band_width(KB/s)", "wait(ms)")
+_POINT_TO_POINT: Final = ("send", "receive", "send_receive")
+_KILO: Final = 3
+_CLOSE: Final = 1e-6
+
+
+@dataclass
+class Communication:
+    """Times of calls by step and name, and rows of ``transfers``."""
+
+    transit_ns: dict[tuple[int, str], int] = field(default_factory=dict)
+    wait_ns: dict[tuple[int, str], int] = field(default_factory=dict)
+    transfers: list[dict[str, Any]] = field(default_factory=list)
+
+    def transfer_rows(self) -> pl.DataFrame:
+        return pl.DataFrame(self.transfers, infer_schema_length=None)
+
+    def of(self, call: Call) -> tuple[int | None, int | None]:
+        """Transit and waiting time of a call of the step trace."""
+        key = call.step, call.column
+        return self.transit_ns.get(key), self.wait_ns.get(key)
+
+
+def read_communication(
+    path: Path, place: Place, reported: Reported, notes: Notes, on_read: OnRead = None
+) -> Communication:
+    """All steps of the file; its average row goes to ``reported`` only."""
+    result = Communication()
+    table = read_csv(path, notes, on_read)
+    if table is None:
+        return result
+    cells = {name: table.cells(name) for name in _COLUMNS}
+    missing = [name for name, column in cells.items() if column is None]
+    if missing:
+        notes.add("mindspore_columns_missing", file=path.name, columns=", ".join(missing))
+        return result
+    for row in zip(*(column for column in cells.values() if column is not None), strict=True):
+        said_step, cost, wait, links, calls = row
+        step = integer(said_step, 1 << 62)
+        label = "average" if step is None else "all calls"
+        reported.add(path.name, label, "communication_cost", cost, step)
+        reported.add(path.name, label, "wait_cost", wait, step)
+        _report_links(path.name, "", _object(links, path.name, notes), step, reported)
+        for name, values in _object(calls, path.name, notes).items():
+            _add_call(result, name, values, step, place, path.name, reported, notes)
+    return result
+
+
+def _add_call(
+    result: Communication,
+    name: str,
+    values: Any,
+    step: int | None,
+    place: Place,
+    file: str,
+    reported: Reported,
+    notes: Notes,
+) -> None:
+    if not isinstance(values, list) or len(values) < 3:
+        notes.add("mindspore_rows_dropped", file=file, place=repair.clean_text(name)[:60])
+        return
+    name = repair.clean_text(name)
+    links = values[3] if len(values) > 3 and isinstance(values[3], dict) else {}
+    if step is None:
+        reported.add(file, f"average {name}", "communication_cost", values[1])
+        reported.add(file, f"average {name}", "wait_cost", values[2])
+        _report_links(file, f"average {name} ", links, None, reported)
+        return
+    transit, wait = scaled(values[1], MS), scaled(values[2], MS)
+    if transit is None or wait is None:
+        notes.add("mindspore_rows_dropped", file=file, place=name[:60])
+        return
+    result.transit_ns[step, name], result.wait_ns[step, name] = transit, wait
+    operator = name.rsplit("_", maxsplit=1)[-1]
+    result.transfers.append(
+        {"kind": "wait", "peer": None, "transport": None, "call": name, "step": step, "bytes": None, "time_ns": wait}
+    )
+    for link, transport, numbers in _links(links):
+        time, size = scaled(_at(numbers, 0), MS), scaled(_at(numbers, 1), _KILO)
+        if time is None or size is None:
+            notes.add("mindspore_rows_dropped", file=file, place=f"{name[:60]} {link}")
+            continue
+        peer = _peer(link, operator, place, file, notes)
+        row = {"peer": peer, "transport": transport, "call": name, "step": step}
+        result.transfers.append(row | {"kind": "payload", "bytes": size, "time_ns": time})
+        if (waited := scaled(_at(numbers, 3), MS)) is not None:
+            result.transfers.append(row | {"kind": "wait", "bytes": None, "time_ns": waited})
+        _check_bandwidth(numbers, file, notes)
+
+
+def _peer(link: str, operator: str, place: Place, file: str, notes: Notes) -> int | None:
+    """The other end of a link as a rank, this rank itself for a copy within the device; None if it cannot be told."""
+    source, _, target = link.partition("-")
+    ends = integer(source), integer(target)
+    if None in ends:
+        notes.add("link_end_unknown", file=file)
+        return None
+    grouped = (place.stages or 1) > 1
+    first = place.first_of_stage if grouped else 0
+    own = place.rank - first
+    if own not in ends or (grouped and collective_kind(operator) in _POINT_TO_POINT):
+        notes.add("link_end_unknown", file=file)
+        return None
+    other = ends[0] if ends[1] == own else ends[1]
+    if grouped:
+        notes.add("link_ranks_inferred", file=file)
+    return None if other is None else first + other
+
+
+def _check_bandwidth(numbers: list[Any], file: str, notes: Notes) -> None:
+    """A link's bandwidth should be its size over its time, in KB/s."""
+    time, size, bandwidth = (number(_at(numbers, index)) for index in range(3))
+    if time and size is not None and bandwidth is not None:
+        expected = size / time * 1000
+        notes.add(
+            "link_bandwidth_differs", file=file, count=int(abs(bandwidth - expected) > _CLOSE * max(expected, 1.0))
+        )
+
+
+def _report_links(file: str, prefix: str, links: dict[str, Any], step: int | None, reported: Reported) -> None:
+    label = prefix or ("average " if step is None else "")
+    for link, transport, numbers in _links(links):
+        for metric, value in zip(_LINK_METRICS, numbers, strict=False):
+            reported.add(file, f"{label}{link} {transport}", metric, value, step)
+
+
+def _links(links: dict[str, Any]) -> Iterator[tuple[str, str, list[Any]]]:
+    for link, transports in links.items():
+        for transport, numbers in transports.items() if isinstance(transports, dict) else ():
+            if isinstance(numbers, list):
+                yield repair.clean_text(link), repair.clean_text(transport), numbers
+
+
+def _object(cell: str, file: str, notes: Notes) -> dict[str, Any]:
+    if not cell:
+        return {}
+    found = repair.lenient(cell.encode("utf-8", "replace"))
+    if not isinstance(found, dict):
+        notes.add("mindspore_rows_dropped", file=file, place="links or calls that are no JSON object")
+        return {}
+    return found
+
+
+def _at(values: list[Any], index: int) -> Any:
+    return values[index] if index < len(values) else None

@@ -1,0 +1,210 @@
+"""Timeline files, ``ascend_timeline_display`` and ``gpu_timeline_display``: Chrome traces that the vendor puts
+together.
+
+Their times are floats relative to the earliest event, so operators and AI CPU kernels are taken from the exact files
+where these exist, and the events here count as copies of them. What stands only here (steps, scopes, overlap lanes,
+activities) becomes slices. The tables of processes and threads are in ``facts/mindinsight.toml``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.ascend.device_tasks import collective_kind
+from stepscope.readers.event_columns import arguments
+from stepscope.readers.exact_time import INVALID, nanoseconds
+from stepscope.readers.minddata.lanes import Lanes
+from stepscope.readers.minddata.numbers import integer
+from stepscope.readers.minddata.slice_parts import SliceParts
+from stepscope.readers.minddata.text_files import OnRead
+from stepscope.readers.mindinsight.operators import describe
+from stepscope.readers.mindinsight.step_trace import Step, StepTrace
+from stepscope.readers.mindspore_cpu.scopes import module, phase
+from stepscope.readers.repair import clean_text
+from stepscope.readers.trace_text import Event, TraceText
+from stepscope.store.notes import Notes
+
+_NO_NUMBER: Final = b"null"
+_STREAM_PREFIX: Final = "Stream #"
+_AI_CPU: Final = "9000"
+_COMMUNICATION: Final = "10000"
+_SCHEMA: Final = {
+    "process": pl.String,
+    "thread": pl.String,
+    "name": pl.String,
+    "start_ns": pl.Int64,
+    "dur_ns": pl.Int64,
+    "type": pl.String,
+    "operator": pl.String,
+    "input_shapes": pl.String,
+    "output_shapes": pl.String,
+    "dtypes": pl.String,
+    "formats": pl.String,
+    "json": pl.String,
+}
+
+
+@dataclass
+class Known:
+    """What is already read from exact files: starts of operators and of AI CPU kernels, and whether calls are known."""
+
+    tasks: list[int] = field(default_factory=list)
+    aicpu: list[int] = field(default_factory=list)
+    calls: bool = False
+
+
+def read_display(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
+    """All complete events as rows; empty, with a note, if the file is no trace."""
+    frames = []
+    names: dict[tuple[str, str], str] = {}
+    try:
+        for events in TraceText(path, notes, on_read).batches():
+            complete = [event for event in events if event.ph == "X"]
+            for place, event in enumerate(events):
+                if event.ph == "M" and event.name == "thread_name":
+                    names[str(event.pid), str(event.tid)] = str(arguments(event.args).get("name", ""))
+                elif event.ph is None:
+                    notes.add("event_without_phase", file=path.name, place=f"event {place}")
+                elif event.ph not in ("X", "M"):
+                    notes.add("event_phase_ignored", file=path.name, place=f"event {place}", phase=event.ph[:20])
+            frames.append(_rows(complete))
+    except UnreadableInputError as error:
+        notes.add("mindspore_file_unreadable", file=path.name, reason=str(error))
+    if not frames:
+        return pl.DataFrame(schema=_SCHEMA)
+    rows = pl.concat(frames)
+    labels = [names.get(pair, pair[1]) for pair in rows.select("process", "thread").iter_rows()]
+    return rows.with_columns(thread=pl.Series(labels, dtype=pl.String))
+
+
+def add_display(
+    rows: pl.DataFrame,
+    known: Known,
+    trace: StepTrace,
+    lanes: Lanes,
+    parts: SliceParts,
+    notes: Notes,
+    file: str,
+    gpu: bool,
+) -> None:
+    """Slices of all events that no exact file has; the vendor's own lanes are of kind ``reported``."""
+    if rows.is_empty():
+        return
+    rows = _classified(rows, gpu)
+    core_ops = (pl.col("kind") == "kernel") & (pl.col("process") != _AI_CPU) & (not gpu)
+    ai_cpu = pl.col("process") == _AI_CPU
+    copies = (core_ops & bool(known.tasks)) | (ai_cpu & bool(known.aicpu))
+    base = _base_ns(rows, known, trace, core_ops, ai_cpu)
+    others = rows.filter(~copies)
+    notes.add("timeline_copies", file=file, count=rows.height - others.height)
+    if base is None and others.height and not gpu:
+        notes.add("timeline_relative_clock", file=file, count=others.height)
+    if known.calls:
+        # The step trace has these calls already, with exact times.
+        calls = pl.col("process") == _COMMUNICATION
+        notes.add("timeline_copies", file=file, count=others.filter(calls).height)
+        others = others.with_columns(kind=pl.when(calls).then(pl.lit("reported")).otherwise("kind"))
+    tracks = {
+        row: lanes.track(row[0], row[1], row[2], row[3])
+        for row in others.select("lane", "label", "owner", "thread").unique(maintain_order=True).iter_rows()
+    }
+    numbers = [tracks[row] for row in others.select("lane", "label", "owner", "thread").iter_rows()]
+    parts.add(
+        others.with_columns(
+            pl.col("start_ns") + (base or 0),
+            pl.Series("track", numbers, dtype=pl.Int32),
+            pl.col("thread").str.strip_prefix(_STREAM_PREFIX).cast(pl.Int64, strict=False).alias("stream"),
+            module=module("operator"),
+            phase=phase("operator"),
+        ),
+        file,
+    )
+    if not trace.steps:
+        _add_steps(others, base or 0, trace, file)
+
+
+def _rows(events: list[Event]) -> pl.DataFrame:
+    start = nanoseconds([event.ts or _NO_NUMBER for event in events])
+    dur = nanoseconds([event.dur or _NO_NUMBER for event in events])
+    rows: list[dict[str, Any]] = []
+    for event in events:
+        own = arguments(event.args)
+        operator = own.get("fullname") or own.get("op_full_name")
+        rows.append(
+            {
+                "process": str(event.pid),
+                "thread": clean_text(str(event.tid)),
+                "name": event.name or "",
+                "type": clean_text(str(own["type"])) if own.get("type") is not None else None,
+                "operator": clean_text(str(operator)) if operator is not None else event.name or "",
+                "json": str(event.args, "utf-8", "replace") if own else None,
+                **describe(own),
+            }
+        )
+    frame = pl.DataFrame(rows, schema={name: kind for name, kind in _SCHEMA.items() if not name.endswith("_ns")})
+    times = {
+        name: pl.Series(np.where(values == INVALID, 0, values)).set(pl.Series(values == INVALID), None)
+        for name, values in (("start_ns", start), ("dur_ns", dur))
+    }
+    return frame.with_columns(**times).select(*_SCHEMA)
+
+
+def _classified(rows: pl.DataFrame, gpu: bool) -> pl.DataFrame:
+    """With kind, core, and what names the track of each event: lane, label and owner."""
+    tables = facts.table("mindinsight")["timeline"]
+    pairs = rows.select("process", "thread").unique(maintain_order=True)
+    found = []
+    for process, thread in pairs.iter_rows():
+        whole = tables["processes"].get(process)
+        lane = tables["threads"].get(thread)
+        plain = {"kind": "kernel", "track": "stream", "name": f"Stream {thread.removeprefix(_STREAM_PREFIX)}"}
+        device = {"name": "GPU" if gpu else "Device", "core": "GPU" if gpu else "AI_CORE"}
+        kind = (lane or whole or plain)["kind"] if whole is None or whole["kind"] != "reported" else "reported"
+        found.append(
+            {
+                "process": process,
+                "thread": thread,
+                "kind": kind,
+                "core": ((whole or device)["core"] or None) if kind in ("kernel", "operator") else None,
+                "lane": (lane or whole or plain)["track"],
+                "label": (lane or plain)["name"] if lane or whole is None else f"{whole['name']} {thread}",
+                "owner": (whole or device)["name"],
+            }
+        )
+    classified = rows.join(pl.DataFrame(found), on=["process", "thread"], how="left", maintain_order="left")
+    types = [
+        collective_kind(name) if kind == "collective" else kind_of
+        for name, kind, kind_of in classified.select("name", "kind", "type").iter_rows()
+    ]
+    return classified.with_columns(type=pl.Series(types, dtype=pl.String))
+
+
+def _base_ns(rows: pl.DataFrame, known: Known, trace: StepTrace, core_ops: pl.Expr, ai_cpu: pl.Expr) -> int | None:
+    """What the file subtracted from its times, found by an event whose exact time is known."""
+    for which, exact in ((core_ops, known.tasks), (ai_cpu, known.aicpu)):
+        starts: list[int] = rows.filter(which)["start_ns"].drop_nulls().to_list()
+        if exact and len(starts) == len(exact):
+            return min(exact) - min(starts)
+    first = {step.number: step.start for step in trace.steps}
+    for name, start in rows.filter(pl.col("kind") == "step").select("name", "start_ns").iter_rows():
+        number = integer(name)
+        if start is not None and number in first:
+            return first[number] - int(start)
+    return None
+
+
+def _add_steps(rows: pl.DataFrame, base: int, trace: StepTrace, file: str) -> None:
+    """Steps of the timeline's own lane, for want of a step trace."""
+    for name, start, dur in rows.filter(pl.col("kind") == "step").select("name", "start_ns", "dur_ns").iter_rows():
+        number = integer(name)
+        if number is not None and start is not None and dur is not None and dur >= 0:
+            trace.steps.append(Step(number, start + base, start + base + dur, None, None))
+    trace.steps.sort(key=lambda step: step.start)
+    trace.file = trace.file or file

@@ -1,0 +1,102 @@
+"""Who recorded a rank: its place in the job, device, version and switches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from stepscope.readers.minddata.numbers import integer, scaled
+from stepscope.readers.minddata.text_files import OnRead, read_json
+from stepscope.readers.mindinsight.cluster_folder import host_of
+from stepscope.readers.mindinsight.layout import RankFiles, device_kind, named
+from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.source import Source
+from stepscope.store.notes import Notes
+
+_VERSIONS: Final = ("ms_version", "cann_version")
+_GIB: Final = 1 << 30
+
+
+class Place:
+    """Where a rank stands in its job, as ``profiler_info``, the strategy file and the cluster file's name tell."""
+
+    def __init__(self, source: Source, files: RankFiles, notes: Notes, on_read: OnRead) -> None:
+        self.source = source
+        self.rank = source.rank or 0
+        self.files = files
+        path = files.first("info")
+        said = read_json(path, notes, on_read) if path is not None else None
+        self.info: dict[str, Any] = said if isinstance(said, dict) else {}
+        cluster = files.first("cluster")
+        name = named(cluster.name) if cluster is not None else None
+        self.mode = name.mode if name else _text(self.info.get("parallel_mode"))
+        stated_world, stated_stages = integer(self.info.get("rank_size")), integer(self.info.get("stage_num"))
+        self.world = stated_world if stated_world is not None else source.world_size
+        self.stages = name.stages if name else stated_stages
+        numbers = [found.rank for file in files.all if (found := named(file.name)) and found.rank is not None]
+        self.device = numbers[0] if numbers else self.rank
+        self.stage: int | None = None
+        self.memory_capacity: int | None = None
+
+    @property
+    def ranks_per_stage(self) -> int | None:
+        """How many ranks share a stage, where stages and ranks are known and fit each other."""
+        if not self.stages or not self.world or self.world % self.stages:
+            return None
+        return self.world // self.stages
+
+    @property
+    def first_of_stage(self) -> int:
+        """The first rank of this rank's stage."""
+        share = self.ranks_per_stage
+        return 0 if share is None else self.rank // share * share
+
+    @staticmethod
+    def first_device(names: Iterable[str]) -> int | None:
+        """The smallest number among the files of a directory: that source speaks for files that are nobody's."""
+        numbers = [found.rank for name in names if (found := named(name)) is not None and found.rank is not None]
+        return min(numbers, default=None)
+
+    def set_capacity(self, gibibytes: Any) -> None:
+        """Memory of the device, as the memory summary states it."""
+        tenths = scaled(gibibytes, 9, 10**18)
+        self.memory_capacity = None if tenths is None else tenths * _GIB // 10**9
+
+    def row(self, slices: SliceTable) -> dict[str, Any]:
+        """The row of ``ranks``."""
+        share = self.ranks_per_stage
+        stage = (
+            self.stage
+            if self.stage is not None
+            else self.rank // share
+            if share and self.rank < (self.world or 0)
+            else None
+        )
+        switches = {key: value for key, value in self.info.items() if key not in _VERSIONS}
+        if self.mode:
+            switches["parallel_mode"] = self.mode
+        row: dict[str, Any] = {
+            "world_size": self.world,
+            "device_kind": device_kind(self.files.all),
+            "host": host_of(self.source),
+            "device_index": self.device,
+            "memory_capacity": self.memory_capacity,
+            "framework": "mindspore",
+            "versions": _json({key: self.info[key] for key in _VERSIONS if self.info.get(key) is not None}),
+            "switches": _json(switches),
+            "pp": stage if (self.stages or 1) > 1 or self.stage is not None else None,
+            "clock_base_ns": 0,
+            "source": str(self.source.path),
+        }
+        if len(slices):
+            row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
+        return row
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _json(value: dict[str, Any]) -> str | None:
+    return json.dumps(value, ensure_ascii=True, default=str) if value else None

@@ -1,0 +1,127 @@
+"""Which files of a MindInsight profiler directory are about what, and whose they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from stepscope import facts
+from stepscope.readers import minddata, repair
+from stepscope.readers.minddata.numbers import integer
+from stepscope.readers.source import Source
+
+_MOST_INFO_BYTES: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Named:
+    """What a file's name tells."""
+
+    subject: str
+    rank: int | None
+    mode: str | None = None
+    stages: int | None = None
+    world: int | None = None
+
+
+@cache
+def named(name: str) -> Named | None:
+    """The subject of a file, ``pipeline`` for those of the input pipeline; None for files of others.
+
+    >>> named("hccl_raw_3.csv")
+    Named(subject='communication', rank=3, mode=None, stages=None, world=None)
+    >>> named("ascend_cluster_analyse_pipeline-parallel_2_4_1.csv").stages
+    2
+    """
+    plain = name.removesuffix(".gz")
+    for subject, pattern in _patterns().items():
+        if found := pattern.fullmatch(plain):
+            groups = found.groupdict()
+            return Named(
+                subject,
+                _number(groups.get("rank")),
+                groups.get("mode"),
+                _number(groups.get("stages")),
+                _number(groups.get("world")),
+            )
+    if minddata.subject_of(name) is not None:
+        return Named("pipeline", minddata.rank_of(name))
+    return None
+
+
+def sources(directory: Path, files: Iterable[str]) -> list[Source]:
+    """One source per rank; files that name no rank belong to all."""
+    known = [(name, found) for name in sorted(files) if (found := named(name)) is not None]
+    ranks = sorted({found.rank for _, found in known if found.rank is not None})
+    worlds = [found.world for _, found in known if found.world]
+    worlds += [size for name, found in known if found.subject == "info" and (size := _stated_world(directory / name))]
+    return [
+        Source(
+            directory,
+            "mindinsight",
+            rank,
+            tuple(directory / name for name, found in known if found.rank in (rank, None)),
+            max(worlds, default=None),
+        )
+        for rank in ranks
+    ]
+
+
+def device_kind(files: Iterable[Path]) -> str | None:
+    """npu, gpu or cpu, by the files that only one of them has."""
+    names = [file.name for file in files]
+    kinds = facts.table("mindinsight")["devices"].items()
+    return next((kind for kind, pattern in kinds if any(re.fullmatch(pattern, name) for name in names)), None)
+
+
+class RankFiles:
+    """The files of one rank by subject."""
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self.all = tuple(files)
+        self._by_subject: dict[str, list[Path]] = {}
+        for file in self.all:
+            if (found := named(file.name)) is not None:
+                self._by_subject.setdefault(found.subject, []).append(file)
+
+    def first(self, subject: str) -> Path | None:
+        """The file of a subject; that of the rank itself, where an unnumbered one lies beside it."""
+        found = self._by_subject.get(subject, [])
+        return max(found, key=lambda file: (say := named(file.name)) is not None and say.rank is not None, default=None)
+
+    def every(self, subject: str) -> list[Path]:
+        return self._by_subject.get(subject, [])
+
+    @property
+    def subjects(self) -> set[str]:
+        return set(self._by_subject)
+
+    def unknown(self) -> list[str]:
+        return [file.name for file in self.all if named(file.name) is None]
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    table = facts.table("mindinsight")
+    found = dict(table["files"])
+    found |= {f"table:{subject}": entry["file"] for subject, entry in table["summaries"].items()}
+    found |= {f"object:{subject}": pattern for subject, pattern in table["objects"].items()}
+    return {subject: re.compile(pattern) for subject, pattern in found.items()}
+
+
+def _stated_world(info: Path) -> int | None:
+    """How many ranks ``profiler_info`` says there are."""
+    try:
+        with info.open("rb") as file:
+            found = repair.lenient(file.read(_MOST_INFO_BYTES))
+    except OSError:
+        return None
+    return integer(found.get("rank_size")) if isinstance(found, dict) else None
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)

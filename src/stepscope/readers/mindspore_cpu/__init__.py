@@ -1,0 +1,158 @@
+"""What MindSpore 2.x writes on a host without accelerator: the text files of ``FRAMEWORK`` in a ``…_ascend_ms``
+directory.
+
+Checked against MindSpore 2.10 in Graph and PyNative mode. ``ASCEND_PROFILER_OUTPUT/trace_view.json`` beside it
+repeats the same executions, shifted by the rounding of a float, and is not read. A CPU run records no steps, so the
+window counts as one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from stepscope.readers import minddata
+from stepscope.readers.minddata.lanes import Lanes
+from stepscope.readers.minddata.put import put
+from stepscope.readers.minddata.reported import Reported
+from stepscope.readers.minddata.slice_parts import SliceParts
+from stepscope.readers.minddata.text_files import OnRead, read_csv, read_json
+from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
+from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
+from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.source import Source
+from stepscope.readers.steps import whole_window
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+_FILES: Final = {
+    "times": re.compile(r"cpu_op_execute_timestamp_(\d{1,9})\.txt"),
+    "details": re.compile(r"cpu_op_detail_info_(\d{1,9})\.csv"),
+    "types": re.compile(r"cpu_op_type_info_(\d{1,9})\.csv"),
+    "shapes": re.compile(r"cpu_framework_(\d{1,9})\.txt"),
+    "memory": re.compile(r"cpu_ms_memory_record_(\d{1,9})\.txt"),
+}
+_METADATA: Final = "profiler_metadata.json"
+_FRAMEWORK: Final = "FRAMEWORK"
+_OUTPUT: Final = "ASCEND_PROFILER_OUTPUT"
+_NAME: Final = re.compile(r"(?:(?P<worker>.+?)_)??(?:(?P<span>\d{14,20})_)?ascend_ms")
+_DEVICE_DATA: Final = re.compile(r"PROF_\d+_.*")
+_DEVICE_FILES: Final = re.compile(r"kernel_details\.csv|.*\.db|communication\.json|mindspore\.op_range")
+
+
+def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
+    """A rank's directory with CPU operators and nothing from a device, or its ``FRAMEWORK`` folder alone."""
+    if any(_DEVICE_DATA.fullmatch(folder) for folder in folders):
+        return None
+    if _FRAMEWORK in folders:
+        found = [*_listed(directory / _FRAMEWORK), *_listed(directory / _OUTPUT)]
+        found += [directory / name for name in sorted(files) if name == _METADATA]
+    elif directory.name == _FRAMEWORK or not folders:
+        found = [directory / name for name in sorted(files)]
+    else:
+        return None
+    if any(_DEVICE_FILES.fullmatch(file.name) for file in found):
+        return None
+    ranks = sorted({rank for file in found if (rank := _rank_of(file.name)) is not None})
+    named = _NAME.fullmatch(directory.name)
+    sources = [
+        Source(
+            directory,
+            "mindspore_cpu",
+            rank,
+            tuple(file for file in found if _belongs(file.name, rank, len(ranks) == 1)),
+            worker=named["worker"] if named else None,
+            span=int(named["span"]) if named and named["span"] else None,
+            form="text",
+        )
+        for rank in ranks
+    ]
+    return sources or None
+
+
+def claim_file(path: Path, head: bytes) -> Source | None:
+    """A file of CPU operators that was named by itself."""
+    rank = _rank_of(path.name)
+    return None if rank is None or not head.strip() else Source(path, "mindspore_cpu", rank, (path,), form="text")
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+    """Read the files of one rank."""
+    found = {
+        subject: file for file in source.files for subject, name in _FILES.items() if name.fullmatch(_plain(file.name))
+    }
+    lanes, parts, reported = Lanes(), SliceParts(), Reported()
+    types = read_details(found["details"], reported, notes, on_read) if "details" in found else {}
+    if "types" in found and (table := read_csv(found["types"], notes, on_read)) is not None:
+        reported.add_table(found["types"].name, table, ("op_type",), notes)
+    reported.write(out)
+    if "times" in found:
+        read_operators(found["times"], types, found.get("shapes"), lanes, parts, notes, on_read)
+    if "memory" in found:
+        read_memory_record(found["memory"], out, notes, on_read)
+    minddata.read_pipeline(source.files, out, notes, lanes, parts, on_read)
+    _note_what_is_missing(source, found, notes)
+    slices = parts.build(out, notes, source.path.name)
+    if len(slices):
+        steps = whole_window(slices, notes, source.path.name)
+        slices.integers["step"] = steps.at(slices.start)
+        put(out, "steps", steps.frame())
+        if any(minddata.rank_of(file.name) is not None for file in source.files):
+            notes.add("pipeline_own_clock", file=source.path.name)
+    slices.write(out)
+    put(out, "tracks", lanes.frame())
+    put(out, "ranks", pl.DataFrame([_rank_row(source, slices, notes, on_read)]))
+
+
+def _rank_row(source: Source, slices: SliceTable, notes: Notes, on_read: OnRead) -> dict[str, Any]:
+    metadata = next((file for file in source.files if file.name == _METADATA), None)
+    said = read_json(metadata, notes, on_read) if metadata is not None else None
+    row: dict[str, Any] = {
+        "framework": "mindspore",
+        "device_kind": "cpu",
+        "clock_base_ns": 0,
+        "source": str(source.path),
+        "switches": json.dumps({"profile_memory": any("memory_record" in file.name for file in source.files)}),
+    }
+    if isinstance(said, dict) and said:
+        row["switches"] = json.dumps({**json.loads(row["switches"]), "metadata": said}, default=str)
+    if len(slices):
+        row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
+    return row
+
+
+def _note_what_is_missing(source: Source, found: dict[str, Path], notes: Notes) -> None:
+    if "times" not in found:
+        notes.add("cpu_operators_missing", file=source.path.name)
+    if "memory" not in found:
+        notes.add("cpu_memory_missing", file=source.path.name)
+    if not any(minddata.rank_of(file.name) is not None for file in source.files):
+        notes.add("cpu_pipeline_missing", file=source.path.name)
+    if (source.path / _OUTPUT / "trace_view.json").is_file():
+        notes.add("trace_view_repeats", file="trace_view.json")
+
+
+def _belongs(name: str, rank: int, alone: bool) -> bool:
+    if name == _METADATA or minddata.subject_of(name) == "dataset":
+        return alone
+    return rank in (_rank_of(name), minddata.rank_of(name))
+
+
+def _rank_of(name: str) -> int | None:
+    matches = (pattern.fullmatch(_plain(name)) for pattern in _FILES.values())
+    return next((int(match[1]) for match in matches if match), None)
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in folder.iterdir() if entry.is_file())
+    except OSError:
+        return []
+
+
+def _plain(name: str) -> str:
+    return name.removesuffix(".gz")

@@ -1,0 +1,71 @@
+"""CPU operators as slices: when each ran, of which type, in which scope, on which shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from stepscope.readers.minddata.lanes import Lanes
+from stepscope.readers.minddata.numbers import MS
+from stepscope.readers.minddata.reported import Reported
+from stepscope.readers.minddata.slice_parts import SliceParts
+from stepscope.readers.minddata.text_files import OnRead, read_csv
+from stepscope.readers.mindspore_cpu.kernel_times import read_kernel_times
+from stepscope.readers.mindspore_cpu.scopes import module, phase
+from stepscope.readers.mindspore_cpu.shapes import read_shapes, with_shapes
+from stepscope.store.notes import Notes
+
+CORE: Final = "HOST_CPU"
+_TEXT_COLUMNS: Final = ("op_side", "op_type", "op_name", "subgraph", "pid")
+
+
+def read_operators(
+    times: Path,
+    types: dict[str, str],
+    shapes: Path | None,
+    lanes: Lanes,
+    parts: SliceParts,
+    notes: Notes,
+    on_read: OnRead = None,
+    shift_ns: int = 0,
+) -> None:
+    """Slices of all executions. ``types`` gives the type of an operator by its full name; ``shift_ns`` is added to
+    times.
+    """
+    runs = read_kernel_times(times, MS, notes, on_read)
+    if shapes is not None:
+        runs = with_shapes(runs, read_shapes(shapes, notes, on_read), notes, shapes.name)
+    if runs.is_empty():
+        return
+    threads = runs["thread"].fill_null("").unique(maintain_order=True)
+    tracks = {
+        thread: lanes.track("host", f"Thread {thread or 0}", "CPU operators", thread or "0") for thread in threads
+    }
+    said = pl.col("said_type") if "said_type" in runs.columns else pl.lit(None, pl.String)
+    parts.add(
+        runs.with_columns(
+            pl.col("start_ns") + shift_ns,
+            track=pl.col("thread").fill_null("").replace_strict(tracks, return_dtype=pl.Int32),
+            kind=pl.lit("operator"),
+            core=pl.lit(CORE),
+            type=pl.coalesce(pl.col("name").replace_strict(types, default=None, return_dtype=pl.String), said),
+            module=module("name"),
+            phase=phase("name"),
+        ).drop("said_type", strict=False),
+        times.name,
+    )
+
+
+def read_details(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> dict[str, str]:
+    """``cpu_op_detail_info`` into ``reported``; returns the type of each operator by its full name."""
+    table = read_csv(path, notes, on_read)
+    if table is None:
+        return {}
+    reported.add_table(path.name, table, ("full_op_name", "op_full_name"), notes, _TEXT_COLUMNS)
+    names, types = table.cells("full_op_name", "op_full_name"), table.cells("op_type")
+    if names is None or types is None:
+        notes.add("mindspore_columns_missing", file=path.name, columns="full_op_name, op_type")
+        return {}
+    return dict(zip(names, types, strict=True))

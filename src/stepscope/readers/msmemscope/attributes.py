@@ -1,0 +1,44 @@
+"""The ``Attr`` column: ``{key:value,key:value}`` in csv files, JSON with text values in databases."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+import polars as pl
+
+# A value may hold commas and colons; the next key begins with a letter and is followed by a colon.
+_NEXT_PAIR: Final = re.compile(r",(?=[A-Za-z_][A-Za-z_ ]*:)")
+_QUOTED_PAIR: Final = re.compile(r'"([^"]+)"\s*:\s*"(.*?)"(?=\s*(?:,\s*"|,?\s*\}|$))', re.DOTALL)
+
+
+def parse(text: str) -> dict[str, str]:
+    """Keys and values of one row, as texts.
+
+    >>> parse("{size:10,shape:torch.Size([1,5]),inefficient_type:early_allocation,late_deallocation}")
+    {'size': '10', 'shape': 'torch.Size([1,5])', 'inefficient_type': 'early_allocation,late_deallocation'}
+    >>> parse('{"size":"10","shape":"[1",}')  # the tool's own JSON is cut at commas
+    {'size': '10', 'shape': '[1'}
+    """
+    inner = text.strip().strip('"').strip() if not text.startswith('{"') else text
+    if inner.startswith('{"'):
+        try:
+            found = msgspec.json.decode(inner)
+            return {str(key): str(value) for key, value in found.items()}
+        except (msgspec.DecodeError, AttributeError, UnicodeError, RecursionError):
+            return dict(_QUOTED_PAIR.findall(inner))
+    pairs = _NEXT_PAIR.split(inner.removeprefix("{").removesuffix("}"))
+    return {key.strip(): value for key, colon, value in (pair.partition(":") for pair in pairs) if colon and key.strip()}
+
+
+def integer(name: str) -> pl.Expr:
+    """The number that an attribute has, of a whole column at once; null where there is none."""
+    found = pl.col("attr").str.extract(rf'[{{,"\s]{name}"?\s*:\s*"?(-?\d{{1,19}})')
+    return found.cast(pl.Int64, strict=False).alias(name)
+
+
+def text(name: str) -> pl.Expr:
+    """The text that an attribute has, up to the next key."""
+    found = pl.col("attr").str.extract(rf'[{{,"]{name}"?\s*:\s*"?(.*?)"?\s*(?:,\s*"?[A-Za-z_][A-Za-z_ ]*"?\s*:|,?\s*\}}|$)')
+    return pl.when(found.str.len_bytes() > 0).then(found).alias(name)

@@ -1,0 +1,191 @@
+"""Rows of a dump, from csv or from SQLite, in batches of text columns with one set of names."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import polars as pl
+
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.raw_bytes import blocks
+from stepscope.readers.repair import clean_text
+from stepscope.store.notes import Notes
+
+SQLITE_MAGIC: Final = b"SQLite format 3\0"
+DUMP_TABLE: Final = re.compile(r"(?:memscope|leaks)_dump$", re.IGNORECASE)
+TRACE_TABLE: Final = re.compile(r"python_trace(?:_\d+)?$", re.IGNORECASE)
+
+#: Our names of the columns, by the names in the files, in small letters.
+DUMP_COLUMNS: Final = {
+    "id": "id",
+    "event": "event",
+    "event type": "type",
+    "name": "name",
+    "timestamp(ns)": "time",
+    "timestamp(us)": "time_us",
+    "process id": "pid",
+    "thread id": "tid",
+    "device id": "device",
+    "ptr": "ptr",
+    "attr": "attr",
+    "call stack(python)": "python_stack",
+    "call stack(c)": "c_stack",
+}
+TRACE_COLUMNS: Final = {
+    "funcinfo": "name",
+    "starttime(ns)": "start",
+    "endtime(ns)": "end",
+    "thread id": "tid",
+    "process id": "pid",
+}
+
+_ROWS_AT_ONCE: Final = 1 << 16
+_LARGEST_FIELD: Final = 1 << 20  # a stack of 1000 frames has a tenth of it
+_LARGEST_LINE: Final = 16 << 20
+
+
+def rows(
+    path: Path, wanted: dict[str, str], notes: Notes, on_read: Callable[[int], None] | None = None
+) -> Iterator[pl.DataFrame]:
+    """Batches of the file's dump or trace rows; ``wanted`` is one of the tables of columns above."""
+    with path.open("rb") as file:
+        is_database = file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
+    if is_database:
+        if on_read is not None:
+            on_read(path.stat().st_size)
+        yield from _from_database(path, wanted, notes)
+    else:
+        yield from _from_csv(path, wanted, notes, on_read)
+
+
+def tables(path: Path) -> list[str]:
+    """Names of the tables of a database; none if it is not one."""
+    try:
+        with closing(_connect(path)) as connection:
+            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    except (sqlite3.Error, OSError):
+        return []
+    return [str(name) for (name,) in found]
+
+
+def columns_of(header: list[str], wanted: dict[str, str]) -> list[str | None]:
+    """Our name for each column of a header, None for those that we do not know."""
+    names = [wanted.get(name.strip().strip("\ufeff").strip('"').lower()) for name in header]
+    return [name if name not in names[:place] else None for place, name in enumerate(names)]
+
+
+def _from_csv(
+    path: Path, wanted: dict[str, str], notes: Notes, on_read: Callable[[int], None] | None
+) -> Iterator[pl.DataFrame]:
+    csv.field_size_limit(_LARGEST_FIELD)
+    lines = _lines(path, notes, on_read)
+    header = next(csv.reader([next(lines, "")]), [])
+    names = columns_of(header, wanted)
+    if "name" not in names or not {"event", "start"} & set(names):
+        raise UnreadableInputError("msmemscope_no_header", path=str(path))
+    for name, known in zip(header, names, strict=True):
+        if known is None and name.strip():
+            notes.add("msmemscope_column_ignored", file=path.name, column=clean_text(name.strip()[:80]))
+    free_text = names.index("name")
+    batch: list[list[str]] = []
+    for row in _records(lines, notes, path.name):
+        surplus = len(row) - len(names)
+        if surplus > 0:  # a name with commas that nobody quoted
+            row[free_text : free_text + surplus + 1] = [",".join(row[free_text : free_text + surplus + 1])]
+        elif surplus < 0:
+            row += [""] * -surplus
+        batch.append(row)
+        if len(batch) >= _ROWS_AT_ONCE:
+            yield _frame(batch, names)
+            batch = []
+    if batch:
+        yield _frame(batch, names)
+
+
+def _records(lines: Iterator[str], notes: Notes, file: str) -> Iterator[list[str]]:
+    """Records with quoted line breaks; where a quote never ends, reading goes on at the next line."""
+    while True:
+        reader = csv.reader(lines)
+        try:
+            for row in reader:
+                if row:
+                    yield row
+            return
+        except csv.Error:
+            notes.add("msmemscope_row_dropped", file=file)
+
+
+def _lines(path: Path, notes: Notes, on_read: Callable[[int], None] | None) -> Iterator[str]:
+    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+    rest = ""
+    for block in blocks(path, notes, on_read):
+        lines = (rest + decode(block).replace("\0", "")).split("\n")
+        rest = lines.pop()
+        if len(rest) > _LARGEST_LINE:
+            rest = ""
+            notes.add("msmemscope_row_dropped", file=path.name)
+        yield from (line + "\n" for line in lines)
+    if rest:
+        yield rest
+
+
+def _from_database(path: Path, wanted: dict[str, str], notes: Notes) -> Iterator[pl.DataFrame]:
+    pattern = DUMP_TABLE if wanted is DUMP_COLUMNS else TRACE_TABLE
+    try:
+        with tempfile.TemporaryDirectory() as folder, closing(_connect(_with_journal(path, Path(folder)))) as connection:
+            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            for (table,) in names:
+                if pattern.match(str(table)):
+                    yield from _from_table(connection, str(table), wanted)
+    except (sqlite3.Error, OSError, OverflowError) as error:
+        notes.add("msmemscope_database_damaged", file=path.name, reason=clean_text(str(error)[:200]))
+
+
+def _from_table(connection: sqlite3.Connection, table: str, wanted: dict[str, str]) -> Iterator[pl.DataFrame]:
+    quoted = table.replace('"', '""')
+    header = [str(row[1]) for row in connection.execute(f'PRAGMA table_info("{quoted}")')]
+    names = columns_of(header, wanted)
+    known = [(column, name) for column, name in zip(header, names, strict=True) if name is not None]
+    if not known:
+        return
+    fields = ", ".join('CAST("{}" AS TEXT)'.format(column.replace('"', '""')) for column, _ in known)
+    cursor = connection.execute(f'SELECT {fields} FROM "{quoted}" ORDER BY rowid')  # noqa: S608 - quoted above
+    while batch := cursor.fetchmany(_ROWS_AT_ONCE):
+        yield _frame(batch, [name for _, name in known])
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Read-only, and so that SQLite writes nothing beside the file either."""
+    connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1", uri=True)
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    return connection
+
+
+def _with_journal(path: Path, folder: Path) -> Path:
+    """The file itself, or a copy joined with what a killed process left in the write-ahead log."""
+    journal = path.with_name(path.name + "-wal")
+    if not journal.exists() or not journal.stat().st_size:
+        return path
+    copy = folder / "dump.db"
+    shutil.copyfile(path, copy)
+    shutil.copyfile(journal, folder / "dump.db-wal")
+    with closing(sqlite3.connect(copy)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return copy
+
+
+def _frame(batch: list[Any], names: list[str | None]) -> pl.DataFrame:
+    values = zip(*batch, strict=True)
+    return pl.DataFrame(
+        {name: pl.Series(column, dtype=pl.String) for name, column in zip(names, values, strict=True) if name is not None}
+    )
