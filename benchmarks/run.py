@@ -1,0 +1,30 @@
+"""``make bench``: all measurements, recorded in RESULTS.md."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import ingest
+import peers
+import results
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=500, help="size of the large trace")
+    parser.add_argument("--data", type=Path, default=HERE / "data", help="where traces are made")
+    options = parser.parse_args()
+    options.data.mkdir(parents=True, exist_ok=True)
+    sections = {
+        "Reading traces": ingest.run(options.data, options.megabytes),
+        "Beside other tools": peers.run(options.data),
+    }
+    results.write(HERE / "RESULTS.md", sections)
+    print((HERE / "RESULTS.md").read_text("utf-8"))
+
+
+if __name__ == "__main__":
+    main()
