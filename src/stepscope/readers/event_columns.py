@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -27,20 +27,45 @@ Int32s = npt.NDArray[np.int32]
 NULL: Final = INVALID
 
 
-class _FamilyOf(dict[str | None, int]):
-    def __missing__(self, phase: str | None) -> int:
-        return _OTHER
-
-
 # Events of a trace by phase; what they have in common is the letter of the first.
 _FAMILIES: Final = {"X": "X", "s": "stf", "i": "iIRPn", "C": "C", "B": "BEbeSF"}
 _FLOW: Final = list(_FAMILIES).index("s")
 _OTHER, _UNUSED = -1, -2
-_FAMILY_OF: Final = _FamilyOf({phase: code for code, phases in enumerate(_FAMILIES.values()) for phase in phases})
+_FAMILY_OF: Final[dict[str | None, int]] = {
+    phase: code for code, phases in enumerate(_FAMILIES.values()) for phase in phases
+}
 
 # In this form a column is taken from a batch without running Python for each event.
-_PHASE, _CATEGORY, _NAME, _TRACK = attrgetter("ph"), attrgetter("cat"), attrgetter("name"), attrgetter("pid", "tid")
+_SORT: Final = attrgetter("ph", "cat", "name", "pid", "tid")
 _TIME, _DURATION, _ARGUMENTS = attrgetter("ts"), attrgetter("dur"), attrgetter("args")
+
+
+class _Sorts(dict[Any, int]):
+    """Numbers for the sorts of events, which are those that differ in time and arguments only.
+
+    A trace of millions of events has some hundred of them, so one look-up per event stands for several.
+    """
+
+    def __init__(self, columns_of: Callable[..., tuple[int, ...]]) -> None:
+        super().__init__()
+        self._columns_of = columns_of
+        self._rows: list[tuple[int, ...]] = []
+        self._columns: tuple[Int32s, ...] = ()
+
+    def __missing__(self, fields: tuple[Any, ...]) -> int:
+        self[fields] = code = len(self._rows)
+        self._rows.append(self._columns_of(*fields))
+        return code
+
+    def columns(self) -> tuple[Int32s, ...]:
+        """Family, track, category and name by number."""
+        if not self._columns or len(self._columns[0]) != len(self._rows):
+            self._columns = tuple(np.array(self._rows or [(_OTHER, 0, 0, 0)], np.int32).T.copy())
+        return self._columns
+
+
+def _pick(events: list[Event], places: Int64s) -> list[Event]:
+    return events if len(places) == len(events) else [events[place] for place in places.tolist()]
 
 
 @dataclass
@@ -104,18 +129,20 @@ class EventColumns:
         self.instants = Columns()  # more: time
         self.pairs = Columns()  # more: time, id, phase
         self.events = 0
+        self._sorts = _Sorts(self._columns_of)
 
     def add(self, events: list[Event]) -> dict[str, Batch]:
         """Take a batch in; returned by phase, for what a format knows about its events: ``X`` complete,
         ``i`` instant, ``C`` counter, ``B`` begins and ends, ``s`` flows. Instants are left to the caller, because
         some are not for the timeline.
         """
-        family = np.fromiter(map(_FAMILY_OF.__getitem__, map(_PHASE, events)), np.int8, len(events))
-        if self.unused_flows:
-            for place in np.flatnonzero(family == _FLOW).tolist():
-                if events[place].cat in self.unused_flows:
-                    family[place] = _UNUSED
-        batches = {name: self._batch(events, family == code) for code, name in enumerate(_FAMILIES)}
+        sort = np.fromiter(map(self._sorts.__getitem__, map(_SORT, events)), np.int32, len(events))
+        family, track, category, name = (column[sort] for column in self._sorts.columns())
+        places = {letter: np.flatnonzero(family == code) for code, letter in enumerate(_FAMILIES)}
+        batches = {
+            letter: Batch(_pick(events, chosen), chosen + self.events, track[chosen], category[chosen], name[chosen])
+            for letter, chosen in places.items()
+        }
         for place in np.flatnonzero(family == _OTHER).tolist():
             self._add_other(events[place], self.events + place)
         self.events += len(events)
@@ -141,18 +168,14 @@ class EventColumns:
         columns = [np.concatenate(parts) for parts in zip(complete, paired, marks, strict=True)]
         return (*columns, np.arange(len(columns[0])) >= len(columns[0]) - len(marks[0]))
 
-    def _batch(self, events: list[Event], chosen: npt.NDArray[np.bool_]) -> Batch:
-        places = np.flatnonzero(chosen)
-        count = len(places)
-        if count != len(events):
-            events = list(itertools.compress(events, chosen.tolist())) if count else []
-        return Batch(
-            events,
-            places + self.events,
-            np.fromiter(map(self.tracks.__getitem__, map(_TRACK, events)), np.int32, count),
-            np.fromiter(map(self.categories.__getitem__, map(_CATEGORY, events)), np.int32, count),
-            np.fromiter(map(self.names.__getitem__, map(_NAME, events)), np.int32, count),
-        )
+    def _columns_of(self, phase: str | None, category: Any, name: Any, pid: Any, tid: Any) -> tuple[int, int, int, int]:
+        """Family, track, category and name of events that have these fields in common."""
+        family = _FAMILY_OF.get(phase, _OTHER)
+        if family == _FLOW and category in self.unused_flows:
+            family = _UNUSED
+        if family < 0:
+            return family, 0, 0, 0
+        return family, self.tracks[pid, tid], self.categories[category], self.names[name]
 
     def _add_flows(self, batch: Batch) -> None:
         if batch.events:
