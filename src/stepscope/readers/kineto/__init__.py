@@ -61,14 +61,15 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     identity.note_profiler_log(text.metadata, notes, path.name)
     base_ns = identity.base_ns(text.metadata)
     slices, argument, on_device = _slices(columns, arguments, base_ns, notes, path.name)
-    _understand(slices, argument, on_device, arguments, out, notes, path.name)
+    groups = identity.groups(text.metadata)
+    _understand(slices, argument, on_device, arguments, groups, out, notes, path.name)
     slices.write(out)
     out.add("links", flow_links(slices, columns, base_ns, _FLOW_KINDS, notes))
     memory.write(out, slices, base_ns, notes, path.name)
     counters.write(out, base_ns, notes, path.name)
     track_kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(counters.numbers, "counter")
     out.add("tracks", track_rows(columns.tracks, columns.metadata, track_kinds))
-    out.add("groups", identity.groups(text.metadata))
+    out.add("groups", groups)
     out.add("groups", communication.groups_seen(arguments.collectives))
     out.add("ranks", _rank_row(text.metadata, columns, slices, on_device, path))
 
@@ -101,6 +102,7 @@ def _understand(
     argument: dict[str, npt.NDArray[Any]],
     on_device: Bools,
     arguments: ArgumentColumns,
+    groups: pl.DataFrame,
     out: RankWriter,
     notes: Notes,
     file: str,
@@ -134,7 +136,14 @@ def _understand(
     forward, backward = phase == meaning.FORWARD, phase == meaning.BACKWARD
     out.add("steps", with_device_work(steps, slices, step, device_work, forward, backward, operator))
     stream = np.where(on_device, stream, NULL)
-    out.add("collectives", communication.collectives(slices, arguments.collectives, operator, step, stream))
+    shapes, dtypes = _decoded(arguments.texts["input_shapes"]), _decoded(arguments.texts["dtypes"])
+    calls = communication.Calls(
+        arguments.collectives,
+        _texts_at(argument["input_shapes"], shapes, slices.is_kind("collective")),
+        _texts_at(argument["dtypes"], dtypes, slices.is_kind("collective")),
+        groups,
+    )
+    out.add("collectives", communication.collectives(slices, calls, operator, step, stream))
     stack, stacks = meaning.stacks(slices, launch, argument["stack"], arguments.texts["stack"])
     out.add("stacks", stacks)
     module = meaning.modules(slices, launch, argument["module"], arguments.texts["module"])
@@ -152,8 +161,8 @@ def _understand(
         "operator": (np.where(operator == NONE, -1, slices.name[operator]), names),
         "core": (core, ["GPU"]),
         "module": module,
-        "input_shapes": (argument["input_shapes"], _decoded(arguments.texts["input_shapes"])),
-        "dtypes": (argument["dtypes"], _decoded(arguments.texts["dtypes"])),
+        "input_shapes": (argument["input_shapes"], shapes),
+        "dtypes": (argument["dtypes"], dtypes),
     }
 
 
@@ -165,6 +174,10 @@ def _rank_row(
     row = identity.rank_row(metadata, sorted({device for device in devices if isinstance(device, int)}), str(path))
     times = {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())} if len(slices) else {}
     return pl.DataFrame([row | times])
+
+
+def _texts_at(codes: npt.NDArray[Any], texts: list[str | None], chosen: Bools) -> list[str | None]:
+    return [None if code < 0 else texts[code] for code in codes[chosen].tolist()]
 
 
 def _decoded(texts: Codes) -> list[str | None]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,35 +20,48 @@ from stepscope.store.nesting import NONE
 Int64s = npt.NDArray[np.int64]
 
 
-def collectives(
-    slices: SliceTable, arguments: dict[int, dict[str, Any]], operator: Int64s, step: Int64s, stream: Int64s
-) -> pl.DataFrame:
-    """Rows of ``collectives``. ``arguments`` are those of communication calls, by slice id."""
+@dataclass
+class Calls:
+    """What is known about communication calls besides their slices."""
+
+    arguments: dict[int, dict[str, Any]]  # of calls that describe themselves, by slice id
+    input_shapes: list[str | None]  # by position, as recorded
+    dtypes: list[str | None]
+    groups: pl.DataFrame  # those that the job states
+
+
+def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s, stream: Int64s) -> pl.DataFrame:
+    """Rows of ``collectives``."""
     names = slices.names.texts()
+    only_group = calls.groups.row(0, named=True) if calls.groups.height == 1 else {}
     rows = []
-    for position in np.flatnonzero(slices.is_kind("collective")).tolist():
-        own = arguments.get(int(slices.id[position]), {})
+    positions = np.flatnonzero(slices.is_kind("collective"))
+    for place, position in enumerate(positions.tolist()):
+        own = calls.arguments.get(int(slices.id[position]), {})
         if not own and operator[position] != NONE:
-            own = arguments.get(int(slices.id[operator[position]]), {})
+            own = calls.arguments.get(int(slices.id[operator[position]]), {})
         name = names[slices.name[position]] or ""
         kind = collective_kind(str(own.get("Collective name") or name))
+        size, dtype = message_bytes(kind, own), own.get("dtype")
+        if size is None:
+            members = len(only_group.get("ranks") or ())
+            size, dtype = _recorded_bytes(kind, calls.input_shapes[place], calls.dtypes[place], members)
         rows.append(
             {
                 "slice": int(slices.id[position]),
-                "group": None if own.get("Process Group Name") is None else str(own["Process Group Name"]),
+                "group": str(own.get("Process Group Name", only_group.get("group") or "")) or None,
                 "seq": integer(own.get("Seq")),
                 "kind": kind,
                 "name": name,
                 "start_ns": int(slices.start[position]),
                 "end_ns": int(slices.end[position]),
-                "bytes": message_bytes(kind, own),
-                "dtype": own.get("dtype"),
+                "bytes": size,
+                "dtype": dtype,
                 "peer": _peer(kind, own),
             }
         )
     if not rows:
         return pl.DataFrame()
-    positions = slices.is_kind("collective")
     schema = {"group": pl.String, "seq": pl.Int64, "bytes": pl.Int64, "dtype": pl.String, "peer": pl.Int32}
     return pl.DataFrame(rows, schema_overrides=schema).with_columns(
         step=nullable(step[positions]), stream=nullable(stream[positions])
@@ -88,6 +104,19 @@ def message_bytes(kind: str, arguments: dict[str, Any]) -> int | None:
     size = facts.table("communication")["dtype_bytes"].get(str(arguments.get("dtype")))
     elements = integer(arguments.get("Out msg nelems" if kind == "all_gather" else "In msg nelems"))
     return None if size is None or elements is None else elements * int(size)
+
+
+def _recorded_bytes(kind: str, shapes: str | None, dtypes: str | None, members: int) -> tuple[int | None, str | None]:
+    """Size and type from the shapes that host collectives carry: those of what the rank puts in."""
+    try:
+        dims, types = json.loads(shapes or ""), json.loads(dtypes or "")
+        size = int(facts.table("communication")["dtype_bytes"][types[0]])
+        elements = math.prod(dims[0])
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        return None, None
+    if kind == "all_gather":
+        return (elements * size * members, types[0]) if members else (None, types[0])
+    return elements * size, types[0]
 
 
 def _peer(kind: str, arguments: dict[str, Any]) -> int | None:
