@@ -19,7 +19,18 @@ from stepscope.readers.raw_bytes import head
 from stepscope.readers.source import Source
 
 #: Readers in the order in which they are asked; a general format comes after the special ones that use it.
-READERS: Final = ("kineto", "chrome")
+READERS: Final = (
+    "ascend_text",
+    "ascend_db",
+    "cluster_analysis",
+    "mindspore_cpu",
+    "mindinsight",
+    "minddata",
+    "memory_snapshot",
+    "msmemscope",
+    "kineto",
+    "chrome",
+)
 
 _LOOSE_FILE: Final = re.compile(r"\.(?:json|pickle|pkl|db)(?:\.gz)?$", re.IGNORECASE)
 _MOST_FILES: Final = 200_000

@@ -115,7 +115,7 @@ def _ranked(source: Source) -> Source:
 
 
 def _name(path: Path, root: Path) -> str:
-    inside = str(path.relative_to(root))
+    inside = str(path.relative_to(root)) if path.is_relative_to(root) else "."
     return _stem(inside if inside != "." else root.name)
 
 

@@ -28,7 +28,7 @@ _VERSIONS: Final = ("torch_npu_version", "cann_version", "ms_version", "torch_ve
 
 def rank_columns(profiler_info: dict[str, Any], profiler_metadata: dict[str, Any]) -> dict[str, Any]:
     """Columns of ``ranks`` that the two files tell; what they do not tell is None."""
-    switches = _switches(profiler_info)
+    switches = _switches(profiler_info) | _further(profiler_info, profiler_metadata)
     metadata_args = _dict(profiler_metadata.get("distributed_args"))
     return {
         "world_size": _world_size(metadata_args, profiler_metadata),
@@ -38,7 +38,7 @@ def rank_columns(profiler_info: dict[str, Any], profiler_metadata: dict[str, Any
         "framework": framework(profiler_info),
         "versions": _json({key: profiler_info[key] for key in _VERSIONS if profiler_info.get(key) is not None}),
         "level": level(profiler_info),
-        "switches": _json(switches | ({"jit_level": value} if (value := profiler_info.get("jit_level")) else {})),
+        "switches": _json(switches),
         **_coordinates(profiler_info, profiler_metadata, metadata_args),
     }
 
@@ -177,6 +177,16 @@ def _switches(profiler_info: dict[str, Any]) -> dict[str, Any]:
         **_dict(config.get("experimental_config")),
         **_dict(profiler_info.get("profiler_parameters")),
     }
+
+
+def _further(profiler_info: dict[str, Any], profiler_metadata: dict[str, Any]) -> dict[str, Any]:
+    """What else the files say and no column has: clocks, environment, what the user added."""
+    known = {"config", "profiler_parameters", "rank_id", "ms_profiler_info", *_VERSIONS}
+    info = {key: value for key, value in profiler_info.items() if key not in known and value not in ({}, None)}
+    metadata = {key: value for key, value in profiler_metadata.items() if key != "parallel_group_info"}
+    environment = {key: value for key, value in _dict(metadata.pop("ENV_VARIABLES", None)).items() if value}
+    metadata |= {"ENV_VARIABLES": environment} if environment else {}
+    return info | ({"metadata": metadata} if metadata else {})
 
 
 def _rolling_hash(text: str, prime: int) -> int:

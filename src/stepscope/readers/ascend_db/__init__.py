@@ -13,6 +13,7 @@ import polars as pl
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.rank_directory import METADATA_FILE, read_json
 from stepscope.readers.ascend_db import communication, counters, identity, links, meaning, memory, pmu
+from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.details import write_all_details
 from stepscope.readers.ascend_db.device import DeviceTasks, add_tasks, read_tasks
 from stepscope.readers.ascend_db.discovery import (
@@ -25,12 +26,13 @@ from stepscope.readers.ascend_db.discovery import (
 )
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.host import HostCalls, add_host_calls
-from stepscope.readers.ascend_db.sqlite_file import LOG_ENDING, Database, open_database
+from stepscope.readers.ascend_db.sqlite_file import LOG_ENDING, open_database
 from stepscope.readers.ascend_db.stacks import inherited, read_stacks
 from stepscope.readers.ascend_db.strings import Strings
 from stepscope.readers.ascend_db.summaries import Summary, empty_summary, read_summary
 from stepscope.readers.ascend_db.tables import note_foreign, note_missing, require_data
 from stepscope.readers.ascend_db.timeline import Timeline
+from stepscope.readers.ascend_text.capture import DEVICE_INFO
 from stepscope.readers.ascend_text.collectives import calls_without_timeline, groups_seen, transfers_of_links
 from stepscope.readers.event_columns import NULL
 from stepscope.readers.slice_table import SliceTable
@@ -50,9 +52,11 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     databases = [path for path in plain if not is_summary_name(path.name) and not is_identity_name(path.name)]
     info: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
+    chip: dict[str, Any] = {}
     for path in plain:
         if is_identity_name(path.name):
-            (metadata if path.name == METADATA_FILE else info).update(read_json(path))
+            kind = chip if DEVICE_INFO.fullmatch(path.name) else metadata if path.name == METADATA_FILE else info
+            kind.update(read_json(path))
     for path, code in unread_neighbours(source):
         notes.add(code, file=path.name)
     summary = _summaries([path for path in plain if is_summary_name(path.name)], bool(databases), notes)
@@ -64,6 +68,7 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
         row = identity.rank_columns(info, metadata)
         _write_summary_alone(summary, identity.parallel_groups(metadata), out)
     row["framework"] = row["framework"] or framework_in_name(databases[0].name if databases else "")
+    row |= identity.chip_columns(chip)
     row |= {"clock_base_ns": 0, "source": str(source.path), "world_size": row["world_size"] or source.world_size}
     out.add("ranks", pl.DataFrame([row], infer_schema_length=None))
     if on_read is not None:

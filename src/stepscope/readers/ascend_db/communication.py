@@ -17,10 +17,10 @@ from stepscope.readers.ascend.device_tasks import (
     transfer_kind,
     transport,
 )
+from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.device import DeviceTasks, device_numbers
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import distinct
-from stepscope.readers.ascend_db.sqlite_file import Database
 from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
 from stepscope.readers.ascend_db.timeline import Part, Timeline, connections, numbers
 from stepscope.readers.event_columns import NULL, nullable

@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.ascend_db.sqlite_file import Database
+from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.strings import Strings, as_texts
 from stepscope.readers.ascend_db.timeline import Layer, Timeline
 from stepscope.readers.exact_time import LARGEST_NS
@@ -114,7 +114,8 @@ TABLES: Final = (
 def write_counters(database: Database, strings: Strings, timeline: Timeline, out: RankWriter, notes: Notes) -> None:
     """All tables of samples, and the series' tracks."""
     for samples in TABLES:
-        _write(samples, database, strings, timeline, out, notes)
+        if database.columns(samples.table):
+            _write(samples, database, strings, timeline, out, notes)
     usage = database.frame("CPU_USAGE", [_TIME], ["usage"], ["cpuId"]).drop_nulls([_TIME, "usage"])
     usage = usage.filter(pl.col(_TIME).is_between(0, LARGEST_NS) & pl.col("usage").is_finite())
     out.add(

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.readers.ascend.device_tasks import plane_kind, task_kind, unknown_task_kind
+from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import Joined, coalesced, distinct, first_match
-from stepscope.readers.ascend_db.sqlite_file import Database
 from stepscope.readers.ascend_db.strings import Coded, Strings
 from stepscope.readers.ascend_db.timeline import NO_VALUE, Layer, Part, Timeline, connections, numbers
 from stepscope.readers.event_columns import NULL
@@ -45,7 +45,7 @@ class DeviceTasks:
     schedule: Joined  # COMMUNICATION_SCHEDULE_TASK_INFO: calls that an AI CPU expands
     copies: Joined  # MEMCPY_INFO
     task_type: Coded
-    is_shell: Bools
+    is_shell: Bools  # stands for work that another row stands for
 
     @property
     def connection(self) -> Int64s:
@@ -75,8 +75,11 @@ def read_tasks(database: Database, strings: Strings, notes: Notes) -> DeviceTask
     small = joined("COMMUNICATION_TASK_INFO", _SMALL + _SMALL_MORE, ["name", "taskType", "groupName"], ["bandwidth"])
     schedule = joined("COMMUNICATION_SCHEDULE_TASK_INFO", [], ["name", "taskType", "opType"], [])
     copies = joined("MEMCPY_INFO", ["size", "memcpyOperation"], [], [])
-    is_shell = _shells(tasks, compute.found | small.found | schedule.found)
+    repeated = _repeated(tasks)
+    is_shell = _shells(tasks, compute.found | small.found | schedule.found) & ~repeated
     notes.add("db_shell_tasks", file=database.file, count=int(is_shell.sum()))
+    notes.add("db_tasks_repeated", file=database.file, count=int(repeated.sum()))
+    is_shell |= repeated
     return DeviceTasks(tasks, compute, small, schedule, copies, strings.coded(tasks["taskType"]), is_shell)
 
 
@@ -129,6 +132,16 @@ def device_numbers(tasks: pl.DataFrame) -> Int64s:
     """Device of each row, to tell lanes apart; -1 everywhere where there is only one device."""
     devices = tasks["deviceId"].fill_null(-1).to_numpy()
     return devices if len(np.unique(devices)) > 1 else np.full(len(devices), -1, np.int64)
+
+
+def _repeated(tasks: pl.DataFrame) -> Bools:
+    """Rows that say again what an earlier one said."""
+    known = tasks["globalTaskId"].drop_nulls()
+    if known.n_unique() == len(known):
+        return np.zeros(tasks.height, np.bool_)
+    same = pl.struct("globalTaskId", "startNs", "endNs", "deviceId", "streamId", "taskId", "contextId")
+    first: Bools = tasks.select(pl.col("globalTaskId").is_null() | same.is_first_distinct()).to_series().to_numpy()
+    return ~first
 
 
 def _shells(tasks: pl.DataFrame, described: Bools) -> Bools:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from stepscope.errors import UnreadableInputError
+from stepscope.readers.ascend.device_tasks import rank_number
 from stepscope.readers.ascend.identity import rank_columns
 from stepscope.readers.ascend.rank_directory import (
     METADATA_FILE,
@@ -17,9 +18,11 @@ from stepscope.readers.ascend.rank_directory import (
     is_rank_directory,
     read_json,
 )
+from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.identity import metadata_of
-from stepscope.readers.ascend_db.sqlite_file import MAGIC, Database, files_of, open_database
+from stepscope.readers.ascend_db.sqlite_file import MAGIC, files_of, open_database
 from stepscope.readers.ascend_db.tables import TELLING, completeness
+from stepscope.readers.ascend_text.capture import DEVICE_INFO
 from stepscope.readers.source import Source
 from stepscope.store.notes import Notes
 
@@ -45,27 +48,34 @@ class _Look:
 
 def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
     """The ranks that this directory holds in SQLite form: one per database, or one that has only summaries."""
+    ranked = directory.name == OUTPUT_FOLDER or is_rank_directory(directory, folders, files)
+    profs = [directory / folder for folder in sorted(folders) if folder.startswith(_PROF)]
+    whole = ranked or directory.name.startswith(_PROF)
+    if not whole and (profs or any(is_rank_directory(Path(folder), (), ()) for folder in folders)):
+        return None  # loose files beside rank directories; those come first
+    wanted = (name for name in sorted(files) if is_database_name(name) or is_summary_name(name))
+    listed = [file for name in wanted if (file := directory / name).is_file()]
+    listed += _listed(directory / OUTPUT_FOLDER) if OUTPUT_FOLDER in folders else []
+    found = _databases(listed)
+    if not found and ranked:
+        listed += [file for prof in profs for file in _listed(prof)]
+        found = _databases(listed)
+    if not found and not whole:
+        return None
+    folders_used = dict.fromkeys(file.parent for file in listed)
+    results = listed + [file for folder in folders_used for file in _listed(folder / _ANALYZE)]
+    summaries = [file for file in results if is_summary_name(file.name)]
     home = directory.parent if directory.name == OUTPUT_FOLDER else directory
     names = [file.name for file in _listed(home)] if home != directory else files
-    ranked = home != directory or is_rank_directory(directory, folders, files)
-    whole = ranked or directory.name.startswith(_PROF)
-    if not whole and any(_is_rank_name(folder) for folder in folders):
-        return None  # loose files beside rank directories; those come first
-    places = [directory / OUTPUT_FOLDER, directory]
-    found = _databases(places)
-    if not found and ranked:
-        places += [directory / folder for folder in sorted(folders) if folder.startswith(_PROF)]
-        found = _databases(places)
-    results = [file for place in places for file in (*_listed(place), *_listed(place / _ANALYZE))]
-    summaries = [file for file in results if is_summary_name(file.name)]
-    if not found and not (whole and summaries):
-        return None
+    infos = [file for prof in ([] if ranked else [directory]) for file in _device_infos(prof)]
     if len(found) > 1:
         # A summary does not say whose it is.
         return [_source(file, file, [], home if ranked else None, names) for file in found]
+    if not found and not summaries:
+        return None
     main = found[0] if found else None
     path = directory if whole or main is None else main
-    return [_source(path, main, summaries[:1], home if ranked else None, names)]
+    return [_source(path, main, summaries[:1], home if ranked else None, names, infos)]
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
@@ -79,7 +89,7 @@ def claim_file(path: Path, head: bytes) -> Source | None:
     if is_summary_name(path.name):
         return _source(path, None, [path], known, names)
     beside = _listed(path.parent)
-    alone = is_database_name(path.name) and len(_databases([path.parent])) == 1
+    alone = is_database_name(path.name) and len(_databases(beside)) == 1
     return _source(path, path, [file for file in beside if is_summary_name(file.name) and alone][:1], known, names)
 
 
@@ -95,18 +105,20 @@ def unread_neighbours(source: Source) -> Iterator[tuple[Path, str]]:
                 yield file, "db_export_older"
 
 
-def _databases(places: Iterable[Path]) -> list[Path]:
+def _databases(files: Iterable[Path]) -> list[Path]:
     """Databases of ranks; of several exports of msprof in one folder the newest."""
-    found: list[Path] = []
-    for place in places:
-        listed = [file for file in _listed(place) if is_database_name(file.name)]
-        exports = [file for file in listed if _MSPROF.fullmatch(file.name)]
-        found += [file for file in listed if file not in exports] + exports[-1:]
-    return found
+    found = [file for file in files if is_database_name(file.name)]
+    newest = {file.parent: file for file in sorted(found) if _MSPROF.fullmatch(file.name)}
+    return [file for file in found if not _MSPROF.fullmatch(file.name) or newest[file.parent] == file]
 
 
-def _is_rank_name(folder: str) -> bool:
-    return folder.startswith(_PROF) or is_rank_directory(Path(folder), (), ())
+def _device_infos(prof: Path) -> list[Path]:
+    """What msprof noted about the devices of a capture."""
+    try:
+        devices = sorted(folder for folder in prof.iterdir() if folder.name.startswith("device_") and folder.is_dir())
+    except OSError:
+        return []
+    return [file for folder in devices for file in _listed(folder) if DEVICE_INFO.fullmatch(file.name)]
 
 
 def is_database_name(name: str) -> bool:
@@ -125,7 +137,7 @@ def is_summary_name(name: str) -> bool:
 
 def is_identity_name(name: str) -> bool:
     """Whether a file is one of those that say who recorded a capture."""
-    return name.endswith(".json")
+    return name.endswith(".json") or DEVICE_INFO.fullmatch(name) is not None
 
 
 def framework_in_name(name: str) -> str | None:
@@ -135,7 +147,12 @@ def framework_in_name(name: str) -> str | None:
 
 
 def _source(
-    path: Path, database: Path | None, summaries: list[Path], home: Path | None, names: Iterable[str]
+    path: Path,
+    database: Path | None,
+    summaries: list[Path],
+    home: Path | None,
+    names: Iterable[str],
+    infos: Sequence[Path] = (),
 ) -> Source:
     described = describe(home, names) if home is not None else None
     identity = described.identity_files() if described is not None else ()
@@ -146,13 +163,14 @@ def _source(
     stated = described.rank if described is not None else None
     several = database is not None and path == database and in_name.get("rank") is not None
     ranks = (in_name.get("rank"), stated) if several else (stated, in_name.get("rank"))
-    rank = next((number for number in (*ranks, look.rank) if number is not None), None)
+    recorded = rank_number(read_json(infos[0]).get("rank_id")) if len(infos) == 1 else None
+    rank = next((number for number in (*ranks, recorded, look.rank) if number is not None), None)
     own = [file for main in (*([database] if database else []), *summaries) for file in files_of(main)]
     return Source(
         path,
         READER,
         rank,
-        (*own, *identity),
+        (*own, *identity, *infos),
         look.world_size,
         described.worker if described is not None and described.worker else in_name.get("worker"),
         described.span if described is not None and described.span else in_name.get("span"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from stepscope.readers.ascend.identity import parallel_groups, rank_columns
-from stepscope.readers.ascend_db.sqlite_file import Database
+from stepscope.readers.ascend.identity import device_columns, parallel_groups, rank_columns
+from stepscope.readers.ascend_db.database import Database
 from stepscope.store.notes import Notes
 
-__all__ = ["metadata_of", "parallel_groups", "rank_columns", "rank_row"]
+__all__ = ["chip_columns", "metadata_of", "parallel_groups", "rank_columns", "rank_row"]
 
 _MOST_ROWS: Final = 10_000
 _DOCUMENTS: Final = ("distributed_args", "parallel_group_info", "ENV_VARIABLES", "pp_info")
@@ -55,6 +55,13 @@ def rank_row(
         "versions": json.dumps(versions, default=str) if versions else None,
         "switches": json.dumps(switches, default=str) if switches else None,
     }
+
+
+def chip_columns(info: dict[str, Any]) -> dict[str, Any]:
+    """Columns of ``ranks`` from what msprof noted about its device."""
+    devices = info.get("DeviceInfo")
+    device = devices[0] if isinstance(devices, list) and devices and isinstance(devices[0], dict) else {}
+    return device_columns(device)
 
 
 def _decoded(text: Any) -> Any:

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.host import OPERATOR, QUEUE, HostCalls
 from stepscope.readers.ascend_db.joins import first_match
-from stepscope.readers.ascend_db.sqlite_file import Database
 from stepscope.readers.ascend_db.timeline import Timeline, connections, numbers
 from stepscope.readers.event_columns import NULL
 from stepscope.readers.slice_table import SliceTable

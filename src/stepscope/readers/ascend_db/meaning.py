@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.links import Causes
-from stepscope.readers.ascend_db.sqlite_file import Database
 from stepscope.readers.ascend_db.timeline import numbers
 from stepscope.readers.ascend_text.step_windows import device_windows
 from stepscope.readers.codes import Codes

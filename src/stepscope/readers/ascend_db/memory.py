@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers.ascend.device_tasks import module_component
-from stepscope.readers.ascend_db.sqlite_file import Database
+from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.strings import Strings, as_texts
 from stepscope.readers.exact_time import LARGEST_NS
 from stepscope.readers.kineto.memory import lives

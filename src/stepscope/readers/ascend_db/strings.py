@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.readers.ascend.device_tasks import is_missing
-from stepscope.readers.ascend_db.sqlite_file import Database
+from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.codes import Codes
 
 Int64s = npt.NDArray[np.int64]
@@ -61,7 +61,8 @@ def as_texts(coded: Coded) -> pl.Series:
 
 
 def _coded(ids: pl.Series, known: dict[int, str], unknown: set[int] | None = None) -> Coded:
-    distinct, places = np.unique(ids.fill_null(_NOTHING).to_numpy(), return_inverse=True)
+    numbers = (ids.fill_null(_NOTHING) if ids.null_count() else ids).to_numpy()
+    distinct, places = np.unique(numbers, return_inverse=True)
     texts = [known.get(number) for number in distinct.tolist()]
     if unknown is not None:
         unknown.update(number for number in distinct.tolist() if number not in known and number != _NOTHING)

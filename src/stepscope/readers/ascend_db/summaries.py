@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers.ascend_db import vendor_numbers as vendor
-from stepscope.readers.ascend_db.sqlite_file import Database
+from stepscope.readers.ascend_db.database import Database
 
 TABLES: Final = ("StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix")
 
@@ -26,15 +26,11 @@ class Summary:
 
 def read_summary(database: Database) -> Summary:
     """All tables of one file."""
-    times = database.frame("CommAnalyzerTime", reals=["start_timestamp", *vendor.TIME_COLUMNS], texts=vendor.NAMES)
-    bands = database.frame(
-        "CommAnalyzerBandwidth",
-        reals=[*vendor.BAND_COLUMNS, "package_size", *vendor.PACKET_COLUMNS],
-        texts=[*vendor.NAMES, "transport_type"],
-    )
-    links = database.frame(
-        "CommAnalyzerMatrix", ["src_rank", "dst_rank"], list(vendor.LINK_COLUMNS), [*vendor.NAMES, "transport_type"]
-    )
+    times = _named(database, "CommAnalyzerTime", [], list(vendor.TIME_COLUMNS), [vendor.START])
+    numbers = [*vendor.BAND_COLUMNS, "package_size", *vendor.PACKET_COLUMNS]
+    bands = _named(database, "CommAnalyzerBandwidth", [], numbers, ["transport_type"])
+    ends = ["src_rank", "dst_rank"]
+    links = _named(database, "CommAnalyzerMatrix", ends, list(vendor.LINK_COLUMNS), ["transport_type"])
     steps = database.frame("StepTraceTime", reals=list(vendor.STEP_COLUMNS), texts=["step"])
     reported = pl.concat(
         [
@@ -51,10 +47,18 @@ def read_summary(database: Database) -> Summary:
     )
 
 
+def _named(database: Database, table: str, integers: list[str], reals: list[str], texts: list[str]) -> pl.DataFrame:
+    """The rows of a table about calls; those that name no call are noted."""
+    rows = database.frame(table, integers, reals, [*vendor.NAMES, *texts])
+    named = rows.drop_nulls("hccl_op_name")
+    database.notes.add("db_rows_empty", file=database.file, table=table, count=rows.height - named.height)
+    return named
+
+
 def empty_summary() -> Summary:
     """What there is without any such file."""
-    names = dict.fromkeys(vendor.NAMES, pl.String)
-    times = dict.fromkeys(("start_timestamp", *vendor.TIME_COLUMNS, *vendor.LINK_COLUMNS), pl.Float64)
+    names = dict.fromkeys((*vendor.NAMES, vendor.START), pl.String)
+    times = dict.fromkeys((*vendor.TIME_COLUMNS, *vendor.LINK_COLUMNS), pl.Float64)
     ends = {"src_rank": pl.Int64, "dst_rank": pl.Int64, "transport_type": pl.String}
     nothing = pl.DataFrame(schema={**names, **times, **ends})
     return Summary(vendor.call_times(nothing), vendor.link_totals(nothing), pl.DataFrame())

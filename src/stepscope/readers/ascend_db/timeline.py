@@ -135,7 +135,8 @@ class Timeline:
 
 def numbers(column: pl.Series) -> Int64s:
     """An integer column as NumPy has it, with NULL where it is null."""
-    return column.cast(pl.Int64).fill_null(NULL).to_numpy()
+    whole = column if column.dtype == pl.Int64 else column.cast(pl.Int64)
+    return (whole.fill_null(NULL) if whole.null_count() else whole).to_numpy()
 
 
 def connections(column: pl.Series) -> Int64s:

@@ -38,6 +38,8 @@ BAND_COLUMNS: Final = {
 }
 PACKET_COLUMNS: Final = {"count": "packets", "total_duration": "packets time(ms)"}
 LINK_COLUMNS: Final = {name: BAND_COLUMNS[name] for name in ("transit_size", "transit_time", "bandwidth")}
+#: Holds microseconds as text.
+START: Final = "start_timestamp"
 #: Columns that name a row of every table about communication.
 NAMES: Final = ("hccl_op_name", "group_name", "step")
 
@@ -98,7 +100,7 @@ def link_cells(links: pl.DataFrame) -> pl.DataFrame:
 def call_times(times: pl.DataFrame) -> pl.DataFrame:
     """Name, group, step, start and the vendor's times of each call, in nanoseconds."""
     # The digits as they stand there: a product of floats would be off by hundreds of nanoseconds.
-    starts = nanoseconds([repr(value).encode() for value in times["start_timestamp"].to_list()])
+    starts = nanoseconds([text.encode() for text in times[START].fill_null("").to_list()])
     spans = {
         name: pl.when(pl.col(column).abs() < _LARGEST).then((pl.col(column) * _NS_PER_MS).round()).cast(pl.Int64)
         for name, column in _TIMES.items()
@@ -110,11 +112,12 @@ def call_times(times: pl.DataFrame) -> pl.DataFrame:
         step=step_number(),
         start_ns=nullable(starts),
         **spans,
-    )
+    ).drop_nulls("name")
 
 
 def link_totals(links: pl.DataFrame) -> pl.DataFrame:
     """What moved between two ranks: where calls of one kind are summed up, the sums, else every call."""
+    links = links.drop_nulls("hccl_op_name")
     totals = links.filter(pl.col("hccl_op_name").str.ends_with("-total"))
     good = pl.col("transit_size").is_between(0, _LARGEST) & pl.col("transit_time").is_between(0, _LARGEST)
     return (

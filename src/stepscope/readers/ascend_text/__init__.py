@@ -188,11 +188,13 @@ def _identity_files(source: Source, notes: Notes, on_read: OnRead) -> tuple[dict
     info: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
     for path in source.files:
-        if path.name != METADATA_FILE and not is_information(path.name):
+        if path.name != METADATA_FILE and not is_information(path.name) and not DEVICE_INFO.fullmatch(path.name):
             continue
-        found = read_json(path)
         if on_read is not None:
             on_read(path.stat().st_size)
+        if DEVICE_INFO.fullmatch(path.name):
+            continue  # says nothing of who recorded
+        found = read_json(path)
         if not found:
             notes.add("ascend_file_unreadable", file=path.name)
         elif path.name == METADATA_FILE:
@@ -211,9 +213,8 @@ def _note_files(source: Source, files: Deliverables, notes: Notes) -> None:
         for path in sorted(folder.iterdir()):
             if path.suffix in (".csv", ".json") and path not in source.files:
                 notes.add("ascend_file_unknown", file=path.name)
-    stems = {name.rsplit(".", maxsplit=1)[0] for name in files.tables}
-    if stems & {"msprof", "op_summary"} or source.path.is_file():
-        return
-    for stem, switch in facts.table("ascend")["switches"].items():
-        if stem not in stems:
-            notes.add("ascend_file_missing", file=stem, switch=switch)
+    if files.json("msprof") or files.csv("op_summary") or source.path.is_file():
+        return  # made by msprof, which has other switches
+    for name, switch in facts.table("ascend")["switches"].items():
+        if name not in files.tables:
+            notes.add("ascend_file_missing", file=name, switch=switch)

@@ -38,7 +38,7 @@ def write_communication(
     in_call = _calls_of_plane_tasks(timeline)
     parts = _transfers(timeline, in_call, described, groups, step, out.rank, notes)
     put(out, "transfers", parts.drop("position", "in_call", "stream"))
-    missed = calls.height - described["transit_ns"].count() if calls.height else 0
+    missed = calls.height - described["transit_ns"].count() if described.height else 0
     notes.add("ascend_call_not_on_timeline", file="communication.json", count=missed)
     types = timeline.texts["data_type"].texts()
     sizes = np.array([device_tasks.bytes_of_type(text) or 0 for text in types] + [0], np.int64)

@@ -32,7 +32,7 @@ _NO_VALUE: Final = ("", "N/A", "NA", "None", "null", "nan")
 _UNIT: Final = re.compile(r"\((KB|MB|GB|Bytes?|B)\)$", re.IGNORECASE)
 _UNIT_BYTES: Final = {"b": 1, "byte": 1, "bytes": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 # Columns that only repeat which device the whole directory is about.
-_DEVICE_COLUMNS: Final = ("deviceid", "devicetype", "device")
+_DEVICE_COLUMNS: Final = frozenset(("deviceid", "devicetype", "device"))
 
 
 @dataclass
@@ -42,7 +42,6 @@ class CsvTable:
     paths: Sequence[Path]
     notes: Notes
     on_read: Callable[[int], None] | None = None
-    used: set[str] = field(default_factory=set)
     rows_read: int = 0
 
     @property
@@ -53,13 +52,12 @@ class CsvTable:
         """The rows in pieces; afterwards what nobody asked for is noted."""
         left_over: dict[str, int] = {}
         for path in self.paths:
-            for frame in _frames(path, self.notes, self.on_read):
+            for frame in filter(len, _frames(path, self.notes, self.on_read)):
                 self.rows_read += frame.height
                 rows = Rows(self, frame, {_plain(name): name for name in reversed(frame.columns)})
                 yield rows
-                for name in frame.columns:
-                    if _plain(name) not in self.used and _plain(name) not in _DEVICE_COLUMNS:
-                        left_over[name] = left_over.get(name, 0) + frame.height - frame[name].null_count()
+                for name in rows.unused():
+                    left_over[name] = left_over.get(name, 0) + frame.height - frame[name].null_count()
         filled = {name: count for name, count in left_over.items() if count}
         if filled:
             self.notes.add(
@@ -74,6 +72,7 @@ class Rows:
     table: CsvTable
     frame: pl.DataFrame
     names: dict[str, str]  # the header's spelling by its plain form
+    used: set[str] = field(default_factory=set)
 
     def __len__(self) -> int:
         return self.frame.height
@@ -82,13 +81,26 @@ class Rows:
         """The header of the first of the names that the table has."""
         for name in names:
             if _plain(name) in self.names:
-                self.table.used.add(_plain(name))
+                self.used.add(_plain(name))
                 return self.names[_plain(name)]
         return None
 
-    def find_unused(self, header: str) -> str | None:
-        """The header, if nobody asked for its column yet."""
-        return None if _plain(header) in self.table.used else header
+    def unused(self) -> list[str]:
+        """Headers of the columns that nobody asked for yet."""
+        skipped = self.used | _DEVICE_COLUMNS
+        return [header for header in self.frame.columns if _plain(header) not in skipped]
+
+    def numbers(self, *index: pl.Series) -> pl.DataFrame:
+        """The unused columns that hold numbers, as float64, behind those given; other cells are null, and noted."""
+        texts = self.frame.select(self.unused())
+        values = texts.cast(pl.Float64, strict=False).select(pl.when(pl.all().is_finite()).then(pl.all()))
+        lost = [ours - theirs for ours, theirs in zip(_nulls(values), _nulls(texts), strict=True)]
+        numeric = [name for name, nulls in zip(texts.columns, _nulls(values), strict=True) if nulls < len(self)]
+        for name, count in zip(texts.columns, lost, strict=True):
+            if name in numeric:
+                self.used.add(_plain(name))
+                self.table.notes.add("ascend_cell_unreadable", file=self.table.name, count=count, column=name)
+        return pl.DataFrame([*index, *(values[name] for name in numeric)])
 
     def text(self, *names: str) -> pl.Series:
         found = self.find(*names)
@@ -132,14 +144,18 @@ class Rows:
             for plain, header in self.names.items():
                 unit = _UNIT.search(header)
                 if unit and _plain(header[: unit.start()]) == _plain(name):
-                    self.table.used.add(plain)
+                    self.used.add(plain)
                     scaled = (self.number(header) * _UNIT_BYTES[unit[1].lower()]).round()
                     return scaled.set((scaled.abs() >= 2**62).fill_null(False), None).cast(pl.Int64)
         return pl.Series([None] * len(self), dtype=pl.Int64)
 
     def skip(self, *names: str) -> None:
         """Columns that repeat what others say."""
-        self.table.used.update(map(_plain, names))
+        self.used.update(map(_plain, names))
+
+
+def _nulls(frame: pl.DataFrame) -> list[int]:
+    return list(frame.null_count().row(0)) if frame.width else []
 
 
 def _plain(name: str) -> str:
@@ -233,8 +249,8 @@ def _tolerantly(text: bytes, path: Path, notes: Notes) -> pl.DataFrame:
 
 def _clean(frame: pl.DataFrame) -> pl.DataFrame:
     """Bare cells and bare headers."""
-    columns = {}
+    cells = {}
     for name in frame.columns:
-        bare = frame[name].str.strip_chars(' \t\r\n"')
-        columns[name.strip(' \t\r"\ufeff') or name] = bare.set(bare.is_in(_NO_VALUE).fill_null(False), None)
-    return pl.DataFrame(columns)
+        bare = pl.col(name).str.strip_chars(' \t\r\n"')
+        cells[name.strip(' \t\r"\ufeff') or name] = pl.when(~bare.is_in(_NO_VALUE)).then(bare)
+    return frame.select(**cells)

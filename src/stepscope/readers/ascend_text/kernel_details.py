@@ -60,28 +60,34 @@ def _typed(rows: Rows) -> pl.DataFrame:
     }
     columns |= {name: rows.text(*headers).cast(pl.Categorical) for name, headers in _WORDS.items()}
     columns |= {name: rows.integer(*headers) for name, headers in _NUMBERS.items()}
-    sentinels = [float(number) for number in facts.table("ascend")["sentinels"]["numbers"]]
     rows.skip(*_REPEATED)
-    for header in rows.frame.columns:
-        if rows.find_unused(header) is None or not len(rows):
-            continue
-        texts = rows.frame[header]
-        values = texts.cast(pl.Float64, strict=False)
-        if values.null_count() == texts.null_count():
-            rows.find(header)
-            columns[_METRIC + header] = values.set(values.is_in(sentinels).fill_null(False), None)
-        elif texts.n_unique() <= _MOST_WORDS:
-            rows.find(header)
-            for word in texts.drop_nulls().unique(maintain_order=True):
-                columns[f"{_METRIC}{header}: {word}"] = pl.select(
-                    pl.when((texts == word).fill_null(False)).then(1.0)
-                ).to_series()
+    columns |= {name.replace("Block Num", "Block Dim"): values for name, values in _metrics(rows).items()}
     frame = pl.DataFrame(columns)
     # Formats of both sides in one column, as slices have one.
     both = pl.concat_str(
         pl.col("input_formats").cast(pl.String).fill_null(""), pl.col("output_formats").cast(pl.String), separator="->"
     )
     return frame.with_columns(formats=both.cast(pl.Categorical)).drop("input_formats", "output_formats")
+
+
+def _metrics(rows: Rows) -> dict[str, pl.Series]:
+    """What is left of a row: numbers as they are, words as one counter each that is 1."""
+    sentinels = [float(number) for number in facts.table("ascend")["sentinels"]["numbers"]]
+    words = rows.frame.select(name for name in rows.unused() if rows.frame[name].null_count() < len(rows))
+    numeric = words.cast(pl.Float64, strict=False).null_count().row(0) if words.width else ()
+    columns: dict[str, pl.Series] = {}
+    for name, nulls in zip(words.columns, numeric, strict=True):
+        texts = words[name]
+        if nulls == texts.null_count():
+            continue
+        distinct = texts.drop_nulls().unique(maintain_order=True)
+        if nulls == len(rows) and len(distinct) <= _MOST_WORDS:
+            rows.skip(name)
+            for word in distinct:
+                told = pl.when((texts == word).fill_null(False)).then(1.0)
+                columns[f"{_METRIC}{name}: {word}"] = pl.select(told).to_series()
+    values = rows.numbers().select(pl.when(~pl.all().is_in(sentinels)).then(pl.all()))
+    return {_METRIC + name: values[name] for name in values.columns} | columns
 
 
 def join_kernels(timeline: Timeline, kernels: pl.DataFrame, table: str, notes: Notes) -> Int64s:

@@ -34,12 +34,16 @@ def causes(timeline: Timeline, notes: Notes) -> Causes:
     slices = timeline.slices
     links = flow_links(slices, timeline.columns, 0, facts.table("ascend")["link_kinds"], notes)
     launch = _by_target(slices, links, "launch")
+    links = pl.concat([links, _launches_by_id(timeline, launch, notes)], how="vertical_relaxed")
     operator = _operators(timeline, links, launch)
     return Causes(launch, operator, links)
 
 
 def mark_duplicates(timeline: Timeline, notes: Notes) -> None:
-    """A task that stands on its stream and again on a plane counts once: the stream's copy becomes ``reported``."""
+    """A task that stands on its stream and again on a plane counts once: the stream's copy becomes ``reported``.
+
+    Only the copy says which call launched it, so the plane's task takes that over.
+    """
     argument, slices = timeline.argument, timeline.slices
     identified = (argument["stream"] != NULL) & (argument["task"] != NULL)
     keys = ["stream", "task", "context", "start"]
@@ -49,7 +53,9 @@ def mark_duplicates(timeline: Timeline, notes: Notes) -> None:
         places = np.flatnonzero(timeline.on_layer(layer) & identified)
         return pl.DataFrame({"position": places} | {name: values[places] for name, values in columns.items()})
 
-    twice = frame("hardware").join(frame("plane"), on=keys, how="semi")["position"].to_numpy()
+    pairs = frame("hardware").join(frame("plane"), on=keys, how="inner", suffix="_plane")
+    twice = pairs["position"].unique().to_numpy()
+    argument["connection"][pairs["position_plane"].to_numpy()] = argument["connection"][pairs["position"].to_numpy()]
     slices.kind[twice] = KIND["reported"]
     timeline.unknown_task[twice] = False
     notes.add("ascend_task_shown_twice", file=timeline.file, count=len(twice))
@@ -73,6 +79,30 @@ def _rebind_bare_threads(timeline: Timeline) -> None:
             moved[track == bare] = same
     if len(index):
         flows.add(Batch([], index, moved, category, name), *more)
+
+
+def _launches_by_id(timeline: Timeline, launch: Int64s, notes: Notes) -> pl.DataFrame:
+    """Launches of tasks without an arrow: the file draws one only for the first task of a launch. Fills ``launch``."""
+    slices, connection = timeline.slices, timeline.argument["connection"]
+    calls = np.flatnonzero(timeline.on_layer("cann") & (connection != NULL))
+    tasks = timeline.on_layer("hardware", "group", "plane") & ~slices.is_kind("reported", "mark") & (launch == NONE)
+    if len(calls):
+        # Of several calls with one id the shortest is the innermost.
+        calls = calls[np.lexsort((-slices.dur[calls], connection[calls]))]
+        ids = connection[calls]
+        asking = np.flatnonzero(tasks & (connection != NULL))
+        place = np.searchsorted(ids, connection[asking], side="right") - 1
+        found = (place >= 0) & (ids[np.maximum(place, 0)] == connection[asking])
+        launch[asking[found]] = calls[place[found]]
+        notes.add("ascend_task_unlaunched", file=timeline.file, count=int((tasks & (launch == NONE)).sum()))
+    new = np.flatnonzero(tasks & (launch != NONE))
+    return pl.DataFrame(
+        {
+            "kind": pl.Series(["launch"] * len(new), dtype=pl.String),
+            "from_slice": slices.id[launch[new]],
+            "to_slice": slices.id[new],
+        }
+    )
 
 
 def _by_target(slices: SliceTable, links: pl.DataFrame, kind: str) -> Int64s:

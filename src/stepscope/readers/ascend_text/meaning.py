@@ -32,14 +32,12 @@ def fill(
     """Fill the columns of slices, write ``steps`` and ``stacks``; gives the step of each slice."""
     slices, argument = timeline.slices, timeline.argument
     operator = cause.operator
-    # Work of the device and calls of CANN take phase, module and stack from the operator behind them.
-    behind = np.where(timeline.on_layer("python", "mindspore", "cpu_op"), NONE, operator)
     steps = marked_steps(slices, notes, timeline.file)
     work = timeline.on_layer("hardware", "group") & slices.is_kind("kernel", "collective", "copy")
     origin = np.where(operator != NONE, operator, cause.launch)
     window = device_windows(steps, slices, work, origin)
     step = step_of_slices(steps, timeline, cause.launch, operator, window)
-    phase = pytorch.phases(slices, behind)
+    phase = pytorch.phases(slices, operator)
     rows = with_device_work(steps, slices, step, work, phase == pytorch.FORWARD, phase == pytorch.BACKWARD, operator)
     put(out, "steps", _with_windows(rows, steps.number, window))
     slices.integers |= {
@@ -47,7 +45,7 @@ def fill(
         "correlation": argument["connection"],
         "stream": argument["stream"],
         "bytes": argument["bytes"],
-        "stack": _stacks(timeline, behind, out),
+        "stack": _stacks(timeline, operator, out),
     }
     if kernels.height:
         fill_texts(slices, kernels, row_of)
@@ -55,7 +53,7 @@ def fill(
     slices.texts |= {
         "phase": (phase, list(pytorch.PHASES)),
         "operator": _operator_names(timeline, operator),
-        "module": pytorch.modules(slices, behind, module_codes, Codes()),
+        "module": pytorch.modules(slices, operator, module_codes, Codes()),
         "core": _cores(timeline),
         "input_shapes": _joined(slices.texts.get("input_shapes"), _decoded(timeline, "input_shapes")),
         "dtypes": _joined(slices.texts.get("dtypes"), _decoded(timeline, "dtypes")),

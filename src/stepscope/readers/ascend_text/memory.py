@@ -20,7 +20,9 @@ OnRead = Callable[[int], None] | None
 
 # The driver answers with an unsigned -1 for modules that it cannot measure.
 _LARGEST_BYTES: Final = 1 << 50
+# Blocks of the graph engine; where PyTorch allocates, they are those without a stream.
 _GE_PREFIX: Final = "cann::"
+_PYTORCH_POOL: Final = "PTA"
 _REPEATED: Final = (
     "Duration(us)",
     "Active Duration(us)",
@@ -80,15 +82,15 @@ def write_blocks(paths: Sequence[Path], pool: str, out: RankWriter, notes: Notes
         released = rows.time("Release Time(us)")
         reusable = rows.time("Active Release Time(us)")
         name = rows.text("Name", "Operator", "Operator Name")
+        stream = rows.integer("Stream Ptr")
+        graph = name.str.starts_with(_GE_PREFIX) | (stream.is_null() & pl.Series([pool == _PYTORCH_POOL] * len(rows)))
         allocated = rows.time("Allocation Time(us)")
         rows.skip(*_REPEATED)  # sums of what memory_record.csv has, and differences of the times
         blocks = pl.DataFrame(
             {
                 "device": _device(rows),
-                "pool": pl.select(
-                    pl.when(name.str.starts_with(_GE_PREFIX)).then(pl.lit("GE")).otherwise(pl.lit(pool))
-                ).to_series(),
-                "stream": rows.integer("Stream Ptr"),
+                "pool": pl.select(pl.when(graph).then(pl.lit("GE")).otherwise(pl.lit(pool))).to_series(),
+                "stream": stream,
                 "bytes": size.abs(),
                 "alloc_ns": nullable(allocated),
                 "free_ns": nullable(np.where(released == NULL, reusable, released)),

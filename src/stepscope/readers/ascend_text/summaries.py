@@ -21,7 +21,6 @@ OnRead = Callable[[int], None] | None
 _STEP: Final = ("Step", "Step Id")
 _TIME: Final = "Timestamp(us)"
 _CALLS: Final = "Count"
-_REPORTED: Final = ("file", "step", "key", "metric", "value")
 
 
 def write_summary(
@@ -34,7 +33,8 @@ def write_summary(
         if rows.find(_TIME) is not None:
             _add_samples(rows, key, stem, counters)
         else:
-            put(out, "reported", _cells(rows, key, table.name))
+            step = rows.integer(*_STEP).alias("step")
+            _put_cells(rows.numbers(step, key.alias("key")), table.name, out)
 
 
 def write_operator_totals(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: OnRead) -> None:
@@ -42,37 +42,28 @@ def write_operator_totals(paths: Sequence[Path], out: RankWriter, notes: Notes, 
     table = CsvTable(paths, notes, on_read)
     sums = []
     for rows in table.pieces():
-        names = rows.text("Name")
+        names = rows.text("Name").alias("key")
         rows.skip("Input Shapes", "Call Stack")  # the timeline's operators carry both
-        metrics = {header: _number(rows, header) for header in _left(rows)}
-        numbers = {header: values for header, values in metrics.items() if values is not None}
-        frame = pl.DataFrame({"key": names, **numbers}).group_by("key", maintain_order=True)
-        sums.append(frame.agg(pl.len().cast(pl.Float64).alias(_CALLS), *[pl.col(name).sum() for name in numbers]))
+        frame = rows.numbers(names).with_columns(pl.lit(1.0).alias(_CALLS))
+        sums.append(frame.group_by("key", maintain_order=True).agg(pl.all().sum()))
     if sums:
         total = pl.concat(sums, how="diagonal").group_by("key", maintain_order=True).agg(pl.all().sum())
-        long = total.unpivot(index="key", variable_name="metric", value_name="value")
-        put(out, "reported", long.with_columns(file=pl.lit(table.name), step=pl.lit(None, pl.Int64)).select(_REPORTED))
+        _put_cells(total, table.name, out)
 
 
-def _cells(rows: Rows, key: pl.Series, file: str) -> pl.DataFrame:
-    step = rows.integer(*_STEP)
-    found = []
-    for header in _left(rows):
-        values = _number(rows, header)
-        if values is not None:
-            found.append(pl.DataFrame({"step": step, "key": key, "metric": [header] * len(rows), "value": values}))
-    if not found:
-        return pl.DataFrame()
-    return pl.concat(found).drop_nulls("value").with_columns(file=pl.lit(file)).select(_REPORTED)
+def _put_cells(frame: pl.DataFrame, file: str, out: RankWriter) -> None:
+    index = [name for name in ("step", "key") if name in frame.columns]
+    long = frame.unpivot(index=index, variable_name="metric", value_name="value").drop_nulls("value")
+    put(out, "reported", long.with_columns(file=pl.lit(file)))
 
 
 def _add_samples(rows: Rows, key: pl.Series, stem: str, counters: CounterSeries) -> None:
     moments = rows.time(_TIME)
-    headers = [(header, values) for header in _left(rows) if (values := _number(rows, header)) is not None]
+    values = rows.numbers()
     for word in key.unique(maintain_order=True):
         own = np.flatnonzero(key.eq_missing(pl.Series([word], dtype=pl.String)).to_numpy())
-        for header, values in headers:
-            counters.add_samples(stem, f"{word} {header}" if word else header, moments[own], values.gather(own))
+        for header in values.columns:
+            counters.add_samples(stem, f"{word} {header}" if word else header, moments[own], values[header].gather(own))
 
 
 def _key(rows: Rows, columns: list[str]) -> pl.Series:
@@ -81,16 +72,3 @@ def _key(rows: Rows, columns: list[str]) -> pl.Series:
     if not given:
         return pl.Series([None] * len(rows), dtype=pl.String)
     return pl.select(pl.concat_str(given, separator="@", ignore_nulls=True)).to_series()
-
-
-def _left(rows: Rows) -> list[str]:
-    rows.skip("Device_id")
-    return [header for header in rows.frame.columns if rows.find_unused(header) is not None]
-
-
-def _number(rows: Rows, header: str) -> pl.Series | None:
-    """The column as numbers, None if it holds none; it then stays among what is noted as unused."""
-    texts = rows.frame[header]
-    if texts.cast(pl.Float64, strict=False).null_count() == len(texts):
-        return None
-    return rows.number(header)

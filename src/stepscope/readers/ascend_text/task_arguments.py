@@ -144,11 +144,18 @@ class TaskArguments:
             if name in INTEGERS:
                 columns[name][places] = integers(values)
                 continue
-            codes = self.texts[name]
             keys = values if name in WORDS else list(map(bytes, values))
-            absent = None if name in WORDS else b""
-            known = np.fromiter(map(codes.__getitem__, keys), np.int32, len(keys))
-            columns[name][places] = np.where(known == codes.get(absent, -1), -1, known)
+            columns[name][places] = _coded(self.texts[name], keys)
+
+
+def _coded(codes: Codes, keys: list[Any]) -> npt.NDArray[np.int32]:
+    """Codes of texts; -1 for None and for what is empty."""
+    given = np.fromiter(map(bool, keys), np.bool_, len(keys))
+    result = np.full(len(keys), -1, np.int32)
+    result[given] = np.fromiter(
+        map(codes.__getitem__, itertools.compress(keys, given.tolist())), np.int32, int(given.sum())
+    )
+    return result
 
 
 def _family(category: str | None, text: bytes) -> type[msgspec.Struct] | None:

@@ -39,13 +39,9 @@ def write_task_table(
         seen = counted.group_by(keys).agg(pl.col("before").sum())
         found = frame.join(tasks, on=[*keys, "number"], how="left", maintain_order="left")["slice"]
         notes.add("ascend_task_unmatched", file=table.name, count=found.null_count())
-        for header in rows.frame.columns:
-            if rows.find_unused(header) is not None:
-                values = rows.frame[header].cast(pl.Float64, strict=False)
-                if values.null_count() < len(values):
-                    metric = pl.DataFrame({"slice": found, "value": rows.number(header)}).drop_nulls()
-                    named = metric.with_columns(metric=pl.lit(f"{prefix} {header}"))
-                    put(out, "pmu", named.select("slice", "metric", "value"))
+        values = rows.numbers(found)
+        named = values.rename({header: f"{prefix} {header}" for header in values.columns if header != found.name})
+        put(out, "pmu", named.unpivot(index=found.name, variable_name="metric", value_name="value").drop_nulls())
 
 
 def _tasks(timeline: Timeline) -> pl.DataFrame:

@@ -11,17 +11,19 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.device_tasks import plane_kind, task_kind
 from stepscope.readers.ascend_text.counters import CounterSeries
 from stepscope.readers.ascend_text.layers import CODE, LAYERS, Lanes, lanes
 from stepscope.readers.ascend_text.task_arguments import FAMILY_LAYERS, TaskArguments
 from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import EventColumns, details
+from stepscope.readers.event_columns import NULL, EventColumns, details
 from stepscope.readers.slice_table import KIND, SliceTable, believable
 from stepscope.readers.trace_text import TraceText
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
+Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Int8s = npt.NDArray[np.int8]
 Bools = npt.NDArray[np.bool_]
@@ -72,8 +74,8 @@ class Timeline:
 def read_timeline(
     paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None
 ) -> Timeline:
-    """Read the pieces of one timeline in order; event numbers run through. No path gives an empty timeline."""
-    file = paths[0].name if paths else ""
+    """Read the pieces of one timeline in order; event numbers run through."""
+    file = paths[0].name
     columns = EventColumns(notes, file)
     arguments = TaskArguments()
     counters = CounterSeries(columns.tracks, notes, file)
@@ -87,6 +89,8 @@ def read_timeline(
             for part in (batch["X"], batch["B"], batch["i"]):
                 out.add("details", details(part))
     columns.file = counters.file = file
+    if not columns.events:
+        raise UnreadableInputError("no_events", path=str(paths[0]))
     index, track, category, name, start, dur, is_mark = columns.slices()
     argument = arguments.take(len(index))
     known = lanes(columns.tracks, columns.metadata)
@@ -98,6 +102,7 @@ def read_timeline(
     keep, dur = believable(start, dur, notes, file)
     slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
     argument = {column: values[keep] for column, values in argument.items()}
+    _number_streams(slices, known, argument["stream"])
     return Timeline(
         file,
         columns,
@@ -118,6 +123,14 @@ def _name_unknown_tracks(known: Lanes, track: Int32s, family: Int32s) -> None:
     for number in np.unique(track[nameless]).tolist():
         own = family[nameless & (track == number)]
         known.layer[number] = layers[int(np.bincount(own).argmax())]
+
+
+def _number_streams(slices: SliceTable, known: Lanes, stream: Int64s) -> None:
+    """Old files give the stream only in the name of its thread."""
+    named = np.full(len(known.layer) + 1, NULL, np.int64)
+    named[list(known.stream)] = list(known.stream.values())
+    missing = stream == NULL
+    stream[missing] = named[slices.track[missing]]
 
 
 def _kinds(layer: Int32s, category: Int32s, name: Int32s, columns: EventColumns, notes: Notes) -> Int8s:

@@ -20,7 +20,8 @@ from stepscope.readers.memory_snapshot.stack_texts import StackTexts
 from stepscope.readers.memory_snapshot.trace_columns import Trace, TraceColumns
 from stepscope.readers.memory_snapshot.trace_times import with_times
 from stepscope.readers.memory_snapshot.unpickle import load
-from stepscope.readers.raw_bytes import blocks, head
+from stepscope.readers.raw_bytes import blocks as bytes_of
+from stepscope.readers.raw_bytes import head
 from stepscope.readers.slice_table import SliceTable
 from stepscope.readers.source import Source
 from stepscope.store.notes import Notes
@@ -72,18 +73,17 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
         raise UnreadableInputError("empty_file", path=str(path))
     stacks = StackTexts()
     columns = TraceColumns(stacks)
-    found, instructions = load(lambda: blocks(path, notes, on_read), str(path), columns.pack)
+    found, instructions = load(lambda: bytes_of(path, notes, on_read), str(path), columns.pack)
     if isinstance(found, list):
         found = {"segments": found}  # what memory_snapshot() returns, and all there was before version 2.0
     if not isinstance(found, dict) or not {"segments", "device_traces"} & found.keys():
         raise UnreadableInputError("snapshot_not_one", path=str(path))
     for key in sorted(found.keys() - _KNOWN):
         notes.add("snapshot_field_ignored", file=file, field=key[:80])
+    if _more_rows_than(instructions, found):
+        raise UnreadableInputError("snapshot_pickle_too_large", path=str(path), what="number of rows")
     state = read_segments(found.get("segments"), stacks)
     traces = _traces(found.get("device_traces"), columns)
-    if state.seen + sum(map(len, traces.values())) > instructions:
-        # Only lists used many times over can hold more than the file wrote down.
-        raise UnreadableInputError("snapshot_pickle_too_large", path=str(path), what="number of rows")
     annotations = read_annotations(found.get("external_annotations"), notes, file)
     traces, clock = with_times(traces, annotations, notes, file)
     names = _device_names(traces, state, stacks, columns)
@@ -100,6 +100,21 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     times = np.concatenate([np.empty(0, np.int64), *(trace.time for trace in traces.values())])
     _write_annotations(annotations, names, busiest, times, out, notes, file)
     out.add("ranks", _rank_row(names, found.get("allocator_settings"), clock, annotations, times, path))
+
+
+def _more_rows_than(instructions: int, found: dict[str, Any]) -> bool:
+    """Whether lists used many times over hold more blocks and events than the file wrote down."""
+    rows = 0
+    segments, traces = found.get("segments"), found.get("device_traces")
+    for segment in segments if isinstance(segments, list) else ():
+        blocks = segment.get("blocks") if isinstance(segment, dict) else None
+        rows += len(blocks) if isinstance(blocks, list) else 0
+    for elements in traces[:MOST_DEVICES] if isinstance(traces, list) else ():
+        if rows > instructions:
+            break
+        if isinstance(elements, list):
+            rows += sum(len(element) if isinstance(element, Trace) else 1 for element in elements)
+    return rows > instructions
 
 
 def _traces(found: Any, columns: TraceColumns) -> dict[int, Trace]:

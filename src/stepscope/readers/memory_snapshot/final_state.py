@@ -59,7 +59,6 @@ class Blocks:
 class FinalState:
     segments: list[Segment]
     blocks: Blocks
-    seen: int = 0  # blocks of any state
     dropped: int = 0  # elements that are no segment or block
 
     def frame(self, device_name: dict[int, str]) -> pl.DataFrame:
@@ -97,7 +96,7 @@ def read_segments(found: Any, stacks: StackTexts) -> FinalState:
     """From the ``segments`` list of a snapshot of any version."""
     segments: list[Segment] = []
     rows: list[tuple[int, ...]] = []
-    seen = dropped = 0
+    dropped = 0
     for item in found if isinstance(found, list) else ():
         segment = _segment(item)
         if segment is None:
@@ -106,7 +105,6 @@ def read_segments(found: Any, stacks: StackTexts) -> FinalState:
         address = segment.address
         blocks = item.get("blocks")
         for block in blocks if isinstance(blocks, list) else ():
-            seen += 1
             size = _whole(block.get("size"), largest=LARGEST_SIZE) if isinstance(block, dict) else None
             if size is None:
                 dropped += 1
@@ -123,7 +121,7 @@ def read_segments(found: Any, stacks: StackTexts) -> FinalState:
         segments.append(segment)
     columns = np.array(rows, np.int64).reshape(-1, 7).T
     where, device, addresses, size_of, asked, pending, stack = columns
-    return FinalState(segments, Blocks(where, device, addresses, size_of, asked, pending == 1, stack), seen, dropped)
+    return FinalState(segments, Blocks(where, device, addresses, size_of, asked, pending == 1, stack), dropped)
 
 
 def _segment(item: Any) -> Segment | None:

@@ -21,7 +21,6 @@ US: Final = 3
 MS: Final = 6
 
 _EXACT: Final = decimal.Context(prec=80, rounding=decimal.ROUND_HALF_EVEN, Emax=400, Emin=-400)
-_PLAIN: Final = r"^(\d{1,18})(?:\.(\d*))?$"
 
 
 def number(value: Any) -> float | None:
@@ -50,8 +49,7 @@ def integer(value: Any, limit: int = 1 << 31) -> int | None:
 
 
 def scaled(value: Any, digits: int, limit: int = LARGEST_NS, whole: bool = False) -> int | None:
-    """``value`` times ten to the power of ``digits``, rounded to an integer; None if it is no number or beyond the
-    limit.
+    """``value`` times ten to the power of ``digits``, rounded to an integer; None if it is no number, or too large.
 
     >>> scaled("154907895.95956", MS), scaled(decimal.Decimal("6e-05"), MS), scaled("N/A", MS)
     (154907895959560, 60, None)
@@ -74,19 +72,12 @@ def scaled_column(texts: pl.Series, digits: int) -> pl.Series:
     >>> scaled_column(pl.Series(["1.5", "0.0031000000000000003", "x", None]), MS).to_list()
     [1500000, 3100, None, None]
     """
-    name = texts.name
-    texts = texts.cast(pl.String).str.strip_chars().alias("text")
-    parts = texts.str.extract_groups(_PLAIN).struct.rename_fields(["whole", "fraction"]).struct.unnest()
-    fraction = pl.col("fraction").fill_null("")
-    rest = fraction.str.slice(digits).str.strip_chars_end("0")
-    shifted = (pl.col("whole") + fraction.str.slice(0, digits).str.pad_end(digits, "0")).str.strip_chars_start("0")
-    fits = shifted.str.len_chars() <= 18
-    exact = pl.when(shifted == "").then(pl.lit("0")).when(fits).then(shifted).cast(pl.Int64)
-    up = ((rest > "5") | ((rest == "5") & (exact % 2 == 1))).cast(pl.Int64)
-    result = parts.select((exact + up).alias("value"))["value"]
-    # Exponents, signs and giants are rare; they are read one by one.
-    odd = (result.is_null() & texts.is_not_null()).arg_true()
-    if len(odd):
-        values = [scaled(text, digits) for text in texts.gather(odd)]
-        result = result.scatter(odd, pl.Series(values, dtype=pl.Int64))
-    return result.alias(name)
+    plain = texts.cast(pl.String).str.strip_chars()
+    # A decimal column of so many places holds the wanted integer as its unscaled value; its cast rounds ties to even.
+    exact = plain.cast(pl.Decimal(38, digits), strict=False).to_physical()
+    result = exact.cast(pl.Int64, strict=False)
+    result = result.set((result.abs() > LARGEST_NS).fill_null(False), None)
+    odd = (exact.is_null() & plain.is_not_null() & (plain != "")).arg_true()
+    if len(odd):  # more digits than such a column holds, or no number at all
+        result = result.scatter(odd, pl.Series([scaled(text, digits) for text in plain.gather(odd)], dtype=pl.Int64))
+    return result.alias(texts.name)

@@ -29,8 +29,9 @@ class Reported:
         return found is not None
 
     def add_table(self, file: str, table: Table, keys: Iterable[str], notes: Notes, texts: Iterable[str] = ()) -> None:
-        """Every cell of a table. The first of ``keys`` that it has names its rows; ``texts`` are columns that are
-        known to hold no numbers. A cell that should be a number and is none is noted.
+        """Every cell of a table; one that should be a number and is none is noted.
+
+        The first of ``keys`` that the table has names its rows; ``texts`` are columns known to hold no numbers.
         """
         key = table.column(*keys)
         aside = {place for name in texts if (place := table.column(name)) is not None} | {key}

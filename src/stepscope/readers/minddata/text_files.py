@@ -119,7 +119,7 @@ def first_line(path: Path) -> str:
 
 
 def matched(path: Path, pattern: str, notes: Notes, on_read: OnRead = None, skip: int = 0) -> pl.DataFrame:
-    """All lines that match ``pattern``, its named groups as text columns; the others are counted in a note.
+    """All lines that match ``pattern``, its named groups (the first not optional) as text columns; the rest is noted.
 
     The first ``skip`` lines are headings and count as neither.
     """
@@ -129,7 +129,7 @@ def matched(path: Path, pattern: str, notes: Notes, on_read: OnRead = None, skip
         wanted = piece.slice(min(skip - skipped, len(piece)))
         skipped += len(piece) - len(wanted)
         found = wanted.str.extract_groups(pattern).struct.unnest()
-        good = wanted.str.contains(pattern)
+        good = found.to_series(0).is_not_null()
         if not good.all():
             place = wanted.filter(~good)[0][:60]
             notes.add("mindspore_rows_dropped", file=path.name, place=place, count=int((~good).sum()))

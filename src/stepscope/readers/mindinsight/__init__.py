@@ -37,9 +37,18 @@ from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
 # These alone do not make a profiler directory: other formats have them too.
-_COMMON: Final = {"pipeline", "info", "operator_memory", "cpu_operators", "cpu_details", "cpu_shapes", "cpu_memory"} | {
-    "table:cpu_types"
-}
+_COMMON: Final = frozenset(
+    [
+        "pipeline",
+        "info",
+        "operator_memory",
+        "cpu_operators",
+        "cpu_details",
+        "cpu_shapes",
+        "cpu_memory",
+        "table:cpu_types",
+    ]
+)
 
 
 def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
@@ -74,9 +83,15 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
     for path in files.every("communication"):
         communication = read_communication(path, place, reported, notes, on_read)
     put(out, "transfers", communication.transfer_rows())
-    trace.add_slices(lanes, parts, f"Device {place.rank}")
+    # On a GPU the kernels of NCCL are the communication; the calls of the step trace are the operators around them.
+    repeated = bool(trace.calls) and files.first("gpu_activities") is not None
+    trace.add_slices(lanes, parts, f"Device {place.rank}", "reported" if repeated else "collective")
+    notes.add("step_trace_calls_repeated", file=trace.file, count=len(trace.calls) if repeated else 0)
     known = _read_ascend_tasks(files, place, lanes, parts, reported, notes, on_read)
     known.calls = bool(trace.calls)
+    known.activities, known.gpu_operators, known.host_operators = (
+        files.first(subject) is not None for subject in ("gpu_activities", "gpu_operators", "cpu_operators")
+    )
     _read_host_and_gpu(files, lanes, parts, reported, out, notes, on_read)
     for subject in ("ascend_display", "gpu_display", "cpu_display"):
         for path in files.every(subject):
@@ -99,7 +114,15 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
         steps = trace.marks() if trace.steps else whole_window(slices, notes, source.path.name)
         put(out, "steps", trace.frame() if trace.steps else steps.frame())
         slices.integers["step"] = steps.at(slices.start)
-        put(out, "collectives", calls(slices, slices.integers["step"], trace, communication))
+        stage = place.stage_group if any(communication.within_stage.values()) else None
+        put(
+            out,
+            "collectives",
+            calls(slices, slices.integers["step"], trace, communication, stage[0] if stage else None),
+        )
+        if stage and stage[0] not in place.stated_groups:
+            inferred = {"group": [stage[0]], "name": [stage[0]], "ranks": [stage[1]]}
+            put(out, "groups", pl.DataFrame(inferred | {"origin": ["hccl_raw"], "confidence": ["inferred"]}))
     slices.write(out)
     put(out, "tracks", lanes.frame())
     put(out, "ranks", pl.DataFrame([place.row(slices)], infer_schema_length=None))

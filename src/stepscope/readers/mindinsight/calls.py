@@ -13,9 +13,9 @@ from stepscope.readers.slice_table import SliceTable
 
 
 def calls(
-    slices: SliceTable, step: npt.NDArray[np.int64], trace: StepTrace, communication: Communication
+    slices: SliceTable, step: npt.NDArray[np.int64], trace: StepTrace, communication: Communication, group: str | None
 ) -> pl.DataFrame:
-    """Rows of ``collectives``; ``step`` is the step of each slice."""
+    """Rows of ``collectives``; ``step`` is the step of each slice, ``group`` that of all ranks of the stage."""
     kinds, words = slices.texts["type"]
     names = slices.names.texts()
     known = {(call.start, call.end, call.name): call for call in trace.calls}
@@ -25,7 +25,8 @@ def calls(
         start, end = int(slices.start[position]), int(slices.end[position])
         name = names[slices.name[position]] or ""
         call = known.get((start, end, name))
-        transit, wait = communication.of(call) if call is not None else (None, None)
+        parts = communication.of(call) if call is not None else {}
+        in_stage = call is not None and communication.within_stage.get(call.column, False)
         rows.append(
             {
                 "slice": int(slices.id[position]),
@@ -33,8 +34,10 @@ def calls(
                 "name": name,
                 "start_ns": start,
                 "end_ns": end,
-                "transit_ns": transit,
-                "wait_ns": wait,
+                "group": group if in_stage else None,
+                "transit_ns": None,
+                "wait_ns": None,
+                **parts,
             }
         )
     if not rows:

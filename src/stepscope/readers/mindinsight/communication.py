@@ -39,14 +39,16 @@ class Communication:
     transit_ns: dict[tuple[int, str], int] = field(default_factory=dict)
     wait_ns: dict[tuple[int, str], int] = field(default_factory=dict)
     transfers: list[dict[str, Any]] = field(default_factory=list)
+    #: Whether all links of a call, in all steps, lead to members of the stage; a call keeps its group.
+    within_stage: dict[str, bool] = field(default_factory=dict)
 
     def transfer_rows(self) -> pl.DataFrame:
         return pl.DataFrame(self.transfers, infer_schema_length=None)
 
-    def of(self, call: Call) -> tuple[int | None, int | None]:
+    def of(self, call: Call) -> dict[str, int | None]:
         """Transit and waiting time of a call of the step trace."""
         key = call.step, call.column
-        return self.transit_ns.get(key), self.wait_ns.get(key)
+        return {"transit_ns": self.transit_ns.get(key), "wait_ns": self.wait_ns.get(key)}
 
 
 def read_communication(
@@ -103,17 +105,22 @@ def _add_call(
     result.transfers.append(
         {"kind": "wait", "peer": None, "transport": None, "call": name, "step": step, "bytes": None, "time_ns": wait}
     )
+    peers: list[int | None] = []
     for link, transport, numbers in _links(links):
         time, size = scaled(_at(numbers, 0), MS), scaled(_at(numbers, 1), _KILO)
         if time is None or size is None:
             notes.add("mindspore_rows_dropped", file=file, place=f"{name[:60]} {link}")
             continue
         peer = _peer(link, operator, place, file, notes)
+        peers.append(peer)
         row = {"peer": peer, "transport": transport, "call": name, "step": step}
         result.transfers.append(row | {"kind": "payload", "bytes": size, "time_ns": time})
         if (waited := scaled(_at(numbers, 3), MS)) is not None:
             result.transfers.append(row | {"kind": "wait", "bytes": None, "time_ns": waited})
         _check_bandwidth(numbers, file, notes)
+    if peers:
+        inside = None not in peers and collective_kind(operator) not in _POINT_TO_POINT
+        result.within_stage[name] = inside and result.within_stage.get(name, True)
 
 
 def _peer(link: str, operator: str, place: Place, file: str, notes: Notes) -> int | None:

@@ -1,5 +1,4 @@
-"""What ran on an Ascend device, and when: ``output_timeline_data``, ``output_format_data_hwts`` and the AI CPU's own
-lists.
+"""What ran on an Ascend device, and when: ``output_timeline_data``, ``output_format_data_hwts`` and AI CPU lists.
 
 The hardware scheduler's log (hwts) counts 10 ns and knows tasks by stream and number; the timeline data is made from
 it and knows operators. Both are on the device's clock, as the step trace is. Each task is a slice once: with its
@@ -109,16 +108,17 @@ def add_tasks(
 
 def _described(tasks: pl.DataFrame, framework: pl.DataFrame, notes: Notes, file: str) -> pl.DataFrame:
     """Tasks with what the framework says of their operator, by full name, or else what the name itself says."""
+    names = tasks.select(pl.col("name").unique(maintain_order=True))
     by_name = framework.unique("name", keep="first", maintain_order=True).select("name", *DESCRIPTION)
-    described = tasks.join(by_name, on="name", how="left", maintain_order="left")
-    unused = framework.join(tasks, on="name", how="anti").height
-    notes.add("operator_facts_unused", file=file, count=unused)
-    return described.with_columns(
+    known = names.join(by_name, on="name", how="left", maintain_order="left").with_columns(
         type=pl.coalesce("type", pl.col("name").str.extract(r"([^/]+)-op\d+$")),
         core=pl.coalesce("core", pl.lit("AI_CORE")),
         module=module("name"),
         phase=phase("name"),
     )
+    unused = framework.join(names, on="name", how="anti").height
+    notes.add("operator_facts_unused", file=file, count=unused)
+    return tasks.join(known, on="name", how="left", maintain_order="left")
 
 
 def read_aicpu(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> Table | None:
@@ -140,9 +140,7 @@ def read_aicpu(path: Path, reported: Reported, notes: Notes, on_read: OnRead = N
 
 
 def add_aicpu(table: Table, file: str, lanes: Lanes, parts: SliceParts, notes: Notes, device: str) -> list[int]:
-    """Slices of AI CPU kernels, whose starts are returned; the vendor's own times (with dispatch, ms) are their
-    details.
-    """
+    """Slices of AI CPU kernels; returns their starts. The vendor's own times (with dispatch, in ms) are details."""
     cells = {name: table.cells(name) for name in ("kernel_type", "run_start", "run_end")}
     kinds, starts, ends = cells["kernel_type"] or table.cells("node_type_name", "op_type"), *list(cells.values())[1:]
     if kinds is None or starts is None or ends is None:

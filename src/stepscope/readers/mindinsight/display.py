@@ -1,5 +1,4 @@
-"""Timeline files, ``ascend_timeline_display`` and ``gpu_timeline_display``: Chrome traces that the vendor puts
-together.
+"""Chrome traces that the vendor puts together: ``ascend_timeline_display`` and ``gpu_timeline_display``.
 
 Their times are floats relative to the earliest event, so operators and AI CPU kernels are taken from the exact files
 where these exist, and the events here count as copies of them. What stands only here (steps, scopes, overlap lanes,
@@ -53,11 +52,14 @@ _SCHEMA: Final = {
 
 @dataclass
 class Known:
-    """What is already read from exact files: starts of operators and of AI CPU kernels, and whether calls are known."""
+    """What is already read from exact files: starts of operators and of AI CPU kernels, and which others are known."""
 
     tasks: list[int] = field(default_factory=list)
     aicpu: list[int] = field(default_factory=list)
     calls: bool = False
+    activities: bool = False
+    gpu_operators: bool = False
+    host_operators: bool = False
 
 
 def read_display(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
@@ -98,9 +100,16 @@ def add_display(
     if rows.is_empty():
         return
     rows = _classified(rows, gpu)
-    core_ops = (pl.col("kind") == "kernel") & (pl.col("process") != _AI_CPU) & (not gpu)
     ai_cpu = pl.col("process") == _AI_CPU
-    copies = (core_ops & bool(known.tasks)) | (ai_cpu & bool(known.aicpu))
+    core_ops = (pl.col("kind") == "kernel") & ~ai_cpu
+    host = (pl.col("kind") == "operator") & (pl.col("core") == "HOST_CPU")
+    gpu_ops = (pl.col("kind") == "operator") & ~host
+    copies = (
+        (core_ops & (known.activities if gpu else bool(known.tasks)))
+        | (ai_cpu & bool(known.aicpu))
+        | (host & known.host_operators)
+        | (gpu_ops & known.gpu_operators)
+    )
     base = _base_ns(rows, known, trace, core_ops, ai_cpu)
     others = rows.filter(~copies)
     notes.add("timeline_copies", file=file, count=rows.height - others.height)
@@ -115,14 +124,18 @@ def add_display(
         row: lanes.track(row[0], row[1], row[2], row[3])
         for row in others.select("lane", "label", "owner", "thread").unique(maintain_order=True).iter_rows()
     }
+    work = pl.col("kind").is_in(["kernel", "operator", "collective"])
+    others = others.with_columns(scope=pl.coalesce("operator", "name"))
     numbers = [tracks[row] for row in others.select("lane", "label", "owner", "thread").iter_rows()]
     parts.add(
         others.with_columns(
             pl.col("start_ns") + (base or 0),
             pl.Series("track", numbers, dtype=pl.Int32),
-            pl.col("thread").str.strip_prefix(_STREAM_PREFIX).cast(pl.Int64, strict=False).alias("stream"),
-            module=module("operator"),
-            phase=phase("operator"),
+            pl.when(pl.col("lane") == "stream")
+            .then(pl.col("thread").str.strip_prefix(_STREAM_PREFIX).cast(pl.Int64, strict=False))
+            .alias("stream"),
+            module=pl.when(work).then(module("scope")),
+            phase=pl.when(work).then(phase("scope")),
         ),
         file,
     )
@@ -143,7 +156,7 @@ def _rows(events: list[Event]) -> pl.DataFrame:
                 "thread": clean_text(str(event.tid)),
                 "name": event.name or "",
                 "type": clean_text(str(own["type"])) if own.get("type") is not None else None,
-                "operator": clean_text(str(operator)) if operator is not None else event.name or "",
+                "operator": clean_text(str(operator)) if operator is not None else None,
                 "json": str(event.args, "utf-8", "replace") if own else None,
                 **describe(own),
             }
@@ -166,13 +179,14 @@ def _classified(rows: pl.DataFrame, gpu: bool) -> pl.DataFrame:
         lane = tables["threads"].get(thread)
         plain = {"kind": "kernel", "track": "stream", "name": f"Stream {thread.removeprefix(_STREAM_PREFIX)}"}
         device = {"name": "GPU" if gpu else "Device", "core": "GPU" if gpu else "AI_CORE"}
+        on_host = lane is not None and lane["track"] == "host"
         kind = (lane or whole or plain)["kind"] if whole is None or whole["kind"] != "reported" else "reported"
         found.append(
             {
                 "process": process,
                 "thread": thread,
                 "kind": kind,
-                "core": ((whole or device)["core"] or None) if kind in ("kernel", "operator") else None,
+                "core": _core(whole or device, kind, on_host),
                 "lane": (lane or whole or plain)["track"],
                 "label": (lane or plain)["name"] if lane or whole is None else f"{whole['name']} {thread}",
                 "owner": (whole or device)["name"],
@@ -184,6 +198,12 @@ def _classified(rows: pl.DataFrame, gpu: bool) -> pl.DataFrame:
         for name, kind, kind_of in classified.select("name", "kind", "type").iter_rows()
     ]
     return classified.with_columns(type=pl.Series(types, dtype=pl.String))
+
+
+def _core(process: dict[str, str], kind: str, on_host: bool) -> str | None:
+    if kind == "kernel":
+        return process["core"] or None
+    return "HOST_CPU" if kind == "operator" and on_host and process["core"] == "HOST_CPU" else None
 
 
 def _base_ns(rows: pl.DataFrame, known: Known, trace: StepTrace, core_ops: pl.Expr, ai_cpu: pl.Expr) -> int | None:

@@ -20,6 +20,7 @@ from stepscope.readers.minddata.reported import Reported
 from stepscope.readers.minddata.slice_parts import SliceParts
 from stepscope.readers.minddata.text_files import OnRead, matched, read_bytes, read_csv
 from stepscope.readers.mindspore_cpu.kernel_times import read_kernel_times
+from stepscope.readers.mindspore_cpu.operators import described
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.mindspore_cpu.shapes import read_shapes, with_shapes
 from stepscope.store.notes import Notes
@@ -46,15 +47,10 @@ def read_gpu_operators(
         runs = with_shapes(runs, read_shapes(shapes, notes, on_read), notes, shapes.name)
     if runs.is_empty():
         return
-    said = pl.col("said_type") if "said_type" in runs.columns else pl.lit(None, pl.String)
     parts.add(
-        runs.with_columns(
-            track=pl.lit(lanes.track("host", "GPU operators", _PROCESS)),
-            kind=pl.lit("operator"),
-            type=pl.coalesce(pl.col("name").replace_strict(types, default=None, return_dtype=pl.String), said),
-            module=module("name"),
-            phase=phase("name"),
-        ).drop("said_type", strict=False),
+        described(runs, types).with_columns(
+            track=pl.lit(lanes.track("host", "GPU operators", _PROCESS)), kind=pl.lit("operator")
+        ),
         path.name,
     )
 

@@ -16,6 +16,7 @@ from stepscope.store.notes import Notes
 
 _VERSIONS: Final = ("ms_version", "cann_version")
 _GIB: Final = 1 << 30
+_LARGEST_GROUP: Final = 1 << 20
 
 
 class Place:
@@ -37,6 +38,7 @@ class Place:
         numbers = [found.rank for file in files.all if (found := named(file.name)) and found.rank is not None]
         self.device = numbers[0] if numbers else self.rank
         self.stage: int | None = None
+        self.stated_groups: set[str] = set()
         self.memory_capacity: int | None = None
 
     @property
@@ -51,6 +53,15 @@ class Place:
         """The first rank of this rank's stage."""
         share = self.ranks_per_stage
         return 0 if share is None else self.rank // share * share
+
+    @property
+    def stage_group(self) -> tuple[str, list[int]] | None:
+        """Name and members of the group of all ranks of this rank's stage, where more than one share it."""
+        share = self.ranks_per_stage
+        if share is None or not 1 < share <= _LARGEST_GROUP:
+            return None
+        first = self.first_of_stage
+        return f"stage {first // share}", list(range(first, first + share))
 
     @staticmethod
     def first_device(names: Iterable[str]) -> int | None:

@@ -1,6 +1,4 @@
-"""What a directory does not hold, or holds without our reading it: one note each, with the switch that would have
-helped.
-"""
+"""Notes on what a directory lacks, with the switch that records it, and on what it holds without our reading it."""
 
 from __future__ import annotations
 

@@ -89,8 +89,10 @@ def describe(tensors: dict[str, Any]) -> dict[str, str | None]:
 
 
 def _joined(tensors: list[dict[str, Any]], key: str) -> str | None:
-    words = [repair.clean_text(str(tensor.get(key, ""))).removeprefix("NUMBER_TYPE_") for tensor in tensors]
-    return ";".join(words) if any(words) else None
+    if not any(key in tensor for tensor in tensors):
+        return None
+    # A scalar has the shape "".
+    return ";".join(repair.clean_text(str(tensor.get(key, ""))).removeprefix("NUMBER_TYPE_") for tensor in tensors)
 
 
 def _tensors(text: str) -> dict[str, Any] | None:

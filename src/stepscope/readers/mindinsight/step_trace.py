@@ -1,5 +1,4 @@
-"""Steps and communication calls of the step trace: ``step_trace_raw``, and on a GPU its source
-``step_trace_profiling``.
+"""Steps and communication calls of the step trace, ``step_trace_raw``.
 
 All points are counts of 10 ns of the device's clock. A step lasts from the end of the one before to its own end; the
 first has no such start and begins with its forward pass, so its interval is unknown and it counts as incomplete.
@@ -103,8 +102,8 @@ class StepTrace:
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def add_slices(self, lanes: Lanes, parts: SliceParts, device: str) -> None:
-        """The calls as slices on the lanes of their streams."""
+    def add_slices(self, lanes: Lanes, parts: SliceParts, device: str, kind: str) -> None:
+        """The calls as slices of a kind on the lanes of their streams."""
         if not self.calls:
             return
         rows = [
@@ -113,7 +112,7 @@ class StepTrace:
                 "start_ns": call.start,
                 "dur_ns": call.end - call.start,
                 "name": call.name,
-                "kind": "collective",
+                "kind": kind,
                 "type": collective_kind(call.name),
                 "stream": integer(call.stream),
                 "json": json.dumps({"step_trace_column": call.column}),

@@ -51,6 +51,7 @@ def read_strategy(
     for key in ("parameters", "constVals"):
         reported.add(path.name, "graph", key, len(graph[key]) if isinstance(graph.get(key), list) else 0)
     reported.add(path.name, "graph", "node", len(nodes))
+    place.stated_groups = set(groups)
     rows = [{"group": name, "name": name, "ranks": ranks} for name, ranks in groups.items()]
     schema = {"group": pl.String(), "name": pl.String(), "ranks": pl.List(pl.Int32)}
     put(

@@ -1,5 +1,4 @@
-"""What MindSpore 2.x writes on a host without accelerator: the text files of ``FRAMEWORK`` in a ``…_ascend_ms``
-directory.
+"""What MindSpore 2.x writes on a host without accelerator: text files in ``…_ascend_ms/FRAMEWORK``.
 
 Checked against MindSpore 2.10 in Graph and PyNative mode. ``ASCEND_PROFILER_OUTPUT/trace_view.json`` beside it
 repeats the same executions, shifted by the rounding of a float, and is not read. A CPU run records no steps, so the

@@ -31,31 +31,38 @@ def read_operators(
     on_read: OnRead = None,
     shift_ns: int = 0,
 ) -> None:
-    """Slices of all executions. ``types`` gives the type of an operator by its full name; ``shift_ns`` is added to
-    times.
-    """
+    """Slices of all executions; ``types`` are those of operators by full name, ``shift_ns`` is added to times."""
     runs = read_kernel_times(times, MS, notes, on_read)
     if shapes is not None:
         runs = with_shapes(runs, read_shapes(shapes, notes, on_read), notes, shapes.name)
     if runs.is_empty():
         return
-    threads = runs["thread"].fill_null("").unique(maintain_order=True)
+    threads = runs["thread"].cast(pl.String).fill_null("").unique(maintain_order=True)
     tracks = {
         thread: lanes.track("host", f"Thread {thread or 0}", "CPU operators", thread or "0") for thread in threads
     }
-    said = pl.col("said_type") if "said_type" in runs.columns else pl.lit(None, pl.String)
     parts.add(
-        runs.with_columns(
+        described(runs, types).with_columns(
             pl.col("start_ns") + shift_ns,
-            track=pl.col("thread").fill_null("").replace_strict(tracks, return_dtype=pl.Int32),
+            track=pl.col("thread").cast(pl.String).fill_null("").replace_strict(tracks, return_dtype=pl.Int32),
             kind=pl.lit("operator"),
             core=pl.lit(CORE),
-            type=pl.coalesce(pl.col("name").replace_strict(types, default=None, return_dtype=pl.String), said),
-            module=module("name"),
-            phase=phase("name"),
-        ).drop("said_type", strict=False),
+        ),
         times.name,
     )
+
+
+def described(runs: pl.DataFrame, types: dict[str, str]) -> pl.DataFrame:
+    """Executions with type, scope and phase, each worked out once per operator."""
+    names = runs.select(pl.col("name").unique()).with_columns(text=pl.col("name").cast(pl.String))
+    known = names.with_columns(
+        known_type=pl.col("text").replace_strict(types, default=None, return_dtype=pl.String),
+        module=module("text"),
+        phase=phase("text"),
+    ).drop("text")
+    joined = runs.join(known, on="name", how="left", maintain_order="left")
+    said = pl.col("said_type") if "said_type" in runs.columns else pl.lit(None, pl.String)
+    return joined.with_columns(type=pl.coalesce("known_type", said)).drop("known_type", "said_type", strict=False)
 
 
 def read_details(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> dict[str, str]:

@@ -39,7 +39,7 @@ def with_shapes(runs: pl.DataFrame, shapes: pl.DataFrame, notes: Notes, file: st
     """
     empty = int(shapes["name"].is_null().sum())
     notes.add("shapes_not_recorded", file=file, count=empty)
-    short = pl.col("name").str.split("/").list.last().alias("short")
+    short = pl.col("name").cast(pl.String).str.extract(r"([^/]*)$").alias("short")
     if runs.height == shapes.height:
         ordered = runs.with_row_index("place").sort("start_ns", maintain_order=True).with_columns(short)
         beside = ordered.with_columns(shapes.rename({"name": "said", "type": "said_type"}))

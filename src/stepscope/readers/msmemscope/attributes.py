@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -29,7 +30,9 @@ def parse(text: str) -> dict[str, str]:
         except (msgspec.DecodeError, AttributeError, UnicodeError, RecursionError):
             return dict(_QUOTED_PAIR.findall(inner))
     pairs = _NEXT_PAIR.split(inner.removeprefix("{").removesuffix("}"))
-    return {key.strip(): value for key, colon, value in (pair.partition(":") for pair in pairs) if colon and key.strip()}
+    return {
+        key.strip(): value for key, colon, value in (pair.partition(":") for pair in pairs) if colon and key.strip()
+    }
 
 
 def integer(name: str) -> pl.Expr:
@@ -39,6 +42,20 @@ def integer(name: str) -> pl.Expr:
 
 
 def text(name: str) -> pl.Expr:
-    """The text that an attribute has, up to the next key."""
-    found = pl.col("attr").str.extract(rf'[{{,"]{name}"?\s*:\s*"?(.*?)"?\s*(?:,\s*"?[A-Za-z_][A-Za-z_ ]*"?\s*:|,?\s*\}}|$)')
+    """The text that an attribute has, up to the next key; null where there is none."""
+    next_key = r',\s*"?[A-Za-z_][A-Za-z_ ]*"?\s*:'
+    found = pl.col("attr").str.extract(rf'[{{,"\s]{name}"?\s*:\s*"?(.*?)"?\s*(?:{next_key}|,?\s*\}}|$)')
     return pl.when(found.str.len_bytes() > 0).then(found).alias(name)
+
+
+def columns(frame: pl.DataFrame, numbers: Iterable[str], texts: Iterable[str] = ()) -> pl.DataFrame:
+    """The frame with a column for each attribute; those that no row has cost nothing."""
+    attr = frame["attr"]
+
+    def absent(name: str) -> bool:
+        return not attr.str.contains(name, literal=True).any()
+
+    return frame.with_columns(
+        *(pl.lit(None, pl.Int64).alias(name) if absent(name) else integer(name) for name in numbers),
+        *(pl.lit(None, pl.String).alias(name) if absent(name) else text(name) for name in texts),
+    )

@@ -13,7 +13,8 @@ _HOST_POOLS = ("HOST", "HOST_PINNED")
 def lives(blocks: pl.DataFrame, last_seen_ns: int, notes: Notes, file: str) -> pl.DataFrame:
     """One row per block. ``blocks`` are ordered within each process; ``last_seen_ns`` is the end of the window.
 
-    A free that the tool made up after the last window (``shadow``) means: alive at the end.
+    A free that the tool made up after the last window (``shadow``) means: alive at the end. ``lost_ns`` and
+    ``lost_seq`` say where the address of a block was given out again without a free.
     """
     at_exit = (pl.col("event") == "FREE") & pl.col("shadow").is_not_null() & (pl.col("time") > last_seen_ns)
     notes.add("msmemscope_freed_at_exit", file=file, count=int(blocks.select(at_exit.sum()).item()))
@@ -38,7 +39,11 @@ def lives(blocks: pl.DataFrame, last_seen_ns: int, notes: Notes, file: str) -> p
         free_seq=pl.when(freed).then("next_seq"),
         before_window=older,
         lost_free=pl.col("next_born").fill_null(False),
-        category=pl.coalesce("owner", pl.when(pl.col("MID").is_not_null()).then("MID " + pl.col("MID").cast(pl.String))),
+        lost_ns=pl.when("next_born").then("next_ns"),
+        lost_seq=pl.when("next_born").then("next_seq"),
+        category=pl.coalesce(
+            "owner", pl.when(pl.col("MID").is_not_null()).then("MID " + pl.col("MID").cast(pl.String))
+        ),
     )
     alone = paired.filter(~pl.col("born") & pl.col("last_born").not_().fill_null(True))
     first = alone.filter(pl.col("last_born").is_null())
@@ -96,9 +101,8 @@ def _sums(stated: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     rises = silent.filter(pl.col("alloc_seq").is_not_null()).select(
         *pool, seq="alloc_seq", time_ns="alloc_ns", change="bytes"
     )
-    falls = silent.filter(pl.col("free_seq").is_not_null()).select(
-        *pool, seq="free_seq", time_ns="free_ns", change=-pl.col("bytes")
-    )
+    end = {"seq": pl.coalesce("free_seq", "lost_seq"), "time_ns": pl.coalesce("free_ns", "lost_ns")}
+    falls = silent.select(*pool, **end, change=-pl.col("bytes")).filter(pl.col("seq").is_not_null())
     return (
         pl.concat([rises, falls])
         .sort("seq", maintain_order=True)

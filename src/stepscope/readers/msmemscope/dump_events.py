@@ -31,6 +31,8 @@ class DumpEvents:
         self.rows = 0
         self._blocks: list[pl.DataFrame] = []
         self._others: list[pl.DataFrame] = []
+        # So that there are columns even if there are no rows.
+        self.add(pl.DataFrame(schema=dict.fromkeys((*_TEXTS, "time"), pl.String)), Notes(), "")
 
     def add(self, batch: pl.DataFrame, notes: Notes, file: str) -> None:
         """Take a batch in."""
@@ -41,34 +43,40 @@ class DumpEvents:
         events = _typed(batch, notes, file)
         good = events.filter(pl.col("time").is_not_null() & pl.col("event").is_in(_KNOWN_EVENTS))
         _remark(events, notes, file)
-        good = good.with_columns(self.stacks.numbers(good["python_stack"], good["c_stack"])).drop("python_stack", "c_stack")
-        is_block = pl.col("event").is_in(_BLOCK_EVENTS)
-        blocks = good.filter(is_block).with_columns(
-            *(attributes.integer(name) for name in _BLOCK_NUMBERS), *(attributes.text(name) for name in _BLOCK_TEXTS)
+        good = good.with_columns(self.stacks.numbers(good["python_stack"], good["c_stack"])).drop(
+            "python_stack", "c_stack"
         )
+        is_block = pl.col("event").is_in(_BLOCK_EVENTS)
+        blocks = attributes.columns(good.filter(is_block), _BLOCK_NUMBERS, _BLOCK_TEXTS)
         self._blocks.append(blocks.drop("attr", "name"))
         self._others.append(good.filter(~is_block))
 
-    def blocks(self) -> pl.DataFrame:
-        """MALLOC and FREE in the order in which they happened, process by process; files are not in that order."""
-        found = _joined(self._blocks)
-        same = ["pid", "id", "event", "type", "address", "time"]  # two files of one process repeat what has no device
-        return found.unique(same, keep="first", maintain_order=True).sort("pid", "id", "row")
+    def in_order(self, notes: Notes, file: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Rows of MALLOC and FREE, and all others, process by process in the order in which they happened.
 
-    def others(self) -> pl.DataFrame:
-        """All other rows, ordered likewise."""
-        found = _joined(self._others)
-        same = ["pid", "id", "event", "type", "name", "time", "tid"]
-        return found.unique(same, keep="first", maintain_order=True).sort("pid", "id", "row")
-
-
-def _joined(frames: list[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat(frames) if frames else pl.DataFrame()
+        A file has the rows of a block together, at the place of its free. ``seq`` is the number that the tool gave,
+        or, where several processes count for themselves, one made from time.
+        """
+        blocks, others = pl.concat(self._blocks), pl.concat(self._others)
+        # Files of one process repeat what belongs to no device.
+        blocks = blocks.unique(["pid", "id", "event", "type", "address", "time"], keep="first", maintain_order=True)
+        others = others.unique(["pid", "id", "event", "type", "name", "time", "tid"], keep="first", maintain_order=True)
+        whole = blocks.filter(pl.col("address").is_not_null())
+        notes.add("memory_event_incomplete", file=file, count=blocks.height - whole.height)
+        both = pl.concat([whole.select("row", "pid", "id", "time"), others.select("row", "pid", "id", "time")])
+        seq = both.select("row", seq="id")
+        if both.filter(pl.col("pid") >= 0)["pid"].n_unique() > 1:
+            ordered = both.sort("time", "id", "row").select("row")
+            seq = ordered.with_columns(seq=pl.int_range(ordered.height, dtype=pl.Int64))
+        joined = [frame.join(seq, on="row", how="left", maintain_order="left") for frame in (whole, others)]
+        return joined[0].sort("pid", "id", "row"), joined[1].sort("pid", "id", "row")
 
 
 def _typed(batch: pl.DataFrame, notes: Notes, file: str) -> pl.DataFrame:
     # The quotes around names are the tool's, once or several times.
-    batch = batch.with_columns(pl.col(name).fill_null("").str.strip_chars(' \t\r"') for name in _TEXTS if name != "attr")
+    batch = batch.with_columns(
+        pl.col(name).fill_null("").str.strip_chars(' \t\r"') for name in _TEXTS if name != "attr"
+    )
     digits = pl.col("ptr").str.to_lowercase()
     is_hex = digits.str.starts_with("0x")
     word = {name: pl.col(name).str.to_uppercase().str.replace_all(" ", "_", literal=True) for name in ("event", "type")}

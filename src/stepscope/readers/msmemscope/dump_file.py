@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
 import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -51,7 +51,7 @@ TRACE_COLUMNS: Final = {
 
 _ROWS_AT_ONCE: Final = 1 << 16
 _LARGEST_FIELD: Final = 1 << 20  # a stack of 1000 frames has a tenth of it
-_LARGEST_LINE: Final = 16 << 20
+_LARGEST_RECORD: Final = 64 << 20
 
 
 def rows(
@@ -87,62 +87,70 @@ def columns_of(header: list[str], wanted: dict[str, str]) -> list[str | None]:
 def _from_csv(
     path: Path, wanted: dict[str, str], notes: Notes, on_read: Callable[[int], None] | None
 ) -> Iterator[pl.DataFrame]:
-    csv.field_size_limit(_LARGEST_FIELD)
-    lines = _lines(path, notes, on_read)
-    header = next(csv.reader([next(lines, "")]), [])
+    pieces = _pieces(blocks(path, notes, on_read))
+    line, _, first = next(pieces, b"").partition(b"\n")
+    header = next(csv.reader([line.decode("utf-8", "replace").replace("\0", "")]), [])
     names = columns_of(header, wanted)
     if "name" not in names or not {"event", "start"} & set(names):
         raise UnreadableInputError("msmemscope_no_header", path=str(path))
     for name, known in zip(header, names, strict=True):
         if known is None and name.strip():
             notes.add("msmemscope_column_ignored", file=path.name, column=clean_text(name.strip()[:80]))
+    for piece in chain([first], pieces):
+        if piece.strip():
+            yield _parsed(piece, names, notes, path.name)
+
+
+def _pieces(found: Iterable[bytes]) -> Iterator[bytes]:
+    """The file cut at ends of lines that lie outside quotes."""
+    data = b""
+    for block in found:
+        data += block
+        cut = data.rfind(b"\n")
+        if data.count(b'"', 0, max(cut, 0)) % 2:
+            cut = data.rfind(b"\n", 0, data.rfind(b'"', 0, cut))
+        if cut >= 0 or len(data) > _LARGEST_RECORD:
+            yield data[: cut + 1] or data
+            data = data[cut + 1 :] if cut >= 0 else b""
+    if data:
+        yield data
+
+
+def _parsed(piece: bytes, names: list[str | None], notes: Notes, file: str) -> pl.DataFrame:
+    """Fast where the text is as it should be, else record by record."""
+    columns = {name or f"unknown {place}": pl.String() for place, name in enumerate(names)}
+    try:
+        frame = pl.read_csv(piece, has_header=False, schema=columns, encoding="utf8-lossy", raise_if_empty=False)
+    except pl.exceptions.PolarsError:
+        frame = _frame(list(_records(piece, names, notes, file)), names)
+    return frame.select(name for name in names if name is not None)
+
+
+def _records(piece: bytes, names: list[str | None], notes: Notes, file: str) -> Iterator[list[str]]:
+    """Records as the csv module sees them; after a quote that never ends it goes on at the next line."""
+    csv.field_size_limit(_LARGEST_FIELD)
+    lines = iter([line + "\n" for line in piece.decode("utf-8", "replace").replace("\0", "").split("\n")])
     free_text = names.index("name")
-    batch: list[list[str]] = []
-    for row in _records(lines, notes, path.name):
-        surplus = len(row) - len(names)
-        if surplus > 0:  # a name with commas that nobody quoted
-            row[free_text : free_text + surplus + 1] = [",".join(row[free_text : free_text + surplus + 1])]
-        elif surplus < 0:
-            row += [""] * -surplus
-        batch.append(row)
-        if len(batch) >= _ROWS_AT_ONCE:
-            yield _frame(batch, names)
-            batch = []
-    if batch:
-        yield _frame(batch, names)
-
-
-def _records(lines: Iterator[str], notes: Notes, file: str) -> Iterator[list[str]]:
-    """Records with quoted line breaks; where a quote never ends, reading goes on at the next line."""
     while True:
-        reader = csv.reader(lines)
         try:
-            for row in reader:
+            for row in csv.reader(lines):
+                surplus = len(row) - len(names)
+                if surplus > 0:  # a name with commas that nobody quoted
+                    row[free_text : free_text + surplus + 1] = [",".join(row[free_text : free_text + surplus + 1])]
                 if row:
-                    yield row
+                    yield row + [""] * -surplus
             return
         except csv.Error:
             notes.add("msmemscope_row_dropped", file=file)
 
 
-def _lines(path: Path, notes: Notes, on_read: Callable[[int], None] | None) -> Iterator[str]:
-    decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-    rest = ""
-    for block in blocks(path, notes, on_read):
-        lines = (rest + decode(block).replace("\0", "")).split("\n")
-        rest = lines.pop()
-        if len(rest) > _LARGEST_LINE:
-            rest = ""
-            notes.add("msmemscope_row_dropped", file=path.name)
-        yield from (line + "\n" for line in lines)
-    if rest:
-        yield rest
-
-
 def _from_database(path: Path, wanted: dict[str, str], notes: Notes) -> Iterator[pl.DataFrame]:
     pattern = DUMP_TABLE if wanted is DUMP_COLUMNS else TRACE_TABLE
     try:
-        with tempfile.TemporaryDirectory() as folder, closing(_connect(_with_journal(path, Path(folder)))) as connection:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            closing(_connect(_with_journal(path, Path(folder)))) as connection,
+        ):
             names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
             for (table,) in names:
                 if pattern.match(str(table)):
@@ -159,7 +167,7 @@ def _from_table(connection: sqlite3.Connection, table: str, wanted: dict[str, st
     if not known:
         return
     fields = ", ".join('CAST("{}" AS TEXT)'.format(column.replace('"', '""')) for column, _ in known)
-    cursor = connection.execute(f'SELECT {fields} FROM "{quoted}" ORDER BY rowid')  # noqa: S608 - quoted above
+    cursor = connection.execute(f'SELECT {fields} FROM "{quoted}" ORDER BY rowid')
     while batch := cursor.fetchmany(_ROWS_AT_ONCE):
         yield _frame(batch, [name for _, name in known])
 
@@ -187,5 +195,9 @@ def _with_journal(path: Path, folder: Path) -> Path:
 def _frame(batch: list[Any], names: list[str | None]) -> pl.DataFrame:
     values = zip(*batch, strict=True)
     return pl.DataFrame(
-        {name: pl.Series(column, dtype=pl.String) for name, column in zip(names, values, strict=True) if name is not None}
+        {
+            name: pl.Series(column, dtype=pl.String)
+            for name, column in zip(names, values, strict=True)
+            if name is not None
+        }
     )

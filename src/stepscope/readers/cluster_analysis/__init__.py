@@ -1,0 +1,77 @@
+"""What msprof-analyze made of a whole cluster (``cluster_analysis_output``), for when the ranks' own files are gone.
+
+One directory is one source, although its rows belong to many ranks: every frame carries its ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.ascend_db.sqlite_file import LOG_ENDING, MAGIC, files_of, open_database
+from stepscope.readers.cluster_analysis.database import is_cluster_database, read_database
+from stepscope.readers.cluster_analysis.rows import Cluster
+from stepscope.readers.cluster_analysis.text_files import GROUPS, READERS
+from stepscope.readers.cluster_analysis.write import write
+from stepscope.readers.source import Source
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+__all__ = ["claim", "claim_file", "read"]
+
+READER: Final = "cluster_analysis"
+
+_FOLDER: Final = "cluster_analysis_output"
+_DATABASE: Final = "cluster_analysis.db"
+
+
+def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
+    """The directory as one source, if it holds results of a cluster analysis."""
+    found = [directory / name for name in (_DATABASE, *READERS) if name in files]
+    if not found or (directory.name != _FOLDER and [file.name for file in found] == [GROUPS]):
+        return None
+    return [_source(directory, found)]
+
+
+def claim_file(path: Path, head: bytes) -> Source | None:
+    """One of the files, named by a user; a database also by its tables."""
+    if path.name in (_DATABASE, *READERS):
+        return _source(path, [path])
+    if not head.startswith(MAGIC):
+        return None
+    try:
+        with open_database(path, Notes(), with_log=False) as database:
+            return _source(path, [path]) if is_cluster_database(database) else None
+    except UnreadableInputError:
+        return None
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+    """Read the results into ``collectives``, ``transfers``, ``reported`` and ``groups``, with a row per rank."""
+    texts = {path.name: path for path in source.files if path.name in READERS}
+    databases = [path for path in source.files if path.name not in texts and not path.name.endswith(LOG_ENDING)]
+    cluster = Cluster()
+    if databases:
+        for name in texts:
+            notes.add("cluster_file_repeats", file=name, other=databases[0].name)
+        with open_database(databases[0], notes) as database:
+            read_database(database, cluster, notes)
+    else:
+        for name, reader in READERS.items():
+            if name in texts:
+                reader(texts[name], cluster, notes)
+            elif source.path.is_dir():
+                notes.add("cluster_file_missing", file=name)
+    if not cluster.known_ranks():
+        raise UnreadableInputError("cluster_without_data", path=str(source.path))
+    write(cluster, str(source.path), out)
+    if on_read is not None:
+        on_read(source.bytes)
+
+
+def _source(path: Path, found: list[Path]) -> Source:
+    own = [file for each in found for file in ((each,) if each.name in READERS else files_of(each))]
+    form = "text" if found[0].name in READERS else "db"
+    return Source(path, READER, None, tuple(own), form=form, completeness=len(found))

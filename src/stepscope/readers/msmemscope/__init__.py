@@ -1,0 +1,120 @@
+"""Dumps of msMemScope, formerly msleaks: csv and database, with Python traces beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.msmemscope.block_lives import curves, lives
+from stepscope.readers.msmemscope.capture import CONFIG, claim, claim_file, is_trace
+from stepscope.readers.msmemscope.dump_events import DumpEvents
+from stepscope.readers.msmemscope.dump_file import DUMP_COLUMNS, SQLITE_MAGIC, rows
+from stepscope.readers.msmemscope.marked_steps import marked_steps
+from stepscope.readers.msmemscope.moments import write_moments
+from stepscope.readers.msmemscope.python_trace import functions
+from stepscope.readers.msmemscope.timeline import Timeline
+from stepscope.readers.msmemscope.vendor_remarks import remark, reported
+from stepscope.readers.raw_bytes import head
+from stepscope.readers.source import Source
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+__all__ = ["claim", "claim_file", "read"]
+
+_LARGEST_CONFIG: Final = 1 << 20
+_NPU: Final = re.compile(r"^npu:(\d+)$")
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+    """Read the dumps of one device as one rank."""
+    file = source.path.name
+    events, timeline = DumpEvents(), Timeline(notes, file)
+    dumps, traces = _by_content(source, notes)
+    for path in dumps:
+        for batch in rows(path, DUMP_COLUMNS, notes, on_read):
+            events.add(batch, notes, path.name)
+    seen = events.rows  # rows are numbered through all files, dumps first
+    for path in traces:
+        for batch in functions(path, seen, notes, None if path in dumps else on_read):
+            timeline.add_functions(batch)
+            seen += batch.height
+    if not seen:
+        raise UnreadableInputError("no_events", path=str(source.path))
+    blocks, others = events.in_order(notes, file)
+    timeline.add_events(others)
+    slices = timeline.finish()
+    real = blocks.filter(pl.col("shadow").is_null())
+    moments = pl.concat([real["time"], others["time"], pl.Series(slices.start), pl.Series(slices.end)])
+    window = (_whole(moments.min()), _whole(moments.max()))
+    steps, incomplete = marked_steps(others, slices, window)
+    notes.add("msmemscope_without_steps", file=file, count=int(not len(steps.number)))
+    slices.integers["step"] = steps.at(slices.start)
+    timeline.write(out)
+    out.add("steps", steps.frame().with_columns(incomplete=pl.Series(incomplete)))
+    out.add("stacks", events.stacks.frame())
+    blocks = blocks.with_columns(operator=timeline.operators(blocks["pid"], blocks["tid"], blocks["time"]))
+    found = lives(blocks, window[1], notes, file)
+    out.add("allocations", found.drop("lost_ns", "lost_seq"))
+    out.add("memory", curves(blocks, found))
+    out.add("reported", reported(blocks, file))
+    remark(blocks, notes, file)
+    capacity = write_moments(others, file, out)
+    identity = {"memory_capacity": capacity, "first_ns": window[0], "last_ns": window[1], "source": str(source.path)}
+    out.add("ranks", pl.DataFrame([_identity(source, blocks, others, notes) | identity]))
+
+
+def _by_content(source: Source, notes: Notes) -> tuple[list[Path], list[Path]]:
+    """Files with dump rows, and files with Python traces; a database may hold both."""
+    dumps: list[Path] = []
+    traces: list[Path] = []
+    for path in source.files:
+        if path.name == CONFIG or path.name.endswith("-wal"):
+            continue
+        first = head(path)
+        if not first:
+            notes.add("msmemscope_file_empty", file=path.name)
+        elif first.startswith(SQLITE_MAGIC):
+            dumps.append(path)
+            traces.append(path)
+        else:
+            (traces if is_trace(first) else dumps).append(path)
+    return dumps, traces
+
+
+def _identity(source: Source, blocks: pl.DataFrame, others: pl.DataFrame, notes: Notes) -> dict[str, Any]:
+    """Device, framework and switches."""
+    devices = {*blocks["device"].unique().to_list(), *others["device"].unique().to_list()}
+    numbers = sorted(int(found[1]) for device in devices if device and (found := _NPU.match(device)))
+    pools = set(blocks["type"].unique().to_list())
+    operators = set(others["type"].unique().to_list())
+    framework = "mindspore" if "MINDSPORE" in pools else None
+    if {"PTA", "PTA_WORKSPACE"} & pools or "ATEN_START" in operators:
+        framework = "pytorch"
+    return {
+        "device_kind": "npu" if numbers else "cpu",
+        "device_index": numbers[0] if len(numbers) == 1 else source.rank,
+        "framework": framework,
+        "switches": _switches(source, notes),
+        "clock_base_ns": 0,
+    }
+
+
+def _switches(source: Source, notes: Notes) -> str | None:
+    """The tool's own configuration, if it lies there."""
+    for path in source.files:
+        if path.name == CONFIG and path.stat().st_size <= _LARGEST_CONFIG:
+            try:
+                return json.dumps(json.loads(path.read_text("utf-8", "replace")), ensure_ascii=True)
+            except (ValueError, OSError, RecursionError):
+                notes.add("msmemscope_config_unreadable", file=path.name)
+    return None
+
+
+def _whole(moment: object) -> int:
+    return moment if isinstance(moment, int) else 0

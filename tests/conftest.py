@@ -1,0 +1,30 @@
+"""Fixtures for all tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from support.samples import SHARED_DATA
+
+settings.register_profile(
+    "stepscope", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+settings.load_profile("stepscope")
+
+
+@pytest.fixture(autouse=True)
+def isolated_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache directory for this test alone. Not inside ``tmp_path``, because a store may not lie inside a capture."""
+    store = tmp_path_factory.mktemp("cache", numbered=True)
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(store))
+    return store
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The directory of real captures; tests that need it are skipped where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"no real captures in {SHARED_DATA}")
+    return SHARED_DATA

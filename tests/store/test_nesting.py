@@ -1,0 +1,204 @@
+"""Rows, parents and containment of slices, against a twin that tries every pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from support.limits import at_most
+
+from stepscope.store.nesting import NONE, Nesting, nearest, nest
+
+Interval = tuple[int, int, int]  # track, start, duration
+
+
+@dataclass
+class Twin:
+    """By definition, in quadratic time. Moments are doubled, so that an empty slice is one unit long."""
+
+    intervals: list[Interval]
+
+    def __post_init__(self) -> None:
+        self.first = [2 * start for _, start, _ in self.intervals]
+        self.behind = [2 * (start + dur) if dur else 2 * start + 1 for _, start, dur in self.intervals]
+        every = range(len(self.intervals))
+        self.order = sorted(every, key=lambda i: (self.intervals[i][0], self.first[i], -self.behind[i], i))
+        self.parent = [NONE] * len(self.intervals)
+        self.row = [0] * len(self.intervals)
+        for place, own in enumerate(self.order):
+            before = [other for other in self.order[:place] if self.intervals[other][0] == self.intervals[own][0]]
+            around = [other for other in before if self.behind[other] >= self.behind[own]]
+            self.parent[own] = around[-1] if around else NONE
+            lowest = self.row[around[-1]] + 1 if around else 0
+            taken = {self.row[other] for other in before if self.behind[other] > self.first[own]}
+            self.row[own] = next(row for row in range(lowest, len(before) + lowest + 1) if row not in taken)
+
+    def containing(self, track: int, moment: int) -> int:
+        holders = [
+            own
+            for own in self.order
+            if self.intervals[own][0] == track and self.first[own] <= 2 * moment < self.behind[own]
+        ]
+        return holders[-1] if holders else NONE
+
+
+def laid(intervals: list[Interval]) -> Nesting:
+    table = np.array(intervals, np.int64).reshape(-1, 3)
+    return nest(table[:, 0].astype(np.int32), table[:, 1].copy(), table[:, 2].copy())
+
+
+_few_tracks = st.tuples(st.integers(0, 2), st.integers(0, 12), st.integers(0, 12))
+_one_track = st.tuples(st.just(0), st.integers(0, 30), st.integers(0, 15))
+_intervals = st.one_of(st.lists(_few_tracks, max_size=25), st.lists(_one_track, max_size=40))
+
+
+@given(_intervals)
+@example([(0, 0, 10), (0, 2, 4), (0, 4, 8)])
+@example([(0, 0, 10), (0, 2, 11), (0, 3, 5)])  # both contain the third; the later one is the inner one
+@example([(0, 5, 0), (0, 5, 0), (0, 5, 3), (0, 2, 3)])
+def test_rows_and_parents_equal_those_of_trying_every_pair(intervals: list[Interval]) -> None:
+    nesting, twin = laid(intervals), Twin(intervals)
+    assert nesting.order.tolist() == twin.order
+    assert nesting.parent.tolist() == twin.parent
+    assert nesting.row.tolist() == twin.row
+
+
+@given(_intervals)
+def test_slices_of_one_row_never_overlap(intervals: list[Interval]) -> None:
+    nesting, twin = laid(intervals), Twin(intervals)
+    lanes: dict[tuple[int, int], list[int]] = {}
+    for own in twin.order:
+        lanes.setdefault((intervals[own][0], int(nesting.row[own])), []).append(own)
+    for members in lanes.values():
+        for left, right in zip(members, members[1:], strict=False):
+            assert twin.behind[left] <= twin.first[right]
+
+
+@given(_intervals, st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 50)), max_size=20))
+def test_the_innermost_slice_at_a_moment(intervals: list[Interval], moments: list[tuple[int, int]]) -> None:
+    nesting, twin = laid(intervals), Twin(intervals)
+    tracks = np.array([track for track, _ in moments], np.int32)
+    times = np.array([moment for _, moment in moments], np.int64)
+    found = nesting.containing(tracks, times)
+    assert found.tolist() == [twin.containing(track, moment) for track, moment in moments]
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.booleans()), max_size=40))
+def test_the_nearest_flagged_ancestor_equals_that_of_walking_up(seeds: list[tuple[int, bool]]) -> None:
+    # A forest: each slice hangs under an earlier one, or under none.
+    parent = [seed % (number + 1) - 1 for number, (seed, _) in enumerate(seeds)]
+    flagged = [flag for _, flag in seeds]
+
+    def walked(number: int) -> int:
+        while number != NONE and not flagged[number]:
+            number = parent[number]
+        return number
+
+    found = nearest(np.array(parent, np.int64), np.array(flagged, np.bool_))
+    assert found.tolist() == [walked(number) for number in range(len(seeds))]
+
+
+def test_touching_slices_share_a_row() -> None:
+    assert laid([(0, 0, 5), (0, 5, 5), (0, 10, 1)]).row.tolist() == [0, 0, 0]
+
+
+def test_an_empty_slice_lies_inside_what_surrounds_it_and_not_behind_its_end() -> None:
+    nesting = laid([(0, 0, 10), (0, 0, 0), (0, 9, 0), (0, 10, 0)])
+    assert nesting.parent.tolist() == [NONE, 0, 0, NONE]
+    assert nesting.row.tolist() == [0, 1, 1, 0]
+
+
+def test_empty_slices_at_one_moment_stand_below_each_other_in_file_order() -> None:
+    nesting = laid([(0, 4, 0), (0, 4, 0), (0, 4, 0)])
+    assert nesting.row.tolist() == [0, 1, 2]
+    assert nesting.parent.tolist() == [NONE, 0, 1]
+    assert nesting.containing(np.zeros(2, np.int32), np.array([4, 5])).tolist() == [2, NONE]
+
+
+def test_of_equal_slices_the_first_of_the_file_is_outside() -> None:
+    assert laid([(0, 1, 3), (0, 1, 3)]).parent.tolist() == [NONE, 0]
+
+
+def test_times_of_this_century_in_nanoseconds_fit() -> None:
+    year_2090 = 3_786_912_000_000_000_000
+    nesting = laid([(0, year_2090, 10**15), (0, year_2090 + 1, 1), (0, -year_2090, 5)])
+    assert nesting.parent.tolist() == [NONE, 0, NONE]
+    assert nesting.row.tolist() == [0, 1, 0]
+
+
+def test_nothing_nests_in_nothing() -> None:
+    nesting = laid([])
+    assert nesting.order.tolist() == nesting.row.tolist() == nesting.parent.tolist() == []
+    assert nesting.containing(np.zeros(1, np.int32), np.array([3])).tolist() == [NONE]
+    assert nearest(np.empty(0, np.int64), np.empty(0, np.bool_)).tolist() == []
+
+
+# --- shapes that invite quadratic time -------------------------------------------------------------------
+
+_MANY = 100_000
+
+
+@pytest.fixture
+def quickly() -> Iterator[None]:
+    with at_most(8):  # each takes one or two where time grows with the number of slices
+        yield
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_staircase_of_partial_overlaps() -> None:
+    nesting = nest(np.zeros(_MANY, np.int32), np.arange(_MANY) * 10, np.full(_MANY, 15))
+    assert (nesting.parent == NONE).all()
+    assert (nesting.row == np.arange(_MANY) % 2).all()  # each overlaps its neighbours only
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_staircase_in_which_all_overlap() -> None:
+    nesting = nest(np.zeros(_MANY, np.int32), np.arange(_MANY), np.full(_MANY, 2 * _MANY))
+    assert (nesting.parent == NONE).all()
+    assert (nesting.row == np.arange(_MANY)).all()
+
+
+def matryoshka(count: int) -> tuple[Nesting, int]:
+    """Each slice one unit inside the one before; and the moment at which all have ended."""
+    inner = np.arange(count)
+    return nest(np.zeros(count, np.int32), inner, 2 * (count - inner)), 2 * count
+
+
+@pytest.mark.usefixtures("quickly")
+def test_nesting_a_hundred_thousand_deep() -> None:
+    nesting, _ = matryoshka(_MANY)
+    assert (nesting.row == np.arange(_MANY)).all()
+    assert (nesting.parent == np.arange(_MANY) - 1).all()
+    assert (nearest(nesting.parent, np.arange(_MANY) == 0) == 0).all()
+
+
+@pytest.mark.usefixtures("quickly")
+def test_moments_between_the_ends_of_deep_nesting() -> None:
+    nesting, end = matryoshka(_MANY)
+    moments = np.arange(_MANY, end)
+    # The slice k ends at 2 * count - k, so it is the innermost at the moment before.
+    expected = end - 1 - moments
+    assert (nesting.containing(np.zeros(_MANY, np.int32), moments) == expected).all()
+
+
+@pytest.mark.usefixtures("quickly")
+def test_one_overlap_at_the_bottom_of_deep_nesting() -> None:
+    depth = 2 * _MANY
+    inner = np.arange(depth)
+    start = np.append(inner, [depth, depth + 1])
+    dur = np.append(2 * (2 * depth - inner), [10, 15])
+    nesting = nest(np.zeros(depth + 2, np.int32), start, dur)
+    assert (nesting.row == np.arange(depth + 2)).all()
+    assert nesting.parent[-2:].tolist() == [depth - 1, depth - 1]
+
+
+@pytest.mark.usefixtures("quickly")
+def test_a_track_for_each_slice() -> None:
+    tracks = np.arange(20_000, dtype=np.int32)
+    nesting = nest(tracks, np.zeros(len(tracks), np.int64), np.full(len(tracks), 5))
+    assert (nesting.row == 0).all()
+    assert (nesting.containing(tracks, np.full(len(tracks), 3)) == tracks).all()

@@ -1,0 +1,53 @@
+"""The documentation keeps up with the code: what is not documented fails here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.cli import app
+from stepscope.store import schema
+
+_ROOT = Path(__file__).parents[1]
+_COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+_ROOMS = sorted(
+    place.name for place in Path(stepscope.__file__).parent.iterdir() if place.is_dir() and place.name.isidentifier()
+)
+
+
+def _page(name: str) -> str:
+    return (_ROOT / name).read_text("utf-8")
+
+
+def test_the_reference_of_the_tables_is_that_of_the_schema() -> None:
+    assert _page("docs/schema.md") == schema.documentation(), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md"])
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_every_command_is_shown(page: str, command: str) -> None:
+    assert re.search(rf"\bstepscope {re.escape(command)}\b", _page(page))
+
+
+@pytest.mark.parametrize("room", [room for room in _ROOMS if not room.startswith("__")])
+def test_every_room_is_on_the_map(room: str) -> None:
+    assert f"`{room}/`" in _page("docs/architecture.md")
+
+
+def test_the_pages_in_both_languages_show_the_same_commands() -> None:
+    def shown(page: str) -> list[str]:
+        blocks = re.findall(r"^```(?:\w*)\n(.*?)^```", _page(page), re.MULTILINE | re.DOTALL)
+        return [command for block in blocks for command in re.findall(r"\bstepscope ([a-z-]+)\b", block)]
+
+    assert shown("README.md") == shown("README.zh-CN.md")
+    assert set(shown("README.md")) <= set(_COMMANDS), "a command is shown that does not exist"
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "docs/architecture.md", "docs/schema.md"])
+def test_links_to_files_lead_somewhere(page: str) -> None:
+    place = (_ROOT / page).parent
+    targets = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", _page(page))
+    assert [target for target in targets if not (place / target).exists()] == []
