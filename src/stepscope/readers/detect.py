@@ -20,11 +20,11 @@ from stepscope.readers.source import Source
 
 #: Readers in the order in which they are asked; a general format comes after the special ones that use it.
 READERS: Final = (
+    "mindspore_cpu",
+    "mindinsight",
     "ascend_text",
     "ascend_db",
     "cluster_analysis",
-    "mindspore_cpu",
-    "mindinsight",
     "minddata",
     "memory_snapshot",
     "msmemscope",
@@ -64,7 +64,7 @@ def _below(root: Path) -> Iterator[Source]:
     for place, folders, files in os.walk(root):
         directory = Path(place)
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
-        claimed = [source for reader in _readers("claim") for source in reader.claim(directory, folders, files) or ()]
+        claimed = _claim(directory, folders, files)
         if claimed:
             folders.clear()
             yield from claimed
@@ -78,6 +78,16 @@ def _below(root: Path) -> Iterator[Source]:
             source = _claim_file(directory / name, head(directory / name))
             if source is not None:
                 yield source
+
+
+def _claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]:
+    """What the first reader that wants the directory finds there; a second one only if it reads another form of it."""
+    claimed: list[Source] = []
+    for reader in _readers("claim"):
+        found = reader.claim(directory, folders, files) or []
+        if not claimed or all(source.form is not None for source in (*claimed, *found)):
+            claimed += found
+    return claimed
 
 
 def _claim_file(path: Path, first: bytes) -> Source | None:

@@ -28,6 +28,7 @@ class RankWriter:
             return
         if "rank" in schema.TABLES[table].schema and "rank" not in frame.columns:
             frame = frame.with_columns(rank=pl.lit(self.rank, dtype=pl.Int32))
+        frame = schema.conform(table, frame)
         self._waiting.setdefault(table, []).append(frame)
         waiting = self._waiting_bytes.get(table, 0) + int(frame.estimated_size())
         self._waiting_bytes[table] = waiting
@@ -43,7 +44,7 @@ class RankWriter:
     def _flush(self, table: str) -> None:
         frames = self._waiting.pop(table)
         self._waiting_bytes[table] = 0
-        frame = schema.conform(table, pl.concat(frames) if len(frames) > 1 else frames[0])
+        frame = pl.concat(frames)
         files = self._files.setdefault(table, {})
         name = f"{table}-{len(files)}.parquet"
         write(frame, self.directory / name)
