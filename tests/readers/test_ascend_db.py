@@ -431,6 +431,19 @@ def test_the_vendors_own_times_stand_beside_the_calls(tmp_path: Path) -> None:
     }
 
 
+def test_calls_of_the_summary_that_the_timeline_lacks_are_counted(tmp_path: Path) -> None:
+    directory = rank_directory(tmp_path / "capture", small_run())
+    summary = Builder()
+    for name in ("hcom_allReduce__210_0_1", "hcom_allReduce__210_1_1"):
+        summary.add("CommAnalyzerTime", hccl_op_name=name, group_name=GROUP, transit_time=1)
+    summary.write(directory / "ASCEND_PROFILER_OUTPUT" / "analysis.db", only=["CommAnalyzerTime"])
+    (directory / "profiler_info_0.json").write_text("{ cut off")
+    read = read_directory(directory, tmp_path / "out")
+    assert read.note("ascend_call_not_on_timeline") == 1
+    assert read.note("ascend_file_unreadable") == 1
+    assert read.table("collectives")["transit_ns"].to_list() == [1_000_000]
+
+
 def test_a_summary_alone_still_gives_calls_and_links(tmp_path: Path) -> None:
     directory = tmp_path / "host_1_20250109123456789_ascend_pt"
     summary = Builder()

@@ -26,7 +26,12 @@ from stepscope.store import rank_writer, schema
 from stepscope.store.run_store import open_store
 from support.mini_trace import slices_in, write_capture, write_rank
 
-_LOAD = "import stepscope.run, sys; print('ready', flush=True); stepscope.load(sys.argv[1], store=sys.argv[2])"
+_LOAD = """
+import sys, stepscope.run
+print("ready", flush=True)
+sys.stdin.readline()
+stepscope.load(sys.argv[1], store=sys.argv[2])
+"""
 
 
 def _tables(run: Run) -> dict[str, pl.DataFrame]:
@@ -288,13 +293,12 @@ class TestKill:
         place = tmp_path / "store" / clean.store.directory.relative_to(tmp_path / "clean")
         chance = random.Random(7)
         unfinished = 0
+        waiting = _loader(trace, tmp_path / "store")
         for _ in range(15):
-            with subprocess.Popen(
-                [sys.executable, "-c", _LOAD, trace, tmp_path / "store"], stdout=subprocess.PIPE
-            ) as process:
-                assert process.stdout is not None
-                process.stdout.readline()
-                time.sleep(chance.uniform(0, duration * 1.2))
+            process, waiting = waiting, _loader(trace, tmp_path / "store")  # one gets ready while the other is at work
+            with process:
+                _go(process)
+                time.sleep(duration * chance.random() ** 2)
                 process.kill()
             found = open_store(place)
             unfinished += found is None
@@ -303,17 +307,16 @@ class TestKill:
             _assert_same(run, expected)
             assert not list(place.glob("tmp-*"))
             (place / "manifest.json").unlink()  # the next one begins again, among the rubbish
+        with waiting:
+            waiting.kill()
         assert unfinished >= 3, "too few kills fell into the reading"
 
     def test_a_kill_while_several_ranks_are_read_leaves_no_process_behind(self, tmp_path: Path) -> None:
         capture = write_capture(tmp_path / "two", [0, 1], steps=20, operators=250)
         expected = _tables(stepscope.load(capture, store=tmp_path / "clean"))
-        process = subprocess.Popen(
-            [sys.executable, "-c", _LOAD, capture, tmp_path / "store"], stdout=subprocess.PIPE, start_new_session=True
-        )
+        process = _loader(capture, tmp_path / "store")
         with process:
-            assert process.stdout is not None
-            process.stdout.readline()
+            _go(process)
             deadline = time.monotonic() + 30
             while not list((tmp_path / "store").rglob("tmp-*")) and time.monotonic() < deadline:
                 time.sleep(0.01)
@@ -329,6 +332,20 @@ class TestKill:
         finally:
             if _members_of_group(process.pid):
                 os.killpg(process.pid, signal.SIGKILL)
+
+
+def _loader(capture: Path, store: Path) -> subprocess.Popen[bytes]:
+    """A process that will load a capture when told to; it and its children are a group of their own."""
+    command: list[str | Path] = [sys.executable, "-c", _LOAD, capture, store]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+
+
+def _go(process: subprocess.Popen[bytes]) -> None:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.stdin.write(b"go\n")
+    process.stdin.flush()
 
 
 def _members_of_group(group: int) -> list[str]:

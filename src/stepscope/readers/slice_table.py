@@ -89,7 +89,7 @@ class SliceTable:
 
 def believable(start: Int64s, dur: Int64s, notes: Notes, file: str) -> tuple[Bools, Int64s]:
     """Which events have a time that can be true, and their durations mended; the rest is noted."""
-    placed = start != NULL
+    placed = (start != NULL) & (np.abs(start) <= LARGEST_NS)
     notes.add("event_without_time", file=file, count=int((~placed).sum()))
     absent = placed & (dur == NULL)
     negative = placed & (dur < 0) & ~absent
@@ -98,7 +98,7 @@ def believable(start: Int64s, dur: Int64s, notes: Notes, file: str) -> tuple[Boo
     dur = np.where(absent | negative, 0, dur)
     too_long = placed & (dur > _LONGEST_NS)
     notes.add("duration_absurd", file=file, count=int(too_long.sum()))
-    keep = placed & ~too_long & (np.abs(start) <= LARGEST_NS)
+    keep = placed & ~too_long
     if keep.any():
         # One event at time 0 would stretch the axis to 1970.
         far = keep & (np.abs(start - int(np.median(start[keep]))) > _DAY_NS)

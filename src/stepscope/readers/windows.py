@@ -38,6 +38,8 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
         return [Window(_stem(path.name), [_ranked(source) for source in found])]
     notes = Notes()
     found = _one_form_each(found, form, notes)
+    # What a tool summed up over all ranks stands for itself only where no rank is there.
+    found = [source for source in found if source.reader != "cluster_analysis"] or found
     by_directory: dict[Path, list[Source]] = defaultdict(list)
     for source in found:
         by_directory[source.path.parent].append(source)

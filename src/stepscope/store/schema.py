@@ -177,7 +177,11 @@ _TABLES = (
         "Arrows between slices of one rank.",
         _columns(
             _RANK,
-            ("kind", Name, "launch, forward_backward, queue, event_wait, send_receive, flow"),
+            (
+                "kind",
+                Name,
+                "launch (call to device), operator_launch (operator to device), forward_backward, queue, event_wait, send_receive, flow",
+            ),
             ("from_slice", pl.UInt32, "cause"),
             ("to_slice", pl.UInt32, "effect"),
         ),

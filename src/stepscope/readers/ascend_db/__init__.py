@@ -56,14 +56,15 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     for path in plain:
         if is_identity_name(path.name):
             kind = chip if DEVICE_INFO.fullmatch(path.name) else metadata if path.name == METADATA_FILE else info
-            kind.update(read_json(path))
+            kind.update(found := read_json(path))
+            notes.add("ascend_file_unreadable", file=path.name, count=0 if found else 1)
     for path, code in unread_neighbours(source):
         notes.add(code, file=path.name)
     summary = _summaries([path for path in plain if is_summary_name(path.name)], bool(databases), notes)
     out.add("reported", summary.reported)
     if databases:
         with open_database(databases[0], notes) as database:
-            row = _read_rank(database, source, info, metadata, summary, out, notes)
+            row = _read_rank(database, info, metadata, summary, out, notes)
     else:
         row = identity.rank_columns(info, metadata)
         _write_summary_alone(summary, identity.parallel_groups(metadata), out)
@@ -77,7 +78,6 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
 
 def _read_rank(
     database: Database,
-    source: Source,
     info: dict[str, Any],
     beside: dict[str, Any],
     summary: Summary,
@@ -107,9 +107,13 @@ def _read_rank(
     parts = communication.transfers(device, strings, groups, slices, timeline.position["TASK"], step, out.rank)
     notes.add("db_peer_unmapped", file=database.file, count=int(parts["unmapped"].sum()))
     where = timeline.position["COMMUNICATION_OP"]
-    out.add("collectives", communication.collectives(calls, parts, slices, where, step, summary.calls))
+    rows = communication.collectives(calls, parts, slices, where, step, summary.calls)
+    out.add("collectives", rows)
     out.add("transfers", parts.drop("op", "stream", "unmapped"))
-    if not calls.rows.height:
+    if calls.rows.height:
+        lost = summary.calls["transit_ns"].count() - rows["transit_ns"].count()
+        notes.add("ascend_call_not_on_timeline", file=summary.file, count=lost)
+    else:
         out.add("collectives", calls_without_timeline(summary.calls))
     if not parts.height:
         out.add("transfers", transfers_of_links(summary.links, stated, out.rank))

@@ -62,8 +62,8 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
         found = _databases(listed)
     if not found and not whole:
         return None
-    folders_used = dict.fromkeys(file.parent for file in listed)
-    results = listed + [file for folder in folders_used for file in _listed(folder / _ANALYZE)]
+    places = [directory, *profs] if whole else [directory]
+    results = listed + [file for place in places for file in _listed(place / _ANALYZE)]
     summaries = [file for file in results if is_summary_name(file.name)]
     home = directory.parent if directory.name == OUTPUT_FOLDER else directory
     names = [file.name for file in _listed(home)] if home != directory else files

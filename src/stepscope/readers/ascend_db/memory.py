@@ -40,7 +40,7 @@ def write_memory(database: Database, strings: Strings, framework: str | None, ou
     out.add("memory", pl.concat(curves, how="diagonal"))
 
 
-def device_name() -> pl.Expr:
+def _device() -> pl.Expr:
     """``npu:0`` from a device number."""
     return pl.format("npu:{}", "deviceId")
 
@@ -60,7 +60,7 @@ def _curves(database: Database, strings: Strings, notes: Notes) -> pl.DataFrame:
     rows = rows.with_columns(component=as_texts(strings.coded(rows["component"])))
     return _placed(rows, "MEMORY_RECORD", "timestamp", sums, database, notes).select(
         "component",
-        device=device_name(),
+        device=_device(),
         time_ns="timestamp",
         allocated="totalAllocated",
         reserved="totalReserved",
@@ -73,7 +73,7 @@ def _process(database: Database, strings: Strings) -> pl.DataFrame:
     rows = database.frame("NPU_MEM", ["ddr", "hbm", "timestampNs", "deviceId"], ids=["type"])
     rows = rows.filter(as_texts(strings.coded(rows["type"])).str.to_lowercase().eq_missing(pl.Series([_APP])))
     return rows.filter(pl.col("timestampNs").is_between(0, LARGEST_NS)).select(
-        device=device_name(),
+        device=_device(),
         component=pl.lit(_APP.upper()),
         time_ns="timestampNs",
         reserved=pl.col("ddr").fill_null(0) + pl.col("hbm").fill_null(0),
@@ -88,7 +88,7 @@ def _modules(database: Database, strings: Strings, notes: Notes) -> pl.DataFrame
     supported = pl.col("totalReserved").is_between(0, _LARGEST_BYTES).fill_null(False)
     notes.add("db_module_unsupported", file=database.file, count=rows.filter(~supported).height)
     rows = _placed(rows.filter(supported), "NPU_MODULE_MEM", "timestampNs", ["totalReserved"], database, notes)
-    return rows.select("component", device=device_name(), time_ns="timestampNs", reserved="totalReserved")
+    return rows.select("component", device=_device(), time_ns="timestampNs", reserved="totalReserved")
 
 
 def _blocks(database: Database, strings: Strings, pool: str, notes: Notes) -> pl.DataFrame:
@@ -101,7 +101,7 @@ def _blocks(database: Database, strings: Strings, pool: str, notes: Notes) -> pl
     notes.add("db_rows_empty", file=database.file, table="OP_MEMORY", count=rows.height - good.height)
     return good.select(
         "operator",
-        device=device_name(),
+        device=_device(),
         pool=pl.when(pl.col("streamPtr").is_null()).then(pl.lit(_GE)).otherwise(pl.lit(pool)),
         stream="streamPtr",
         bytes=pl.col("size").abs(),
@@ -130,7 +130,7 @@ def _operations(database: Database, strings: Strings, notes: Notes) -> pl.DataFr
         "operator",
         "component",
         pl.col("seq").cast(pl.Int64),
-        device=device_name(),
+        device=_device(),
         address=pl.col("addr").cast(pl.UInt64, strict=False).fill_null(0),
         size=pl.when("frees").then(-pl.col("size").abs()).otherwise(pl.col("size").abs()),
         time_ns="timestampNs",

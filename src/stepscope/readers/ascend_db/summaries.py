@@ -22,6 +22,7 @@ class Summary:
     calls: pl.DataFrame
     links: pl.DataFrame
     reported: pl.DataFrame
+    file: str = ""
 
 
 def read_summary(database: Database) -> Summary:
@@ -44,6 +45,7 @@ def read_summary(database: Database) -> Summary:
         vendor.call_times(times),
         vendor.link_totals(links),
         reported.with_columns(file=pl.lit(database.file)).select(_REPORTED),
+        database.file,
     )
 
 

@@ -111,14 +111,6 @@ class Timeline:
             slices.texts[column] = self._texts(column, counts, keep)
         return slices
 
-    def row_of(self, table: str, rows: pl.Series) -> Int64s:
-        """Positions of rows of a table, given by their number in it; NONE for null and for dropped rows."""
-        places = self.position.get(table, np.empty(0, np.int64))
-        numbers = rows.fill_null(-1).to_numpy()
-        if not len(places):
-            return np.full(len(numbers), NONE, np.int64)
-        return np.where(numbers < 0, NONE, places[np.maximum(numbers, 0)])
-
     def track_rows(self) -> pl.DataFrame:
         """Rows of ``tracks``."""
         return track_rows(self.tracks, self._labels, self.kinds)
@@ -128,7 +120,7 @@ class Timeline:
         texts: list[str | None] = []
         for part, count in zip(self._parts, counts, strict=True):
             own_codes, own_texts = part.texts.get(column, (np.full(count, -1, np.int64), []))
-            codes.append(np.where(own_codes < 0, -1, own_codes + len(texts)))
+            codes.append(np.where(own_codes < 0, -1, own_codes + len(texts)).astype(np.int32))
             texts += own_texts
         return _joined(codes)[keep], texts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from operator import attrgetter
 from typing import Annotated, Any, Final
@@ -19,6 +20,7 @@ from stepscope.store.rank_writer import RankWriter
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 
 _ACCELERATOR: Final = "acc_id"
 
@@ -29,6 +31,7 @@ class _Value(msgspec.Struct, gc=False, forbid_unknown_fields=True):
 
 
 _VALUES: Final = msgspec.json.Decoder(list[_Value])
+_OBJECTS: Final = msgspec.json.Decoder(list[dict[str, Any]])
 
 
 class CounterSeries:
@@ -46,41 +49,53 @@ class CounterSeries:
         if not batch.events:
             return
         moments = times(batch)
-        series = batch.track.astype(np.int64) << 32 | batch.name
-        order = np.argsort(series, kind="stable")
-        borders = np.flatnonzero(np.diff(series[order])) + 1
-        for places in np.split(order, borders):
-            self._add_named(batch, places, moments[places])
+        named = batch.track.astype(np.int64) << 32 | batch.name
+        _, first, series = np.unique(named, return_index=True, return_inverse=True)
+        # One of each name tells whether they are plain values; nearly all are, and are decoded at once.
+        plain = np.array([_decoded([batch.arguments[place]]) is not None for place in first.tolist()])[series]
+        if plain.any():
+            plain &= self._add_plain(batch, plain, first, series, moments)
+        for number in np.unique(series[~plain]).tolist():
+            places = np.flatnonzero(series == number)
+            event = batch.events[first[number]]
+            raws = [batch.arguments[place] for place in places.tolist()]
+            self._add_any(event.pid, event.name or "", raws, moments[places])
 
-    def _add_named(self, batch: Batch, places: Int64s, moments: Int64s) -> None:
-        """Events of one name. Nearly all are a value, perhaps of one accelerator, decoded all at once."""
-        raws = [batch.arguments[place] for place in places.tolist()]
-        process, name = batch.events[places[0]].pid, batch.events[places[0]].name or ""
-        try:
-            decoded = _VALUES.decode(b"[" + b",".join(raws) + b"]")
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            self._add_any(process, name, raws, moments)
-            return
+    def _add_plain(self, batch: Batch, plain: Bools, first: Int64s, series: Int64s, moments: Int64s) -> bool:
+        """Values, perhaps of one accelerator each; False if one of them is something else."""
+        decoded = _decoded(list(itertools.compress(batch.arguments, plain.tolist())))
+        if decoded is None:
+            return False
         values = np.fromiter(map(attrgetter("value"), decoded), np.float64, len(decoded))
-        accelerator = np.fromiter(map(attrgetter("accelerator"), decoded), np.int32, len(decoded))
-        distinct, own = np.unique(accelerator, return_inverse=True)
-        numbers = [self._track(process, name, "value", None if one < 0 else one) for one in distinct.tolist()]
-        self._add(np.array(numbers, np.int32)[own], moments, values)
+        accelerator = np.fromiter(map(attrgetter("accelerator"), decoded), np.int64, len(decoded))
+        split, own = np.unique(series[plain] << 32 | accelerator + 1, return_inverse=True)
+        numbers = []
+        for code in split.tolist():
+            event = batch.events[first[code >> 32]]
+            one = (code & 0xFFFFFFFF) - 1
+            numbers.append(self._track(event.pid, event.name or "", "value", None if one < 0 else one))
+        self._add(np.array(numbers, np.int32)[own], moments[plain], values)
+        return True
 
     def _add_any(self, process: Any, name: str, raws: list[msgspec.Raw], moments: Int64s) -> None:
+        """Events of one name with arguments of any kind."""
+        found = _objects(raws)
         series: dict[tuple[str, Any], tuple[list[int], list[float]]] = {}
         empty = 0
-        for place, own in enumerate(map(arguments, raws)):
-            accelerator = own.pop(_ACCELERATOR, None)
-            numbers = [(key, number) for key, value in own.items() if (number := _number(value)) is not None]
-            empty += not numbers
-            for key, number in numbers:
-                places, values = series.setdefault((key, str(accelerator)), ([], []))
-                places.append(place)
-                values.append(number)
+        for place, own in enumerate(found):
+            accelerator = own.get(_ACCELERATOR)
+            used = False
+            for key, value in own.items():
+                number = value if type(value) is float else _number(value)
+                if number is not None and key != _ACCELERATOR:
+                    places, values = series.setdefault((key, None if accelerator is None else str(accelerator)), ([], []))
+                    places.append(place)
+                    values.append(number)
+                    used = True
+            empty += not used
         self.notes.add("ascend_counter_empty", file=self.file, count=empty)
         for (key, accelerator), (places, values) in series.items():
-            number = self._track(process, name, key, None if accelerator == "None" else accelerator)
+            number = self._track(process, name, key, accelerator)
             self._add(np.full(len(places), number, np.int32), moments[places], np.array(values, np.float64))
 
     def add_samples(self, process: str, name: str, moments: Int64s, values: pl.Series) -> None:
@@ -108,6 +123,20 @@ class CounterSeries:
 
     def _add(self, track: Int32s, moments: Int64s, values: npt.NDArray[np.float64]) -> None:
         self._parts.append((track, moments, values))
+
+
+def _decoded(raws: list[msgspec.Raw]) -> list[_Value] | None:
+    try:
+        return _VALUES.decode(b"[" + b",".join(raws) + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _objects(raws: list[msgspec.Raw]) -> list[dict[str, Any]]:
+    try:
+        return _OBJECTS.decode(b"[" + b",".join(raws) + b"]")
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return list(map(arguments, raws))
 
 
 def label(name: str, key: str, accelerator: Any = None) -> str:

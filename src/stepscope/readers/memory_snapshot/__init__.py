@@ -58,7 +58,10 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     found: list[Source] = []
     for name in visible:
         path = directory / name
-        first = head(path, _LOOK)
+        try:
+            first = head(path, _LOOK)
+        except UnreadableInputError:
+            return None
         source = claim_file(path, first) if looks_like(first) else None
         if source is None:
             return None
@@ -69,7 +72,7 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
 def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
     """Read one snapshot as one rank, with all its devices."""
     path, file = source.path, source.path.name
-    if not path.stat().st_size:
+    if not head(path, 1):
         raise UnreadableInputError("empty_file", path=str(path))
     stacks = StackTexts()
     columns = TraceColumns(stacks)

@@ -44,10 +44,12 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     own = [name for name in folders if not _BESIDE.match(name)]
     if own and all(_PROCESS.match(name) for name in own):
         return [source for name in sorted(own) for source in _of_process(directory / name)] or None
-    if _PROCESS.match(directory.name) or (own and all(_DEVICE.match(name) or name == "dump" for name in own)):
+    if _PROCESS.match(directory.name):
         return _of_process(directory) or None
     if any(_FOREIGN.search(name) and name != CONFIG for name in files):
         return None
+    if own and all(_DEVICE.match(name) or name == "dump" for name in own):
+        return _of_process(directory) or None
     if not own and any(_DUMP.match(name) for name in files):
         return _sources(directory, _dump_files([directory]), [], directory)
     return None

@@ -19,6 +19,7 @@ _KNOWN_EVENTS: Final = frozenset(
 _TEXTS: Final = ("event", "type", "name", "pid", "tid", "device", "ptr", "attr", "python_stack", "c_stack", "id")
 # Nanoseconds since 1970 have 19 digits today, microseconds 16.
 _MICROSECONDS: Final = (10**14, 10**17)
+_MOST_NAMED: Final = 100
 _BLOCK_NUMBERS: Final = ("size", "total", "used", "process_used", "device_used", "MID")
 _BLOCK_TEXTS: Final = ("owner", "inefficient_type", "page_type", "alloc_type", "shadow")
 
@@ -130,7 +131,8 @@ def _device() -> pl.Expr:
 
 def _remark(events: pl.DataFrame, notes: Notes, file: str) -> None:
     notes.add("event_without_time", file=file, count=events["time"].null_count())
-    unknown = Counter(events.filter(~pl.col("event").is_in(_KNOWN_EVENTS))["event"].to_list())
-    for event, count in sorted(unknown.items())[:100]:
+    unknown = sorted(Counter(events.filter(~pl.col("event").is_in(_KNOWN_EVENTS))["event"].to_list()).items())
+    for event, count in unknown[:_MOST_NAMED]:
         notes.add("msmemscope_event_unknown", file=file, count=count, event=event[:80])
-    notes.add("msmemscope_event_unknown", file=file, count=sum(sorted(unknown.values())[100:]), event="…")
+    rest = sum(count for _, count in unknown[_MOST_NAMED:])
+    notes.add("msmemscope_event_unknown", file=file, count=rest, event="…")

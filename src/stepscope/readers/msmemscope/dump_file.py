@@ -49,6 +49,8 @@ TRACE_COLUMNS: Final = {
     "process id": "pid",
 }
 
+# SQLite puts damaged text even into its own messages.
+_UNREADABLE: Final = (sqlite3.Error, OSError, OverflowError, UnicodeDecodeError)
 _ROWS_AT_ONCE: Final = 1 << 16
 _LARGEST_FIELD: Final = 1 << 20  # a stack of 1000 frames has a tenth of it
 _LARGEST_RECORD: Final = 64 << 20
@@ -73,7 +75,7 @@ def tables(path: Path) -> list[str]:
     try:
         with closing(_connect(path)) as connection:
             found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-    except (sqlite3.Error, OSError):
+    except _UNREADABLE:
         return []
     return [str(name) for (name,) in found]
 
@@ -155,7 +157,7 @@ def _from_database(path: Path, wanted: dict[str, str], notes: Notes) -> Iterator
             for (table,) in names:
                 if pattern.match(str(table)):
                     yield from _from_table(connection, str(table), wanted)
-    except (sqlite3.Error, OSError, OverflowError) as error:
+    except _UNREADABLE as error:
         notes.add("msmemscope_database_damaged", file=path.name, reason=clean_text(str(error)[:200]))
 
 
