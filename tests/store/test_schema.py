@@ -47,7 +47,7 @@ _KINDS = (
 
 
 def test_every_promised_table_and_column_is_there() -> None:
-    assert set(schema.TABLES) == set(_PROMISED)
+    assert set(_PROMISED) <= set(schema.TABLES)
     for table, columns in _PROMISED.items():
         assert set(columns.split()) <= set(schema.TABLES[table].schema), table
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -41,6 +42,9 @@ def _options(
 
 def main() -> None:
     """Entry point of the ``stepscope`` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that knows no Chinese shows question marks
     try:
         app()
     except StepscopeError as error:

@@ -25,12 +25,22 @@ def _choose_language(value: str | None) -> str | None:
     return value
 
 
+def _check_form(value: str | None) -> str | None:
+    if value not in (None, "text", "db"):
+        raise typer.BadParameter("choose one of text, db")
+    return value
+
+
 Capture = Annotated[Path, typer.Argument(help="Capture: a trace file, or a directory of them.", show_default=False)]
 Window = Annotated[str | None, typer.Option(help="One of several captures in a directory; the newest by default.")]
 Store = Annotated[Path | None, typer.Option(help="Where to keep what was read; your cache directory by default.")]
 Form = Annotated[
     str | None,
-    typer.Option("--source", help="text or db, where an Ascend capture has both; the more complete by default."),
+    typer.Option(
+        "--source",
+        help="text or db, where an Ascend capture has both; the more complete by default.",
+        callback=_check_form,
+    ),
 ]
 Ranks = Annotated[list[int] | None, typer.Option("--rank", help="Only this rank; may be repeated.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

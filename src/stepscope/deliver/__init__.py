@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +39,8 @@ def export(
             raise UsageError("no_such_rank", rank=rank, ranks=", ".join(map(str, known)))
     chosen = ranks or known
     resolved = out.expanduser().resolve()
-    if resolved.is_relative_to(source.resolve()):
+    capture = source.resolve()
+    if resolved.is_relative_to(capture) or capture.is_relative_to(resolved):  # also --force never removes a capture
         raise UsageError("out_inside_capture", path=str(out))
     if target == "parquet":
         yield _place(out, force, lambda draft: parquet.write(store, chosen, draft))
@@ -64,7 +66,8 @@ def _place(final: Path, force: bool, write: object) -> Path:
             _remove(final)
         draft.replace(final)
     except OSError as error:
-        _remove(draft)
+        with contextlib.suppress(OSError):
+            _remove(draft)
         raise UnreadableInputError("cannot_write", path=str(final), reason=error.strerror or str(error)) from error
     except BaseException:
         _remove(draft)

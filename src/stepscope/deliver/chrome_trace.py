@@ -32,7 +32,7 @@ _CATEGORIES: Final = {
     "module": "python_function",
     "sync": "cuda_sync",
 }
-_TIDS_PER_TRACK: Final = 1000
+_LEAST_TIDS_PER_TRACK: Final = 1000
 
 
 def write(store: RunStore, ranks: list[int], path: Path, *, zipped: bool) -> None:
@@ -74,7 +74,8 @@ def _write_events(file: TextIO, store: RunStore, ranks: list[int], offsets: dict
         for text in _metadata(rank, tracks, pids, slices):
             file.write(separator + text)
             separator = ",\n"
-        for text in _slice_events(slices, pid_of, shift):
+        streams = set(tracks.filter(pl.col("kind") == "stream")["track"])
+        for text in _slice_events(slices, pid_of, streams, shift):
             file.write(separator + text)
             separator = ",\n"
         for text in _counter_events(store, rank, tracks, pid_of, shift):
@@ -96,8 +97,30 @@ def _slices(store: RunStore, rank: int) -> pl.DataFrame:
     expected = np.where(parent == NONE, 0, row[parent] + 1)
     shifted = nearest(parent, row != expected)
     lane = np.where(shifted == NONE, 0, row[shifted])
-    tid = slices["track"].to_numpy().astype(np.int64) * _TIDS_PER_TRACK + np.minimum(lane, _TIDS_PER_TRACK - 1)
-    return slices.with_columns(tid=tid).join(details, on="slice", how="left", maintain_order="left")
+    width = max(_LEAST_TIDS_PER_TRACK, int(lane.max(initial=0)) + 1)
+    tid = slices["track"].to_numpy().astype(np.int64) * width + lane
+    slices = _with_moments(slices.with_columns(tid=tid, lane=lane))
+    return slices.join(details, on="slice", how="left", maintain_order="left")
+
+
+def _with_moments(slices: pl.DataFrame) -> pl.DataFrame:
+    """The first moment at which each slice is the innermost of its thread, to which an arrow can be tied."""
+    end = pl.col("start_ns") + pl.col("dur_ns")
+    slices = slices.with_columns(moment_ns="start_ns")
+    inner = slices.filter(pl.col("dur_ns") > 0).select("parent", "tid", moment_ns="start_ns", behind=end)
+    inner = inner.drop_nulls("parent").unique(["parent", "tid", "moment_ns"])
+    while True:
+        behind = slices.join(
+            inner,
+            left_on=["slice", "tid", "moment_ns"],
+            right_on=["parent", "tid", "moment_ns"],
+            how="left",
+            maintain_order="left",
+        )["behind"]
+        moved = behind.is_not_null() & (behind < slices.select(end).to_series())
+        if not moved.any():
+            return slices
+        slices = slices.with_columns(moment_ns=pl.when(moved).then(behind).otherwise(pl.col("moment_ns")))
 
 
 def _metadata(rank: int, tracks: pl.DataFrame, pids: dict[str, int], slices: pl.DataFrame) -> Iterator[str]:
@@ -105,8 +128,7 @@ def _metadata(rank: int, tracks: pl.DataFrame, pids: dict[str, int], slices: pl.
         yield _event(ph="M", name="process_name", pid=pid, tid=0, args={"name": f"rank {rank}: {process}"})
         yield _event(ph="M", name="process_sort_index", pid=pid, tid=0, args={"sort_index": rank * 100 + order})
     names = {row["track"]: (pids[row["process"]], row["name"]) for row in tracks.iter_rows(named=True)}
-    for tid in slices["tid"].unique().sort():
-        track, lane = divmod(tid, _TIDS_PER_TRACK)
+    for tid, track, lane in slices.select("tid", "track", "lane").unique().sort("tid").iter_rows():
         if track in names:
             pid, name = names[track]
             yield _event(
@@ -114,9 +136,11 @@ def _metadata(rank: int, tracks: pl.DataFrame, pids: dict[str, int], slices: pl.
             )
 
 
-def _slice_events(slices: pl.DataFrame, pid_of: dict[int, int], shift: int) -> Iterator[str]:
+def _slice_events(slices: pl.DataFrame, pid_of: dict[int, int], streams: set[int], shift: int) -> Iterator[str]:
     for row in slices.iter_rows(named=True):
         category = _CATEGORIES.get(row["kind"], row["kind"])
+        if category == "collective":
+            category = "kernel" if row["track"] in streams else "user_annotation"
         arguments = f',"args":{row["json"]}' if row["json"] else ""
         yield (
             f'{{"ph":"X","cat":"{category}","name":{json.dumps(row["name"])},"pid":{pid_of[row["track"]]},'
@@ -138,7 +162,7 @@ def _counter_events(
 def _flow_events(
     store: RunStore, rank: int, slices: pl.DataFrame, pid_of: dict[int, int], shift: int, first: int
 ) -> Iterator[str]:
-    places = slices.select("slice", "track", "tid", "start_ns")
+    places = slices.select("slice", "track", "tid", "moment_ns")
     links = (
         store.scan("links", [rank])
         .collect()
@@ -149,9 +173,9 @@ def _flow_events(
         ends = (("s", "", ""), ("f", "_to", ',"bp":"e"'))
         for phase, suffix, more in ends:
             yield (
-                f',\n{{"ph":"{phase}","cat":"{row["kind"]}","name":"{row["kind"]}","id":{number},'
+                f'{{"ph":"{phase}","cat":"{row["kind"]}","name":"{row["kind"]}","id":{number},'
                 f'"pid":{pid_of[row["track" + suffix]]},"tid":{row["tid" + suffix]},'
-                f'"ts":{_micro(row["start_ns" + suffix] + shift)}{more}}}'
+                f'"ts":{_micro(row["moment_ns" + suffix] + shift)}{more}}}'
             )
 
 

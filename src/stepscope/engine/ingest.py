@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import shutil
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,24 +15,20 @@ import polars as pl
 
 from stepscope.engine import rank_task
 from stepscope.engine.local import run_tasks
+from stepscope.engine.merge import merge
 from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
 from stepscope.readers.source import Source
 from stepscope.readers.windows import Window, windows
-from stepscope.store import schema
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer
-from stepscope.store.notes import Note, Notes
-from stepscope.store.rank_writer import write
+from stepscope.store.notes import Notes
 from stepscope.store.run_store import (
     Manifest,
     Part,
     RunStore,
-    note_rows,
     open_store,
-    publish,
     save,
     sweep,
-    temporary_directory,
 )
 from stepscope.version import __version__
 
@@ -60,6 +59,8 @@ def ingest(
     ``again`` reads all anew; ``form`` (text or db) chooses where a rank was written in both.
     """
     began = time.perf_counter()
+    with contextlib.suppress(OSError, RuntimeError):
+        path = path.resolve(strict=True)  # one capture, one store, however its path is spelled
     found = windows(path, form)
     chosen = _choose(found, window, path)
     directory = directory_of(path, chosen.name, store)
@@ -124,24 +125,30 @@ def _complete(
     notes = Notes()
     for note in window.notes.all():
         notes.add(note.code, count=note.count, **note.params)
-    if len(windows_note := {source.reader for source in window.sources}) > 1:
-        notes.add("mixed_formats", formats=", ".join(sorted(windows_note)))
-    read = _run(tasks, notes, progress, executor)
-    if not kept and not read:
-        raise UnreadableInputError("nothing_to_read", path=str(path))
+    formats = sorted({source.reader for source in window.sources})
+    if len(formats) > 1:
+        notes.add("mixed_formats", formats=", ".join(formats))
+    read = _run(tasks, notes, progress, executor, others=bool(kept))
+    final = directory / f"merged-{uuid.uuid4().hex}"
     try:
-        merged = _merge(directory, kept, read, notes.all(), old)
+        merged = merge(directory, final, kept, read, notes.all(), old)
         parts = sorted(kept + read, key=lambda part: part.rank)
         return save(directory, Manifest(str(path), window.name, parts, merged, written_by=__version__)), read
     except (OSError, pl.exceptions.PolarsError) as error:
+        for made in (final, *(directory / f"rank-{part.rank}-{part.fingerprint}" for part in read)):
+            shutil.rmtree(made, ignore_errors=True)
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableInputError("cannot_write_store", store=str(directory), reason=reason) from error
 
 
 def _run(
-    tasks: list[rank_task.RankTask], notes: Notes, progress: Progress | None, executor: Executor | None
+    tasks: list[rank_task.RankTask],
+    notes: Notes,
+    progress: Progress | None,
+    executor: Executor | None,
+    others: bool,
 ) -> list[Part]:
-    """Read the sources. One that cannot be read is noted, unless none can."""
+    """Read the sources. One that cannot be read is noted, unless none can and there are no others."""
     sizes = {task.source.path: task.source.bytes for task in tasks}
     total, done = sum(sizes.values()), 0
 
@@ -151,12 +158,20 @@ def _run(
         if progress is not None:
             progress(done, total)
 
-    if len(tasks) == 1 and executor is None:
-        return [rank_task.run(tasks[0], on_read)]
+    def results() -> Iterator[tuple[rank_task.RankTask, Part | Exception]]:
+        if len(tasks) == 1 and executor is None:
+            try:
+                yield tasks[0], rank_task.run(tasks[0], on_read)
+            except StepscopeError as error:
+                yield tasks[0], error
+            return
+        for task, result in run_tasks(rank_task.run, tasks, executor):
+            on_read(sizes[task.source.path])
+            yield task, result
+
     read: list[Part] = []
     failures: list[StepscopeError] = []
-    for task, result in run_tasks(rank_task.run, tasks, executor):
-        on_read(sizes[task.source.path])
+    for task, result in results():
         if isinstance(result, Part):
             read.append(result)
         elif isinstance(result, StepscopeError) and result.code != "cannot_write_store":
@@ -164,43 +179,6 @@ def _run(
             notes.add("rank_unreadable", file=str(task.source.path), rank=task.source.rank, reason=result.message())
         else:
             raise result
-    if tasks and not read and failures:
+    if failures and not read and not others:
         raise failures[0]
     return read
-
-
-def _merge(
-    directory: Path, kept: list[Part], read: list[Part], notes: list[Note], old: RunStore | None
-) -> dict[str, dict[str, int]]:
-    """Small tables of all ranks, each as one file; the per-rank files of them are removed afterwards."""
-    kept_ranks = [part.rank for part in kept]
-    work = temporary_directory(directory)
-    merged: dict[str, dict[str, int]] = {}
-    for table in schema.TABLES.values():
-        if table.per_rank:
-            continue
-        frames = [pl.read_parquet(directory / name) for part in read for name in part.tables.get(table.name, {})]
-        if old is not None and kept:
-            before = old.scan(table.name).collect()
-            frames.append(before.filter(pl.col("rank").is_in(kept_ranks)) if "rank" in before.columns else before)
-        if table.name == "notes":
-            frames.append(note_rows(notes))
-        frame = pl.concat(frames) if frames else schema.empty(table.name)
-        if table.name == "groups":
-            # What the job states about its groups comes before what its calls tell.
-            frame = frame.sort(
-                pl.col("ranks").is_null(), pl.col("origin").cast(pl.String) != "distributedInfo", maintain_order=True
-            )
-            frame = frame.unique("group", keep="first", maintain_order=True)
-        elif "rank" in frame.columns:
-            frame = frame.sort("rank", maintain_order=True, nulls_last=True)
-        if frame.height:
-            write(frame, work / f"{table.name}.parquet")
-            merged[table.name] = {f"{table.name}.parquet": frame.height}
-    final = directory / f"merged-{work.name.rsplit('-', 1)[1]}"
-    publish(work, final)
-    for part in read:
-        for name in [name for name in part.tables if not schema.TABLES[name].per_rank]:
-            for file in part.tables.pop(name):
-                (directory / file).unlink()
-    return {name: {f"{final.name}/{file}": rows for file, rows in files.items()} for name, files in merged.items()}

@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -29,8 +30,20 @@ def run_tasks(
         return
     workers = max(1, min(len(tasks), os.cpu_count() or 1))
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool, _one_polars_thread():
+    with ProcessPoolExecutor(workers, context, _end_with_parent) as pool, _one_polars_thread():
         yield from _submit_all(function, tasks, pool)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for work for ever, and write into a store that others use now."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def watch() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=watch, daemon=True).start()
 
 
 def _submit_all(

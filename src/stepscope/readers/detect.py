@@ -100,4 +100,4 @@ def _claim_file(path: Path, first: bytes) -> Source | None:
 
 def _readers(function: str) -> list[ModuleType]:
     modules = [importlib.import_module(f"stepscope.readers.{name}") for name in READERS]
-    return [module for module in modules if hasattr(module, function)]
+    return [module for module in modules if callable(getattr(module, function, None))]

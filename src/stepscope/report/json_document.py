@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import math
 import sys
 from typing import Any
@@ -21,7 +19,7 @@ def write(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang:
         "notes": [note_entry(note, lang) for note in notes],
         "data": data,
     }
-    text = msgspec.json.format(msgspec.json.encode(_plain(document), enc_hook=_other), indent=2)
+    text = msgspec.json.format(_ENCODER.encode(_plain(document)), indent=2)
     sys.stdout.buffer.write(text + b"\n")
     sys.stdout.buffer.flush()
 
@@ -51,8 +49,7 @@ def _plain(value: Any) -> Any:
 
 
 def _other(value: Any) -> Any:
-    if isinstance(value, decimal.Decimal):
-        return float(value)
-    if isinstance(value, datetime.timedelta):
-        return value.total_seconds()
     return str(value)
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_other, decimal_format="number")

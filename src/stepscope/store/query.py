@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -13,6 +15,7 @@ from stepscope.store.run_store import RunStore
 if TYPE_CHECKING:
     import duckdb
 
+_AS_TEXT: Final = re.compile(r"TIME ZONE|MAP\(")
 _DUCKDB_TYPES: Final = {
     "Int32": "INTEGER",
     "Int64": "BIGINT",
@@ -28,34 +31,33 @@ def select(store: RunStore, query: str) -> pl.DataFrame:
     """Run one SELECT; the result as a frame."""
     import duckdb
 
-    connection = connect(store)
+    connection = duckdb.connect(":memory:")
     try:
+        _prepare(connection, store)
         statements = connection.extract_statements(query)
         if len(statements) != 1:
             raise UsageError("sql_one_statement", count=len(statements))
-        if statements[0].type not in (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN):
+        if statements[0].type != duckdb.StatementType.SELECT:  # EXPLAIN ANALYZE executes what it explains, also a COPY
             raise UsageError("sql_only_select", kind=statements[0].type.name)
-        return _frame(connection.execute(statements[0]))
-    except duckdb.IOException as error:
-        raise NoAnswerError("store_gone", reason=str(error)) from error
+        return _frame(connection.sql(query))
     except duckdb.Error as error:
+        gone = [name for name in store.manifest.sizes if not (store.directory / name).is_file()]
+        if gone:
+            raise NoAnswerError("store_gone", reason=gone[0]) from error
         raise UsageError("sql_error", reason=str(error)) from error
     finally:
         connection.close()
 
 
-def connect(store: RunStore) -> duckdb.DuckDBPyConnection:
-    """A connection in which each table of the run is a view; no access to anything else, and that is locked."""
-    import duckdb
-
-    connection = duckdb.connect(":memory:")
+def _prepare(connection: duckdb.DuckDBPyConnection, store: RunStore) -> None:
+    """Make each table of the run a view; no access to anything else, and that is locked."""
     files = [str(store.directory / name) for name in store.manifest.sizes]
     connection.execute(f"SET allowed_paths = {_list(files)}")
+    connection.execute("SET temp_directory = ''")
     connection.execute("SET enable_external_access = false")
     for table in schema.TABLES.values():
         connection.execute(f'CREATE VIEW "{table.name}" AS {_body(store, table)}')
     connection.execute("SET lock_configuration = true")
-    return connection
 
 
 def _body(store: RunStore, table: schema.Table) -> str:
@@ -74,16 +76,21 @@ def _duckdb_type(kind: Any) -> str:
     return _DUCKDB_TYPES.get(str(kind), "VARCHAR")
 
 
-def _frame(result: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    names = [column[0] for column in result.description or ()]
-    return pl.DataFrame(result.fetchall(), schema=_unique(names), orient="row", infer_schema_length=None)
+def _frame(result: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+    names = _unique(result.columns)
+    # Types for which DuckDB would need pytz, or that no frame has.
+    columns = [
+        f"CAST(#{place} AS VARCHAR)" if _AS_TEXT.search(str(kind)) else f"#{place}"
+        for place, kind in enumerate(result.types, 1)
+    ]
+    rows = result.project(", ".join(columns)).fetchall()
+    return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
 
 
 def _unique(names: list[str]) -> list[str]:
     """SELECT a, a is legal SQL; columns of a frame need names of their own."""
-    seen: dict[str, int] = {}
-    result = []
+    result: list[str] = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+        free = (f"{name}_{number}" for number in itertools.count(2))
+        result.append(name if name not in result else next(other for other in free if other not in names + result))
     return result

@@ -135,11 +135,15 @@ def save(directory: Path, manifest: Manifest) -> RunStore:
     names += [name for files in manifest.merged.values() for name in files]
     manifest.sizes = {name: (directory / name).stat().st_size for name in names}
     draft = directory / f"{_TEMPORARY}{uuid.uuid4().hex}.json"
-    with draft.open("w", encoding="utf-8") as file:
-        json.dump(asdict(manifest), file)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(directory / _MANIFEST)
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(asdict(manifest), file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(directory / _MANIFEST)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
     return RunStore(directory, manifest)
 
 

@@ -88,7 +88,9 @@ class CounterSeries:
             for key, value in own.items():
                 number = value if type(value) is float else _number(value)
                 if number is not None and key != _ACCELERATOR:
-                    places, values = series.setdefault((key, None if accelerator is None else str(accelerator)), ([], []))
+                    places, values = series.setdefault(
+                        (key, None if accelerator is None else str(accelerator)), ([], [])
+                    )
                     places.append(place)
                     values.append(number)
                     used = True

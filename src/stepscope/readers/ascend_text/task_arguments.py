@@ -89,6 +89,7 @@ _BY_CATEGORY: Final[dict[str | None, type[msgspec.Struct] | None]] = {
 INTEGERS: Final = ("stream", "task", "context", "connection", "bytes", "source", "peer", "count")
 WORDS: Final = ("task_type", "operator", "transport", "link", "data_type", "algorithm")
 RAWS: Final = ("input_shapes", "dtypes", "stack")
+_COLUMNS: Final = (*INTEGERS, *WORDS, *RAWS, "family")
 #: The layer that a family of arguments belongs to, for tracks whose process has no name.
 FAMILY_LAYERS: Final = {_Operator: "python", _Task: "hardware", _PlaneTask: "plane", _Call: "group", _HostCall: "cann"}
 _FAMILY_CODES: Final = {structure: code for code, structure in enumerate(FAMILY_LAYERS)}
@@ -102,13 +103,11 @@ class TaskArguments:
 
     def __init__(self) -> None:
         self.texts = {name: Codes() for name in (*WORDS, *RAWS)}
-        self._parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in (*INTEGERS, *WORDS, *RAWS, "family")}
+        self._count = 0
+        self._parts: dict[str, list[tuple[Int64s, npt.NDArray[Any]]]] = {name: [] for name in _COLUMNS}
 
     def add(self, batch: Batch) -> None:
         """Take the arguments of a batch of complete events in."""
-        count = len(batch.events)
-        found: dict[str, npt.NDArray[Any]] = {name: np.full(count, NULL, np.int64) for name in INTEGERS}
-        found |= {name: np.full(count, -1, np.int32) for name in (*WORDS, *RAWS, "family")}
         raws = batch.arguments
         having = batch.argument_lengths > len("{}")
         # All events of one track and category are of one family, so one of them tells.
@@ -123,29 +122,29 @@ class TaskArguments:
         for structure in dict.fromkeys(families):
             if structure is not None:
                 wanted = np.array([family is structure for family in families])[kind] & having
-                self._fill(structure, np.flatnonzero(wanted), list(itertools.compress(raws, wanted.tolist())), found)
-        for name, values in found.items():
-            self._parts[name].append(values)
+                self._add_family(structure, np.flatnonzero(wanted), list(itertools.compress(raws, wanted.tolist())))
+        self._count += len(raws)
 
     def take(self, count: int) -> dict[str, npt.NDArray[Any]]:
         """All columns, lengthened to ``count`` for slices that are no complete events."""
         taken = {}
-        for name in list(self._parts):
-            parts = self._parts.pop(name)
-            kind, absent = (np.int64, NULL) if name in INTEGERS else (np.int32, -1)
-            taken[name] = np.concatenate([*parts, np.full(count - sum(map(len, parts)), absent, kind)])
+        for name in _COLUMNS:
+            taken[name] = np.full(count, NULL, np.int64) if name in INTEGERS else np.full(count, -1, np.int32)
+            for places, values in self._parts.pop(name):
+                taken[name][places] = values
         return taken
 
-    def _fill(self, structure: type[msgspec.Struct], places: Int64s, raws: list[Any], columns: dict[str, Any]) -> None:
+    def _add_family(self, structure: type[msgspec.Struct], places: Int64s, raws: list[Any]) -> None:
         found = _decode(structure, raws)
-        columns["family"][places] = _FAMILY_CODES[structure]
+        places = places + self._count
+        self._parts["family"].append((places, np.full(len(places), _FAMILY_CODES[structure], np.int32)))
         for name in structure.__struct_fields__:
             values = list(map(attrgetter(name), found))
             if name in INTEGERS:
-                columns[name][places] = integers(values)
-                continue
-            keys = values if name in WORDS else list(map(bytes, values))
-            columns[name][places] = _coded(self.texts[name], keys)
+                self._parts[name].append((places, integers(values)))
+            else:
+                keys = values if name in WORDS else list(map(bytes, values))
+                self._parts[name].append((places, _coded(self.texts[name], keys)))
 
 
 def _coded(codes: Codes, keys: list[Any]) -> npt.NDArray[np.int32]:

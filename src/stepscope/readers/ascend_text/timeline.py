@@ -101,7 +101,8 @@ def read_timeline(
     kind[is_mark] = KIND["mark"]
     keep, dur = believable(start, dur, notes, file)
     slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
-    argument = {column: values[keep] for column, values in argument.items()}
+    if not keep.all():
+        argument = {column: values[keep] for column, values in argument.items()}
     _number_streams(slices, known, argument["stream"])
     return Timeline(
         file,

@@ -40,12 +40,13 @@ def read_summary_csv(path: Path, notes: Notes, on_read: OnRead = None) -> dict[s
     content = read_bytes(path, notes, on_read)
     found: dict[str, list[Any]] = {}
     text = content.decode("utf-8", "replace").replace("\0", "")
+    rows = csv.reader(io.StringIO(text, newline=""))
     try:
-        for row in csv.reader(io.StringIO(text, newline="")):
+        for row in rows:
             if row:
                 found[row[0].strip()] = [_cell(cell) for cell in row[1:]]
     except csv.Error:
-        notes.add("mindspore_rows_dropped", file=path.name)
+        notes.add("mindspore_rows_dropped", file=path.name, place=f"line {rows.line_num}")
     return found
 
 
