@@ -20,6 +20,7 @@ from polars.testing import assert_frame_equal
 
 import stepscope
 from stepscope.engine import ingest as engine_ingest
+from stepscope.engine import merge as engine_merge
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.run import Run
 from stepscope.store import rank_writer, schema
@@ -396,7 +397,7 @@ class TestFullDisk:
 
         target = {
             "rank": (rank_writer, "write"),
-            "merge": (engine_ingest, "write"),
+            "merge": (engine_merge, "write"),
             "manifest": (os, "fsync"),
         }[stage]
         with monkeypatch.context() as patch:

@@ -180,7 +180,7 @@ _TABLES = (
             (
                 "kind",
                 Name,
-                "launch (call to device), operator_launch (operator to device), forward_backward, queue, event_wait, send_receive, flow",
+                "launch, operator_launch, forward_backward, queue, event_wait, send_receive, flow",
             ),
             ("from_slice", pl.UInt32, "cause"),
             ("to_slice", pl.UInt32, "effect"),
