@@ -656,8 +656,8 @@ def test_a_level_0_database_without_types_still_has_its_kernels(tmp_path: Path) 
     for row in build.rows["COMMUNICATION_TASK_INFO"]:
         row.update({"planeId": NONE, "srcRank": NONE, "dstRank": NONE, "linkType": 65535, "transportType": 65535})
     read = read_file(build, tmp_path)
-    row = read.slices(name="Mul1").select(pl.col("kind", "type", "core", "input_shapes").cast(pl.String)).row(0)
-    assert row == ("kernel", None, "KERNEL_AICORE", None)
+    found = read.slices(name="Mul1").select(pl.col("kind", "type", "core", "input_shapes").cast(pl.String)).row(0)
+    assert found == ("kernel", None, "KERNEL_AICORE", None)
     assert read.table("transfers")["peer"].to_list() == [None, None]
     assert read.slices(name="Notify_Wait")["kind"].to_list() == ["wait"]
 

@@ -48,7 +48,8 @@ def text_files(folder: Path) -> Path:
         f"{STEP_HEADER}\n7,rank,0,1.5,2,0.5,2.5,3,6.5,0,2,4,0,1,0\n7,rank,1,2.5,1,0.5,1.5,3,6.5,0,1,4,1,1,0\n"
         '7,stage,"(0, 1)",2.5,2,0.5,2.5,3,6.5,0,2,4,,,\n'
     )
-    band = {"Transit Size(MB)": 2.0, "Transit Time(ms)": 1.0, "Bandwidth(GB/s)": 2.0, "Large Packet Ratio": 0.0}
+    band: dict[str, Any] = {"Transit Size(MB)": 2.0, "Transit Time(ms)": 1.0, "Bandwidth(GB/s)": 2.0}
+    band["Large Packet Ratio"] = 0.0
     band["Size Distribution"] = {"0.5": [4, 1.0]}
     calls = {
         f"{CALL}@{GROUP}": {

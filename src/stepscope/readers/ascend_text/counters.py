@@ -23,6 +23,7 @@ Int32s = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
 
 _ACCELERATOR: Final = "acc_id"
+_LARGEST: Final = 1e300
 
 
 class _Value(msgspec.Struct, gc=False, forbid_unknown_fields=True):
@@ -80,6 +81,8 @@ class CounterSeries:
     def _add_any(self, process: Any, name: str, raws: list[msgspec.Raw], moments: Int64s) -> None:
         """Events of one name with arguments of any kind."""
         found = _objects(raws)
+        if found and self._add_uniform(process, name, found, moments):
+            return
         series: dict[tuple[str, Any], tuple[list[int], list[float]]] = {}
         empty = 0
         for place, own in enumerate(found):
@@ -99,6 +102,20 @@ class CounterSeries:
         for (key, accelerator), (places, values) in series.items():
             number = self._track(process, name, key, accelerator)
             self._add(np.full(len(places), number, np.int32), moments[places], np.array(values, np.float64))
+
+    def _add_uniform(self, process: Any, name: str, found: list[dict[str, Any]], moments: Int64s) -> bool:
+        """One number under one key each; False if they are anything else."""
+        key = next(iter(found[0]), None)
+        if key in (None, _ACCELERATOR) or sum(map(len, found)) != len(found):
+            return False
+        values = [own.get(key) for own in found]
+        if not set(map(type, values)) <= {float, int}:
+            return False
+        numbers = np.array([float(value) for value in values if abs(value) < _LARGEST], np.float64)
+        if len(numbers) != len(values):
+            return False
+        self._add(np.full(len(values), self._track(process, name, str(key), None), np.int32), moments, numbers)
+        return True
 
     def add_samples(self, process: str, name: str, moments: Int64s, values: pl.Series) -> None:
         """A series from elsewhere; nulls are left out."""
