@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
 from support.samples import SHARED_DATA
 
 settings.register_profile(

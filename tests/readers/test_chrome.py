@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.limits import at_most
-from support.reading import Reading, read
-from support.traces import Event, complete, flow, named, us, write
 
 import stepscope
 from stepscope.errors import UnreadableInputError
+from support.limits import at_most
+from support.reading import Reading, read
+from support.traces import Event, complete, flow, named, us, write
 
 Opened = Callable[..., Reading]
 
@@ -266,7 +266,9 @@ def jax_trace() -> dict[str, Any]:
 
 def test_a_jax_trace_has_steps_kernels_and_frames(opened: Opened) -> None:
     reading = opened(jax_trace())
-    steps = [(row["step"], row["host_start_ns"], row["host_end_ns"], row["marks_from"]) for row in reading.rows("steps")]
+    steps = [
+        (row["step"], row["host_start_ns"], row["host_end_ns"], row["marks_from"]) for row in reading.rows("steps")
+    ]
     assert steps == [(7, 1_000_000, 1_900_000, "step_num"), (8, 2_000_000, 2_900_000, "step_num")]
     kernels = [row for row in reading.rows("slices") if row["kind"] == "kernel"]
     assert [(row["name"], row["dur_ns"], row["step"], row["core"]) for row in kernels] == [

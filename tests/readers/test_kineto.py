@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections import Counter, defaultdict
@@ -14,6 +15,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+
+import stepscope
+from stepscope.errors import StepscopeError, UnreadableInputError
+from stepscope.run import Run
 from support.kineto_truth import Complete, Truth, truth, whole_ns
 from support.limits import PeakMemory, at_most
 from support.reading import Reading, read
@@ -37,10 +42,6 @@ from support.traces import (
     us,
     write,
 )
-
-import stepscope
-from stepscope.errors import StepscopeError, UnreadableInputError
-from stepscope.run import Run
 
 # --- real samples -----------------------------------------------------------------------------------------
 
@@ -203,9 +204,7 @@ def test_steps_are_those_of_the_profiler(sample: Sample) -> None:
     found = [(row["step"], row["host_start_ns"] - base, row["host_end_ns"] - base) for row in rows]
     assert sorted(found) == sample.truth.steps
     for row in rows:
-        work = [
-            event for event in sample.truth.device_work if sample.slices[event.index]["step"] == row["step"]
-        ]
+        work = [event for event in sample.truth.device_work if sample.slices[event.index]["step"] == row["step"]]
         bounds = (min(event.ts_ns for event in work), max(event.end_ns for event in work))
         assert (row["device_start_ns"] - base, row["device_end_ns"] - base) == bounds
 
@@ -252,7 +251,6 @@ def test_blocks_belong_to_the_operator_that_allocated_them(stack_sample: Sample)
             expected[index] = owner.name if owner else None
     born = stack_sample.run.table("allocations").filter(pl.col("alloc_ns").is_not_null()).collect()
     assert dict(born.select("alloc_seq", "operator").iter_rows()) == expected
-    assert None in expected.values()
 
 
 def test_forward_and_backward_are_linked_as_the_arrows_say(stack_sample: Sample) -> None:
@@ -774,7 +772,9 @@ def test_a_collective_kernel_carries_its_group_size_and_sequence(opened: Opened)
     ]
     reading = opened(events)
     keys = ("slice", "kind", "group", "seq", "bytes", "dtype", "peer", "step", "start_ns", "end_ns", "stream")
-    found = [tuple(row[key] for key in keys) for row in sorted(reading.rows("collectives"), key=lambda row: row["slice"])]
+    found = [
+        tuple(row[key] for key in keys) for row in sorted(reading.rows("collectives"), key=lambda row: row["slice"])
+    ]
     assert found == [
         (2, "all_reduce", "3", 12, 200, "BFloat16", None, 2, 5_000, 5_070, 20),
         (3, "all_gather", "3", 13, 800, "BFloat16", None, None, 6_000, 6_070, 20),
@@ -803,7 +803,10 @@ def test_host_collectives_are_annotations_of_cpu_backends_only(opened: Opened) -
         complete("gpu_user_annotation", "gloo:all_reduce", 3_000, 10, pid=0, tid=7),
     ]
     reading = opened(events)
-    found = [(row["slice"], row["kind"], row["start_ns"], row["end_ns"], row["stream"]) for row in reading.rows("collectives")]
+    found = [
+        (row["slice"], row["kind"], row["start_ns"], row["end_ns"], row["stream"])
+        for row in reading.rows("collectives")
+    ]
     assert found == [(0, "all_reduce", 1_000, 1_500, None)]
     assert [row["kind"] for row in sorted(reading.rows("slices"), key=lambda row: row["slice"])] == [
         "collective",
@@ -936,6 +939,7 @@ NASTY: list[Any] = [
     -(10**30),
     2**31,
     -(2**40),
+    2**61,
     2**62,
     2**63,
     2**64,
@@ -1048,7 +1052,7 @@ def test_metadata_of_any_type_does_not_keep_the_events_from_being_read(value: An
     assert sound_ones(reading) == SOUND_NAMES
 
 
-@pytest.mark.parametrize("value", NASTY, ids=lambda value: repr(value)[:20])
+@pytest.mark.parametrize("value", [*NASTY, 43 * 10**17], ids=lambda value: repr(value)[:20])
 def test_a_base_time_of_any_type_drops_nothing_in_silence(value: Any, opened: Opened) -> None:
     reading = opened(list(SOUND), baseTimeNanoseconds=value)
     assert sound_ones(reading) == SOUND_NAMES or reading.codes.keys() - {"no_step_marks"}
@@ -1121,7 +1125,14 @@ def test_times_as_texts_are_times(opened: Opened) -> None:
 
 @pytest.mark.parametrize(
     "damage",
-    [b'"note": "caf\xe9"', b'"note": "C:\\dir"', b'"note": NaN', b'"note": N/A', b'"note": "a\nb"', b'"note": "\\ud800"'],
+    [
+        b'"note": "caf\xe9"',
+        b'"note": "C:\\dir"',
+        b'"note": NaN',
+        b'"note": N/A',
+        b'"note": "a\nb"',
+        b'"note": "\\ud800"',
+    ],
 )
 def test_damage_inside_arguments_does_not_cost_the_launch(damage: bytes, opened: Opened) -> None:
     launch = compact(call("cudaLaunchKernel", 1_000, 10, 7)).encode()
@@ -1192,7 +1203,10 @@ def test_python_frames_nested_without_end_do_not_fill_the_memory(opened: Opened)
 
 def test_modules_nested_without_end_do_not_fill_the_memory(opened: Opened) -> None:
     depth = 5_000
-    events = [frame(f"nn.Module: TransformerDecoderBlock_{number % 7}", number, 2 * (depth - number)) for number in range(depth)]
+    events = [
+        frame(f"nn.Module: TransformerDecoderBlock_{number % 7}", number, 2 * (depth - number))
+        for number in range(depth)
+    ]
     with at_most(20), PeakMemory() as peak:
         reading = opened(events)
     assert len(reading.rows("slices")) == depth
@@ -1268,8 +1282,6 @@ def test_no_mutation_of_a_gzip_raises_anything_but_our_errors(tmp_path: Path) ->
 
 
 def test_no_mutation_of_a_real_sample_raises_anything_but_our_errors(shared_data: Path, tmp_path: Path) -> None:
-    import gzip
-
     text = gzip.decompress((shared_data / "kineto" / "ddp4" / "ddp_rank0.json.gz").read_bytes())
     path = tmp_path / "mutant.json"
     for mutant in mutations(text, 15, seed=11):

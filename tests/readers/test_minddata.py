@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from stepscope.readers import minddata
-from stepscope.readers.minddata.numbers import MS, scaled, scaled_column
+from stepscope.readers.numbers import MS, scaled, scaled_column
 from stepscope.readers.source import Source
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.traces import compact, operator, write
 
 from stepscope.readers import repair
 from stepscope.readers.trace_text import Event, TraceText
 from stepscope.store.notes import Notes
+from support.traces import compact, operator, write
 
 BEFORE, AFTER = operator("before", 1_000, 10), operator("after", 5_000, 10)
 

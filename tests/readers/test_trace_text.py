@@ -11,6 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from stepscope.errors import UnreadableInputError
+from stepscope.readers import raw_bytes, trace_text
+from stepscope.readers.trace_text import Event, TraceText, value_end
+from stepscope.store.notes import Notes
 from support.limits import PeakMemory, at_most
 from support.traces import (
     LAYOUTS,
@@ -27,14 +32,9 @@ from support.traces import (
     write,
 )
 
-from stepscope.errors import UnreadableInputError
-from stepscope.readers import raw_bytes, trace_text
-from stepscope.readers.trace_text import Event, TraceText, value_end
-from stepscope.store.notes import Notes
-
 # Events that invite wrong cuts: borders inside strings, objects inside arguments, quotes and backslashes.
 TRICKY = [
-    operator("a}, {b", 1_000, 10, **{"list": [{"x": 1}, {"y": [{}, {}]}], "text": '"}]}, {"ph": "X"}'}),
+    operator("a}, {b", 1_000, 10, list=[{"x": 1}, {"y": [{}, {}]}], text='"}]}, {"ph": "X"}'),
     {"name": "order", "s": "g", "ts": Literal("5"), "ph": "i", "pid": "Traces", "tid": ""},
     kernel('quote " and \\', 2_000, 5, 3),
     {},
@@ -78,7 +78,7 @@ def by_json(text: str) -> list[dict[str, Any]]:
 def event_ends(text: str) -> list[int]:
     """Where each event of a sound text ends, found by the json module."""
     at = text.index("[", text.index('"traceEvents"')) + 1
-    ends = []
+    ends: list[int] = []
     while True:
         at += len(text[at:]) - len(text[at:].lstrip(" \n,"))
         if text[at] == "]":
@@ -171,7 +171,7 @@ def test_damaged_events_are_mended_wherever_blocks_end(
 
 def test_objects_in_arguments_at_the_end_of_a_real_block(tmp_path: Path) -> None:
     # 12 MB: the borders of the 4 MB blocks fall somewhere inside these arguments, most of which are objects.
-    objects = [{"index": number} for number in range(2_000)]
+    objects = [{"id": number} for number in range(2_000)]
     events = [complete("op", f"event {number}", number, 1, objects=objects) for number in range(300)]
     found, _, codes = read(write(tmp_path / "trace.json", compact({"traceEvents": events})))
     assert [event.name for event in found] == [event["name"] for event in events]
@@ -359,7 +359,9 @@ def test_deep_nesting_anywhere_costs_neither_stack_nor_time(pair: str, closed: b
         read_text(tmp_path, f'[{deep}, {{"ph": "X"}}]')
         read_text(tmp_path, f'[{{"ph": "X", "args": {deep}')
         if closed:
-            events, metadata, codes = read_text(tmp_path, f'{{"value": {deep}, "traceEvents": [{{"ph": "X"}}], "b": 1}}')
+            events, metadata, codes = read_text(
+                tmp_path, f'{{"value": {deep}, "traceEvents": [{{"ph": "X"}}], "b": 1}}'
+            )
             assert [event.ph for event in events] == ["X"]
             assert metadata["b"] == 1
             assert codes == {"metadata_dropped": 1}

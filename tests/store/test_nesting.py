@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from support.limits import at_most
 
 from stepscope.store.nesting import NONE, Nesting, nearest, nest
+from support.limits import at_most
 
 Interval = tuple[int, int, int]  # track, start, duration
 
@@ -74,7 +75,7 @@ def test_slices_of_one_row_never_overlap(intervals: list[Interval]) -> None:
     for own in twin.order:
         lanes.setdefault((intervals[own][0], int(nesting.row[own])), []).append(own)
     for members in lanes.values():
-        for left, right in zip(members, members[1:], strict=False):
+        for left, right in itertools.pairwise(members):
             assert twin.behind[left] <= twin.first[right]
 
 

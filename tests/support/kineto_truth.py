@@ -7,7 +7,7 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +102,6 @@ def whole_ns(microseconds: Decimal | int) -> int:
     return int(nanoseconds)
 
 
-@lru_cache(maxsize=None)
+@cache
 def truth(path: Path) -> Truth:
     return Truth(path)

@@ -160,7 +160,7 @@ def training_steps(steps: int = 2) -> list[Event]:
             annotation(f"ProfilerStep#{number + 5}", at, 900_000, **{"External id": base}),
             operator("aten::mm", at + 10_000, 100_000, **{"External id": base + 1, "Input Dims": [[2, 3], [3, 4]]}),
             call("cudaLaunchKernel", at + 20_000, 5_000, base + 1, **{"External id": base + 1}),
-            kernel("gemm<float>(int, \"a\\b\")", at + 40_000, 50_123, base + 1, **{"External id": base + 1}),
+            kernel('gemm<float>(int, "a\\b")', at + 40_000, 50_123, base + 1, **{"External id": base + 1}),
             operator(
                 "autograd::engine::evaluate_function: MmBackward0", at + 200_000, 300_000, tid=2, **{"External id": 7}
             ),

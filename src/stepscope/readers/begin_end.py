@@ -43,8 +43,9 @@ def pair(columns: tuple[npt.NDArray[Any], ...], tracks: Codes, notes: Notes, fil
     begins = np.isin(phase, list(_BEGINS))
     is_open = begins & (dur == INVALID)
     notes.add("begin_without_end", file=file, count=int(is_open.sum()))
-    for place in np.flatnonzero(is_open):
-        dur[place] = time[track == track[place]].max() - time[place]
+    last = np.full(len(keys), INVALID, np.int64)
+    np.maximum.at(last, track, time)
+    dur[is_open] = last[track[is_open]] - time[is_open]
     for place in np.flatnonzero(begins & ~np.isin(phase, list(_NESTED))):
         process, thread = keys[track[place]]
         track[place] = tracks[process, f"{thread} (async)"]

@@ -15,6 +15,8 @@ OUTPUT_FOLDER: Final = "ASCEND_PROFILER_OUTPUT"
 FRAMEWORK_FOLDER: Final = "FRAMEWORK"
 MSPROF_OUTPUT_FOLDER: Final = "mindstudio_profiler_output"
 METADATA_FILE: Final = "profiler_metadata.json"
+#: What msprof writes about each device.
+DEVICE_INFO: Final = re.compile(r"info\.json(?:\.\d{1,9})?")
 
 _INFO_FILE: Final = re.compile(r"profiler_info(?:_(\d{1,9}))?\.json")
 # {worker}_{timestamp of 14 to 20 digits}_ascend_pt; hand-made names lack the timestamp, or all before the suffix.

@@ -11,9 +11,11 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.ascend.rank_directory import METADATA_FILE, read_json
+from stepscope.readers.ascend.communication import calls_without_timeline, groups_seen, transfers_of_links
+from stepscope.readers.ascend.database import Database
+from stepscope.readers.ascend.rank_directory import DEVICE_INFO, METADATA_FILE, read_json
+from stepscope.readers.ascend.sqlite_file import LOG_ENDING, open_database
 from stepscope.readers.ascend_db import communication, counters, identity, links, meaning, memory, pmu
-from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.details import write_all_details
 from stepscope.readers.ascend_db.device import DeviceTasks, add_tasks, read_tasks
 from stepscope.readers.ascend_db.discovery import (
@@ -26,14 +28,11 @@ from stepscope.readers.ascend_db.discovery import (
 )
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.host import HostCalls, add_host_calls
-from stepscope.readers.ascend_db.sqlite_file import LOG_ENDING, open_database
 from stepscope.readers.ascend_db.stacks import inherited, read_stacks
 from stepscope.readers.ascend_db.strings import Strings
 from stepscope.readers.ascend_db.summaries import Summary, empty_summary, read_summary
 from stepscope.readers.ascend_db.tables import note_foreign, note_missing, require_data
 from stepscope.readers.ascend_db.timeline import Timeline
-from stepscope.readers.ascend_text.capture import DEVICE_INFO
-from stepscope.readers.ascend_text.collectives import calls_without_timeline, groups_seen, transfers_of_links
 from stepscope.readers.event_columns import NULL
 from stepscope.readers.slice_table import SliceTable
 from stepscope.readers.source import Source

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import (
     bytes_of_type,
     call_number,
@@ -17,7 +18,6 @@ from stepscope.readers.ascend.device_tasks import (
     transfer_kind,
     transport,
 )
-from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.device import DeviceTasks, device_numbers
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import distinct

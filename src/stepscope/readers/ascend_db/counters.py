@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.ascend_db.database import Database
+from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.strings import Strings, as_texts
 from stepscope.readers.ascend_db.timeline import Layer, Timeline
 from stepscope.readers.exact_time import LARGEST_NS

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import plane_kind, task_kind, unknown_task_kind
-from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import Joined, coalesced, distinct, first_match
 from stepscope.readers.ascend_db.strings import Coded, Strings

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.errors import UnreadableInputError
+from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import rank_number
 from stepscope.readers.ascend.identity import rank_columns
 from stepscope.readers.ascend.rank_directory import (
+    DEVICE_INFO,
     METADATA_FILE,
     OUTPUT_FOLDER,
     describe,
     is_rank_directory,
     read_json,
 )
-from stepscope.readers.ascend_db.database import Database
+from stepscope.readers.ascend.sqlite_file import MAGIC, files_of, open_database
 from stepscope.readers.ascend_db.identity import metadata_of
-from stepscope.readers.ascend_db.sqlite_file import MAGIC, files_of, open_database
 from stepscope.readers.ascend_db.tables import TELLING, completeness
-from stepscope.readers.ascend_text.capture import DEVICE_INFO
 from stepscope.readers.source import Source
 from stepscope.store.notes import Notes
 

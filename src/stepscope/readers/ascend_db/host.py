@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.ascend_db.database import Database
+from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import UNKNOWN, Coded, Strings
 from stepscope.readers.ascend_db.timeline import Layer, Part, Timeline, connections, numbers
-from stepscope.readers.kineto.meaning import STEP_NAME
+from stepscope.readers.pytorch import STEP_NAME
 from stepscope.readers.slice_table import KIND
 from stepscope.store.notes import Notes
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.ascend_db.database import Database
+from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.host import OPERATOR, QUEUE, HostCalls
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.timeline import Timeline, connections, numbers

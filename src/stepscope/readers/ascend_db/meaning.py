@@ -6,14 +6,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.ascend_db.database import Database
+from stepscope.readers import pytorch
+from stepscope.readers.ascend.database import Database
+from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_db.links import Causes
 from stepscope.readers.ascend_db.timeline import numbers
-from stepscope.readers.ascend_text.step_windows import device_windows
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, nullable
 from stepscope.readers.exact_time import LARGEST_NS
-from stepscope.readers.kineto import meaning as pytorch
 from stepscope.readers.slice_table import SliceTable
 from stepscope.readers.steps import Steps, whole_window, with_device_work
 from stepscope.store.nesting import NONE

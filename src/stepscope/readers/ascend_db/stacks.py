@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.ascend_db.database import Database
+from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.strings import UNKNOWN, Strings, as_texts
 from stepscope.readers.ascend_db.timeline import numbers

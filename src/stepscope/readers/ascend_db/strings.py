@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import is_missing
-from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.codes import Codes
 
 Int64s = npt.NDArray[np.int64]

@@ -7,8 +7,8 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.ascend_db import vendor_numbers as vendor
-from stepscope.readers.ascend_db.database import Database
+from stepscope.readers.ascend import vendor_numbers as vendor
+from stepscope.readers.ascend.database import Database
 
 TABLES: Final = ("StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix")
 

@@ -12,7 +12,8 @@ from stepscope import facts
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import minddata
 from stepscope.readers.ascend import identity
-from stepscope.readers.ascend.rank_directory import METADATA_FILE, describe, is_information, read_json
+from stepscope.readers.ascend.communication import calls_without_timeline, groups_seen, transfers_of_links
+from stepscope.readers.ascend.rank_directory import DEVICE_INFO, METADATA_FILE, describe, is_information, read_json
 from stepscope.readers.ascend_text import (
     collectives,
     communication_files,
@@ -22,15 +23,14 @@ from stepscope.readers.ascend_text import (
     memory,
     summaries,
 )
-from stepscope.readers.ascend_text.capture import DEVICE_INFO, claim, claim_file
+from stepscope.readers.ascend_text.capture import claim, claim_file
 from stepscope.readers.ascend_text.files import Deliverables, deliverables
 from stepscope.readers.ascend_text.kernel_timeline import timeline_of_kernels
 from stepscope.readers.ascend_text.layers import LAYERS, TRACK_KINDS
 from stepscope.readers.ascend_text.parallel_strategy import read_strategy
 from stepscope.readers.ascend_text.task_tables import write_task_table
 from stepscope.readers.ascend_text.timeline import Timeline, read_timeline
-from stepscope.readers.minddata.lanes import Lanes
-from stepscope.readers.minddata.put import put
+from stepscope.readers.lanes import Lanes
 from stepscope.readers.source import Source
 from stepscope.readers.tracks import track_rows
 from stepscope.store.notes import Notes
@@ -62,7 +62,7 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
     kernel_details.note_unknown_tasks(timeline, row_of, notes)
     kernel_details.write_counters(timeline.slices, kernels, row_of, out)
     cause = links.causes(timeline, notes)
-    put(out, "links", cause.links)
+    out.add("links", cause.links)
     step = meaning.fill(timeline, cause, kernels, row_of, out, notes)
     _communication(timeline, files, groups, step, out, notes, on_read)
     timeline.slices.write(out)
@@ -70,8 +70,8 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
     _write_tracks(timeline, out)
     lanes = Lanes(len(timeline.columns.tracks))
     minddata.read_pipeline(source.files, out, notes, lanes, on_read=on_read)
-    put(out, "tracks", lanes.frame())
-    put(out, "ranks", pl.DataFrame([_rank_row(source, row, timeline)], infer_schema_length=None))
+    out.add("tracks", lanes.frame())
+    out.add("ranks", pl.DataFrame([_rank_row(source, row, timeline)], infer_schema_length=None))
 
 
 def _timeline(
@@ -121,11 +121,11 @@ def _communication(
     matrix = communication_files.read_links(files.json("communication_matrix"), out, notes, on_read)
     on_planes = collectives.write_communication(timeline, calls, groups, step, out, notes)
     if not timeline.on_layer("group").any():
-        put(out, "collectives", collectives.calls_without_timeline(calls))
+        out.add("collectives", calls_without_timeline(calls))
     if not on_planes:
-        put(out, "transfers", collectives.transfers_of_links(matrix, groups, out.rank))
-    put(out, "groups", groups)
-    put(out, "groups", collectives.groups_seen(calls, groups))
+        out.add("transfers", transfers_of_links(matrix, groups, out.rank))
+    out.add("groups", groups)
+    out.add("groups", groups_seen(calls, groups))
 
 
 def _tables(
@@ -154,7 +154,7 @@ def _write_tracks(timeline: Timeline, out: RankWriter) -> None:
     used = np.unique(slices.track).tolist()
     kinds = {number: TRACK_KINDS.get(LAYERS[lanes.layer[number]], "host") for number in used}
     kinds |= dict.fromkeys(timeline.counters.numbers, "counter")
-    put(out, "tracks", track_rows(timeline.columns.tracks, timeline.columns.metadata, kinds))
+    out.add("tracks", track_rows(timeline.columns.tracks, timeline.columns.metadata, kinds))
 
 
 def _rank_row(source: Source, row: dict[str, Any], timeline: Timeline) -> dict[str, Any]:

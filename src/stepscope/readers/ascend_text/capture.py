@@ -10,6 +10,7 @@ from typing import Final
 from stepscope.readers import minddata
 from stepscope.readers.ascend.identity import rank_columns
 from stepscope.readers.ascend.rank_directory import (
+    DEVICE_INFO,
     FRAMEWORK_FOLDER,
     MSPROF_OUTPUT_FOLDER,
     OUTPUT_FOLDER,
@@ -21,7 +22,6 @@ from stepscope.readers.ascend_text.files import known
 from stepscope.readers.source import Source
 
 READER: Final = "ascend_text"
-DEVICE_INFO: Final = re.compile(r"info\.json(?:\.\d{1,9})?")
 _PROF: Final = "PROF_"
 # Written by other profilers of MindSpore too, so they alone make no capture of ours.
 _SHARED_STEMS: Final = ("parallel_strategy",)

@@ -9,10 +9,10 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.readers.ascend import device_tasks
+from stepscope.readers.ascend.communication import TIMES, members_of
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, categorical, nullable
-from stepscope.readers.minddata.put import put
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -21,7 +21,6 @@ Int64s = npt.NDArray[np.int64]
 
 # The vendor rounds the start in communication.json to a quarter of a microsecond.
 _SAME_START_NS: Final = 1_000
-_TIMES: Final = ("transit_ns", "wait_ns", "sync_ns", "idle_ns")
 _PAIRWISE: Final = ("send", "receive")
 
 
@@ -37,7 +36,7 @@ def write_communication(
     described = _describe(timeline, found, calls, groups)
     in_call = _calls_of_plane_tasks(timeline)
     parts = _transfers(timeline, in_call, described, groups, step, out.rank, notes)
-    put(out, "transfers", parts.drop("position", "in_call", "stream"))
+    out.add("transfers", parts.drop("position", "in_call", "stream"))
     missed = calls.height - described["transit_ns"].count() if described.height else 0
     notes.add("ascend_call_not_on_timeline", file="communication.json", count=missed)
     types = timeline.texts["data_type"].texts()
@@ -56,8 +55,7 @@ def write_communication(
         )
     )
     rows = described.join(own, left_on="position", right_on="in_call", how="left", maintain_order="left")
-    put(
-        out,
+    out.add(
         "collectives",
         rows.select(
             pl.Series("slice", slices.id[found]),
@@ -73,54 +71,11 @@ def write_communication(
             categorical(argument["algorithm"][found], timeline.texts["algorithm"].texts()).alias("algorithm"),
             pl.when(pl.col("kind").is_in(_PAIRWISE)).then("peer").alias("peer"),
             "stream",
-            *_TIMES,
+            *TIMES,
         ),
     )
     _fill_slices(timeline, found, described["group"], in_call, message)
     return parts.height > 0
-
-
-def calls_without_timeline(calls: pl.DataFrame) -> pl.DataFrame:
-    """Rows of ``collectives`` where there is no timeline that holds them."""
-    names = calls["name"].to_list()
-    return calls.select(
-        "name",
-        "group",
-        "step",
-        "start_ns",
-        *_TIMES,
-        end_ns=pl.col("start_ns") + pl.col("elapse_ns").fill_null(0),
-        kind=pl.Series([device_tasks.collective_kind(name) for name in names], dtype=pl.String),
-        seq=pl.Series([device_tasks.call_number(name) for name in names], dtype=pl.Int64),
-    )
-
-
-def transfers_of_links(links: pl.DataFrame, groups: pl.DataFrame, rank: int) -> pl.DataFrame:
-    """Rows of ``transfers`` from the totals of communication_matrix.json, where no planes were recorded."""
-    members = _members(groups)
-    peers = [
-        (members[group][peer] if peer < len(members[group]) else None)
-        if group in members
-        else (peer if source == rank else None)
-        for group, source, peer in links.select("group", "source", "peer").iter_rows()
-    ]
-    return links.select(
-        "group",
-        "call",
-        "step",
-        "bytes",
-        "time_ns",
-        peer=pl.Series(peers, dtype=pl.Int64),
-        kind=pl.lit("payload"),
-        transport=pl.Series([device_tasks.transport(word) for word in links["transport"]], dtype=pl.String),
-    )
-
-
-def groups_seen(calls: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
-    """Groups that only the calls name; their members are not known."""
-    seen = calls.select(pl.col("group").drop_nulls().unique(maintain_order=True))
-    new = seen.join(known.select("group"), on="group", how="anti")
-    return new.with_columns(origin=pl.lit("calls"), confidence=pl.lit("stated"))
 
 
 def _describe(timeline: Timeline, found: Int64s, calls: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
@@ -145,7 +100,7 @@ def _describe(timeline: Timeline, found: Int64s, calls: pl.DataFrame, groups: pl
         }
     )
     same_name = rows.select("position", "bare", "start").join(
-        calls.select("group", "start_ns", *_TIMES, bare="name"), on="bare", how="inner"
+        calls.select("group", "start_ns", *TIMES, bare="name"), on="bare", how="inner"
     )
     near = (pl.col("start") - pl.col("start_ns")).abs()
     alone = (pl.len().over("position") == 1) & (pl.len().over("bare", "group", "start_ns") == 1)
@@ -153,7 +108,7 @@ def _describe(timeline: Timeline, found: Int64s, calls: pl.DataFrame, groups: pl
         same_name.filter(alone | (near <= _SAME_START_NS))
         .sort(near, maintain_order=True)
         .unique("position", keep="first")
-        .select("position", "group", *_TIMES)
+        .select("position", "group", *TIMES)
     )
     joined = rows.join(best, on="position", how="left", maintain_order="left")
     return joined.with_columns(group=pl.coalesce("group", "stated", "guess"))
@@ -234,7 +189,7 @@ def _with_global_peers(frame: pl.DataFrame, groups: pl.DataFrame, rank: int, fil
     """Ranks on the wire are places within the group; without its list they are believed where our place is our rank."""
     limit = pl.col("peer").is_between(0, (1 << 31) - 1)
     frame = frame.with_columns(peer=pl.when(limit).then("peer"))
-    members = _members(groups)
+    members = members_of(groups)
     if members:
         places = pl.DataFrame(
             [(group, place, member) for group, ranks in members.items() for place, member in enumerate(ranks)],
@@ -250,11 +205,6 @@ def _with_global_peers(frame: pl.DataFrame, groups: pl.DataFrame, rank: int, fil
     notes.add("ascend_peer_unmapped", file=file, count=lost)
     peer = pl.when(listed).then("global").when(ours).then("peer")
     return frame.with_columns(peer=peer).drop("source", "global")
-
-
-def _members(groups: pl.DataFrame) -> dict[str, list[int]]:
-    rows = groups.select("group", "ranks").iter_rows() if groups.height else ()
-    return {group: ranks for group, ranks in rows if ranks}
 
 
 def _fill_slices(timeline: Timeline, found: Int64s, group: pl.Series, in_call: Int64s, message: Int64s) -> None:

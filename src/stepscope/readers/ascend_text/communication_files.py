@@ -14,7 +14,6 @@ import polars as pl
 
 from stepscope.readers.event_columns import NULL
 from stepscope.readers.exact_time import nanoseconds
-from stepscope.readers.minddata.put import put
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -186,7 +185,7 @@ def _report(path: Path, wide: pl.DataFrame, out: RankWriter) -> None:
     long = wide.unpivot(index=index, variable_name="metric", value_name="value").filter(pl.col("value").is_finite())
     if "prefix" in index:
         long = long.with_columns(metric=pl.concat_str("prefix", "metric", separator=" ")).drop("prefix")
-    put(out, "reported", long.with_columns(file=pl.lit(path.name)))
+    out.add("reported", long.with_columns(file=pl.lit(path.name)))
 
 
 def _report_bands(path: Path, calls: Iterable[Entry], out: RankWriter) -> None:
@@ -204,4 +203,4 @@ def _report_bands(path: Path, calls: Iterable[Entry], out: RankWriter) -> None:
     for transport, entries in used.items():
         _report(path, _wide(entries, _BANDS).with_columns(prefix=pl.lit(transport)), out)
     schema = {"step": pl.Int64, "key": pl.String, "metric": pl.String, "value": pl.Float64}
-    put(out, "reported", pl.DataFrame(packets, schema=schema, orient="row").with_columns(file=pl.lit(path.name)))
+    out.add("reported", pl.DataFrame(packets, schema=schema, orient="row").with_columns(file=pl.lit(path.name)))

@@ -11,10 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
-from stepscope.readers.ascend_text.csv_table import CsvTable, Rows
+from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.event_columns import NULL, categorical, nullable
-from stepscope.readers.minddata.put import put
 from stepscope.readers.slice_table import KIND, SliceTable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -127,7 +126,7 @@ def write_counters(slices: SliceTable, kernels: pl.DataFrame, row_of: Int64s, ou
     ids = pl.Series("slice", slices.id[having])
     # One metric after the other, so that the column of names is written once per metric, not once per kernel.
     counted = chosen.with_columns(ids).unpivot(index="slice", variable_name="metric", value_name="value")
-    put(out, "pmu", counted.drop_nulls("value"))
+    out.add("pmu", counted.drop_nulls("value"))
 
 
 def fill_texts(slices: SliceTable, kernels: pl.DataFrame, row_of: Int64s) -> None:

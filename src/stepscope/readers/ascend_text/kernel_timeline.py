@@ -63,7 +63,7 @@ def timeline_of_kernels(kernels: pl.DataFrame, table: str, notes: Notes) -> Time
     return Timeline(
         table,
         columns,
-        CounterSeries(columns.tracks, notes, table),
+        CounterSeries(columns, notes),
         known,
         slices,
         {name: values[keep] for name, values in argument.items()},

@@ -9,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.readers import pytorch
+from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_text.kernel_details import fill_texts
 from stepscope.readers.ascend_text.links import Causes
-from stepscope.readers.ascend_text.step_windows import device_windows, marked_steps, step_of_slices
+from stepscope.readers.ascend_text.steps import marked_steps, step_of_slices
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, nullable
-from stepscope.readers.kineto import meaning as pytorch
-from stepscope.readers.minddata.put import put
 from stepscope.readers.steps import with_device_work
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
@@ -39,7 +39,7 @@ def fill(
     step = step_of_slices(steps, timeline, cause.launch, operator, window)
     phase = pytorch.phases(slices, operator)
     rows = with_device_work(steps, slices, step, work, phase == pytorch.FORWARD, phase == pytorch.BACKWARD, operator)
-    put(out, "steps", _with_windows(rows, steps.number, window))
+    out.add("steps", _with_windows(rows, steps.number, window))
     slices.integers |= {
         "step": step,
         "correlation": argument["connection"],
@@ -115,13 +115,13 @@ def _stacks(timeline: Timeline, behind: Int64s, out: RankWriter) -> Int64s:
     stated = timeline.argument["stack"].astype(np.int64)
     if not (stated >= 0).any():
         number, stacks = pytorch.stacks(slices, behind, timeline.argument["stack"], timeline.texts["stack"])
-        put(out, "stacks", stacks)
+        out.add("stacks", stacks)
         return number
     frames = [
         "\n".join(reversed(_text(raw).replace("\r\n", "\n").replace(";\n", "\n").split("\n")))
         for raw in timeline.texts["stack"]
     ]
-    put(out, "stacks", pl.DataFrame({"stack": range(len(frames)), "frames": pl.Series(frames, dtype=pl.String)}))
+    out.add("stacks", pl.DataFrame({"stack": range(len(frames)), "frames": pl.Series(frames, dtype=pl.String)}))
     around = nearest(slices.parent, stated >= 0)
     number = np.where(around == NONE, NULL, stated[around])
     number = np.where(behind != NONE, number[behind], number)

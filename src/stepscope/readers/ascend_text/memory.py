@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend.device_tasks import module_component
-from stepscope.readers.ascend_text.csv_table import CsvTable, Rows
 from stepscope.readers.event_columns import NULL, nullable
-from stepscope.readers.minddata.put import put
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -103,7 +102,7 @@ def write_blocks(paths: Sequence[Path], pool: str, out: RankWriter, notes: Notes
         usable = pl.col("bytes").is_not_null() & (pl.col("alloc_ns").is_not_null() | pl.col("free_ns").is_not_null())
         good = blocks.filter(usable)
         notes.add("ascend_block_incomplete", file=table.name, count=blocks.height - good.height)
-        put(out, "allocations", good)
+        out.add("allocations", good)
 
 
 def _reserved(rows: Rows) -> str:
@@ -114,7 +113,7 @@ def _write_placed(curve: pl.DataFrame, table: CsvTable, out: RankWriter) -> None
     values = [pl.col(name).is_not_null() for name in ("allocated", "reserved", "active") if name in curve.columns]
     placed = curve.filter(pl.col("time_ns").is_not_null() & pl.any_horizontal(values))
     table.notes.add("ascend_sample_incomplete", file=table.name, count=curve.height - placed.height)
-    put(out, "memory", placed)
+    out.add("memory", placed)
 
 
 def _device(rows: Rows) -> pl.Series:

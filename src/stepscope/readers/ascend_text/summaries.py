@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
+from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend_text.counters import CounterSeries
-from stepscope.readers.ascend_text.csv_table import CsvTable, Rows
-from stepscope.readers.minddata.put import put
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -54,7 +53,7 @@ def write_operator_totals(paths: Sequence[Path], out: RankWriter, notes: Notes, 
 def _put_cells(frame: pl.DataFrame, file: str, out: RankWriter) -> None:
     index = [name for name in ("step", "key") if name in frame.columns]
     long = frame.unpivot(index=index, variable_name="metric", value_name="value").drop_nulls("value")
-    put(out, "reported", long.with_columns(file=pl.lit(file)))
+    out.add("reported", long.with_columns(file=pl.lit(file)))
 
 
 def _add_samples(rows: Rows, key: pl.Series, stem: str, counters: CounterSeries) -> None:

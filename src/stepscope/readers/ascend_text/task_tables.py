@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from stepscope.readers.ascend_text.csv_table import CsvTable
+from stepscope.readers.ascend.csv_table import CsvTable
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.event_columns import NULL
-from stepscope.readers.minddata.put import put
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -41,7 +40,7 @@ def write_task_table(
         notes.add("ascend_task_unmatched", file=table.name, count=found.null_count())
         values = rows.numbers(found)
         named = values.rename({header: f"{prefix} {header}" for header in values.columns if header != found.name})
-        put(out, "pmu", named.unpivot(index=found.name, variable_name="metric", value_name="value").drop_nulls())
+        out.add("pmu", named.unpivot(index=found.name, variable_name="metric", value_name="value").drop_nulls())
 
 
 def _tasks(timeline: Timeline) -> pl.DataFrame:

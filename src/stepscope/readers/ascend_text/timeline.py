@@ -78,9 +78,9 @@ def read_timeline(
     file = paths[0].name
     columns = EventColumns(notes, file)
     arguments = TaskArguments()
-    counters = CounterSeries(columns.tracks, notes, file)
+    counters = CounterSeries(columns, notes)
     for path in paths:
-        columns.file = counters.file = path.name
+        columns.file = path.name
         for events in TraceText(path, notes, on_read).batches():
             batch = columns.add(events)
             columns.add_instants(batch["i"])
@@ -88,7 +88,8 @@ def read_timeline(
             arguments.add(batch["X"])
             for part in (batch["X"], batch["B"], batch["i"]):
                 out.add("details", details(part))
-    columns.file = counters.file = file
+    counters.flush()
+    columns.file = file
     if not columns.events:
         raise UnreadableInputError("no_events", path=str(paths[0]))
     index, track, category, name, start, dur, is_mark = columns.slices()

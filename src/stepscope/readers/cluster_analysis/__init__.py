@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.ascend_db.sqlite_file import LOG_ENDING, MAGIC, files_of, open_database
+from stepscope.readers.ascend.sqlite_file import LOG_ENDING, MAGIC, files_of, open_database
 from stepscope.readers.cluster_analysis.database import is_cluster_database, read_database
 from stepscope.readers.cluster_analysis.rows import Cluster
 from stepscope.readers.cluster_analysis.text_files import GROUPS, READERS

@@ -9,9 +9,9 @@ from typing import Final
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
+from stepscope.readers.ascend import vendor_numbers as vendor
+from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.identity import group_id
-from stepscope.readers.ascend_db import vendor_numbers as vendor
-from stepscope.readers.ascend_db.database import Database
 from stepscope.readers.cluster_analysis.rows import (
     BAND_TYPES,
     BANDS,

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from stepscope.readers.ascend import vendor_numbers as vendor
 from stepscope.readers.ascend.identity import dimension
-from stepscope.readers.ascend_db import vendor_numbers as vendor
 
 #: Times of a call, and their names in the text files.
 TIMES: Final = {

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 import polars as pl
 
+from stepscope.readers.ascend import vendor_numbers as vendor
+from stepscope.readers.ascend.csv_table import CsvTable
 from stepscope.readers.ascend.identity import group_id
-from stepscope.readers.ascend_db import vendor_numbers as vendor
-from stepscope.readers.ascend_text.csv_table import CsvTable
 from stepscope.readers.cluster_analysis.rows import (
     BAND_TYPES,
     COORDINATES,

@@ -6,8 +6,8 @@ from typing import Final
 
 import polars as pl
 
+from stepscope.readers.ascend import vendor_numbers as vendor
 from stepscope.readers.ascend.device_tasks import call_number, collective_kind, transport
-from stepscope.readers.ascend_db import vendor_numbers as vendor
 from stepscope.readers.cluster_analysis.rows import COORDINATES, TIMES, Cluster
 from stepscope.store.rank_writer import RankWriter
 

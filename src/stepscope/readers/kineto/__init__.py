@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
+from stepscope.readers import pytorch
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, EventColumns, details
 from stepscope.readers.flows import flow_links
@@ -126,14 +127,14 @@ def _understand(
         ),
     )
     operator = meaning.operators(slices, argument["external"], launch)
-    phase = meaning.phases(slices, launch)
-    steps = meaning.marked_steps(slices)
+    phase = pytorch.phases(slices, launch)
+    steps = pytorch.marked_steps(slices)
     if not len(steps.number):
         steps = whole_window(slices, notes, file)
     # Device work belongs to the step that launched it.
     step = steps.at(np.where(launch != NONE, slices.start[launch], slices.start))
     device_work = on_device & slices.is_kind("kernel", "collective", "copy")
-    forward, backward = phase == meaning.FORWARD, phase == meaning.BACKWARD
+    forward, backward = phase == pytorch.FORWARD, phase == pytorch.BACKWARD
     out.add("steps", with_device_work(steps, slices, step, device_work, forward, backward, operator))
     stream = np.where(on_device, stream, NULL)
     shapes, dtypes = _decoded(arguments.texts["input_shapes"]), _decoded(arguments.texts["dtypes"])
@@ -144,9 +145,9 @@ def _understand(
         groups,
     )
     out.add("collectives", communication.collectives(slices, calls, operator, step, stream))
-    stack, stacks = meaning.stacks(slices, launch, argument["stack"], arguments.texts["stack"])
+    stack, stacks = pytorch.stacks(slices, launch, argument["stack"], arguments.texts["stack"])
     out.add("stacks", stacks)
-    module = meaning.modules(slices, launch, argument["module"], arguments.texts["module"])
+    module = pytorch.modules(slices, launch, argument["module"], arguments.texts["module"])
     names = slices.names.texts()
     core = np.where(device_work, 0, -1)
     slices.integers |= {
@@ -157,7 +158,7 @@ def _understand(
         "stack": stack,
     }
     slices.texts |= {
-        "phase": (phase, list(meaning.PHASES)),
+        "phase": (phase, list(pytorch.PHASES)),
         "operator": (np.where(operator == NONE, -1, slices.name[operator]), names),
         "core": (core, ["GPU"]),
         "module": module,

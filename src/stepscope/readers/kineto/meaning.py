@@ -1,21 +1,16 @@
-"""What Kineto slices are: kind, step, phase, owning operator, module, stack, and what launched them."""
+"""What Kineto slices are, which operator they belong to, and what launched them."""
 
 from __future__ import annotations
 
-import json
-import re
-from typing import Final
-
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from stepscope import facts
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL
 from stepscope.readers.kineto.categories import kind_of_category
+from stepscope.readers.pytorch import MODULE_PREFIX, STEP_NAME
 from stepscope.readers.slice_table import KIND, SliceTable
-from stepscope.readers.steps import Steps
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
 
@@ -23,15 +18,6 @@ Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Int8s = npt.NDArray[np.int8]
 Bools = npt.NDArray[np.bool_]
-
-PHASES: Final = ("forward", "backward", "optimizer", "data")
-FORWARD, BACKWARD, _OPTIMIZER, _DATA = range(4)
-
-STEP_NAME: Final = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
-_MODULE_PREFIX: Final = "nn.Module: "
-_BACKWARD_PREFIX: Final = "autograd::engine::evaluate_function"
-_OPTIMIZER_PREFIXES: Final = ("Optimizer.step#", "Optimizer.zero_grad#")
-_DATA_PREFIXES: Final = ("enumerate(DataLoader)", "enumerate(DataPipe)")
 
 
 def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> Int8s:
@@ -42,7 +28,7 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
     kind = by_category[category] if len(category) else np.empty(0, np.int8)
     words = [text or "" for text in names.texts()] or [""]
     communicates = np.array([bool(facts.communication_kernel().search(word)) for word in words])
-    is_module = np.array([word.startswith(_MODULE_PREFIX) for word in words])
+    is_module = np.array([word.startswith(MODULE_PREFIX) for word in words])
     is_step = np.array([bool(STEP_NAME.match(word)) for word in words])
     prefixes = tuple(f"{backend}:" for backend in facts.table("communication")["host_prefixes"])
     is_host_collective = np.array([word.startswith(prefixes) for word in words])
@@ -52,21 +38,6 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
     kind[on_host & is_step[name]] = KIND["step"]
     kind[on_host & is_host_collective[name]] = KIND["collective"]
     return kind
-
-
-def marked_steps(slices: SliceTable) -> Steps:
-    """Steps from ``ProfilerStep#N`` marks, of the thread that carries most of them."""
-    marks = np.flatnonzero(slices.is_kind("step"))
-    if len(marks):
-        tracks, counts = np.unique(slices.track[marks], return_counts=True)
-        marks = marks[slices.track[marks] == tracks[np.argmax(counts)]]
-        marks = marks[np.argsort(slices.start[marks], kind="stable")]
-    words = list(slices.names)
-    number = np.array(
-        [int(found[1]) if (found := STEP_NAME.match(str(words[slices.name[mark]]))) else NULL for mark in marks],
-        np.int64,
-    )
-    return Steps(number, slices.start[marks], slices.end[marks], "profiler_step")
 
 
 def launches(slices: SliceTable, correlation: Int64s, on_device: Bools, notes: Notes, file: str) -> Int64s:
@@ -100,88 +71,3 @@ def operators(slices: SliceTable, external: Int64s, launch: Int64s) -> Int64s:
         found = external[owners[place]] == external[asking]
         operator[asking[found]] = owners[place[found]]
     return operator
-
-
-def phases(slices: SliceTable, launch: Int64s) -> Int8s:
-    """Code of PHASES per slice, -1 where unknown. Host slices by what is around them, device ones by their launch."""
-    by_name = np.full(max(len(slices.names), 1), -1, np.int8)
-    for code, name in enumerate(slices.names):
-        word = str(name)
-        if word.startswith(_BACKWARD_PREFIX):
-            by_name[code] = BACKWARD
-        elif word.startswith(_OPTIMIZER_PREFIXES):
-            by_name[code] = _OPTIMIZER
-        elif word.startswith(_DATA_PREFIXES):
-            by_name[code] = _DATA
-    marks = (by_name[slices.name] >= 0) & slices.is_kind("operator", "annotation")
-    mark = nearest(slices.parent, marks)
-    phase = np.where(mark == NONE, np.int8(-1), by_name[slices.name[mark]]).astype(np.int8)
-    # What the training loop's own thread computes besides is the forward pass.
-    step_tracks = np.unique(slices.track[slices.is_kind("step")])
-    loop = np.isin(slices.track, step_tracks) & slices.is_kind("operator", "runtime")
-    in_step = nearest(slices.parent, slices.is_kind("step")) != NONE
-    phase[loop & in_step & (phase < 0)] = FORWARD
-    return np.where(launch != NONE, phase[launch], phase)
-
-
-def modules(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Codes) -> tuple[Int64s, list[str | None]]:
-    """Path of network modules around each slice, as codes and texts; else what the operator itself states."""
-    is_module = slices.is_kind("module")
-    if not is_module.any():
-        texts: list[str | None] = [_unquoted(text) for text in stated_texts]
-        return _inherited(slices, launch, stated.astype(np.int64), -1), texts
-    around = nearest(slices.parent, is_module)
-    paths = Codes()
-    words = list(slices.names)
-    own: dict[int, str] = {}
-    code = np.full(len(slices), -1, np.int64)
-    positions = np.flatnonzero(is_module)
-    for position in positions[np.argsort(slices.nesting.row[positions], kind="stable")].tolist():
-        parent = int(slices.parent[position])
-        outer = own.get(int(around[parent])) if parent != NONE else None
-        word = str(words[slices.name[position]])[len(_MODULE_PREFIX) :]
-        own[position] = f"{outer}/{word}" if outer else word
-        code[position] = paths[own[position]]
-    code = np.where(around == NONE, -1, code[around])
-    return np.where(launch != NONE, code[launch], code), paths.texts()
-
-
-def stacks(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Codes) -> tuple[Int64s, pl.DataFrame]:
-    """Stack number of each slice, and the ``stacks`` table: from the Python frames around it, else as stated."""
-    is_frame = slices.is_kind("python", "module")
-    if not is_frame.any():
-        frames = [_unquoted(text).replace("\r\n", "").replace(";", "\n") for text in stated_texts]
-        number = _inherited(slices, launch, np.where(stated < 0, NULL, stated.astype(np.int64)), NULL)
-        return number, pl.DataFrame({"stack": range(len(frames)), "frames": frames})
-    around = nearest(slices.parent, is_frame)
-    order = slices.nesting.order[is_frame[slices.nesting.order]]  # parents come first
-    outer = np.where(slices.parent[order] == NONE, NONE, around[slices.parent[order]])
-    known: dict[tuple[int, int], int] = {}
-    stack_of = [NONE] * (len(slices) + 1)  # the last place stands for NONE
-    for position, parent, name in zip(order.tolist(), outer.tolist(), slices.name[order].tolist(), strict=True):
-        stack_of[position] = known.setdefault((stack_of[parent], name), len(known))
-    words = slices.names.texts()
-    frames = []
-    for parent, name in known:
-        frames.append(f"{frames[parent]}\n{words[name]}" if parent != NONE else str(words[name]))
-    number = np.where(around == NONE, NULL, np.array(stack_of[:-1], np.int64)[around])
-    number = np.where(launch != NONE, number[launch], number)
-    number[is_frame] = NULL  # a frame's own stack is what lies around it
-    return number, pl.DataFrame({"stack": range(len(frames)), "frames": frames})
-
-
-def _inherited(slices: SliceTable, launch: Int64s, stated: Int64s, absent: int) -> Int64s:
-    """Values that operators state, handed down to what lies inside and to what it launches."""
-    if not (stated != absent).any():
-        return np.full(len(slices), absent, np.int64)
-    around = nearest(slices.parent, stated != absent)
-    value = np.where(around == NONE, absent, stated[around])
-    return np.where(launch != NONE, value[launch], value)
-
-
-def _unquoted(raw: bytes) -> str:
-    try:
-        value = json.loads(raw)
-    except ValueError:
-        value = raw.decode("utf-8", "replace")
-    return value if isinstance(value, str) else json.dumps(value)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
+from stepscope.readers.block_lives import lives
 from stepscope.readers.event_columns import NULL, Batch, arguments, integers, nullable, times
 from stepscope.readers.slice_table import SliceTable
 from stepscope.store.nesting import NONE, nearest
@@ -95,43 +96,6 @@ class MemoryEvents:
             "memory", curve.select("device", "time_ns", "allocated", "reserved", component=pl.lit("caching allocator"))
         )
         out.add("allocations", lives(events))
-
-
-def lives(events: pl.DataFrame) -> pl.DataFrame:
-    """Pair each allocation with the free that follows at its address.
-
-    ``events``: device, address, time_ns, seq, size (negative for a free), operator; sorted by time.
-    """
-    here = pl.struct("device", "address")
-    paired = events.with_columns(
-        next_size=pl.col("size").shift(-1).over(here),
-        next_ns=pl.col("time_ns").shift(-1).over(here),
-        next_seq=pl.col("seq").shift(-1).over(here),
-        last_size=pl.col("size").shift(1).over(here),
-    )
-    freed = pl.col("next_size") < 0
-    born = paired.filter(pl.col("size") > 0).select(
-        "device",
-        "address",
-        "operator",
-        bytes="size",
-        alloc_ns="time_ns",
-        alloc_seq="seq",
-        free_ns=pl.when(freed).then("next_ns"),
-        free_seq=pl.when(freed).then("next_seq"),
-        before_window=False,
-        lost_free=(pl.col("next_size") > 0).fill_null(False),
-    )
-    unborn = paired.filter((pl.col("size") < 0) & ((pl.col("last_size") < 0) | pl.col("last_size").is_null())).select(
-        "device",
-        "address",
-        bytes=-pl.col("size"),
-        free_ns="time_ns",
-        free_seq="seq",
-        before_window=True,
-        lost_free=False,
-    )
-    return pl.concat([born, unborn], how="diagonal")
 
 
 def _device_names(device_type: Int64s, device: Int64s) -> pl.Series:

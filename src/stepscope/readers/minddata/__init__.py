@@ -13,17 +13,16 @@ from pathlib import Path
 
 import polars as pl
 
+from stepscope.readers.lanes import Lanes
 from stepscope.readers.minddata import batches, stages, summary
 from stepscope.readers.minddata.files import by_subject, rank_of, subject_of
 from stepscope.readers.minddata.get_next import read_get_next
-from stepscope.readers.minddata.lanes import Lanes
 from stepscope.readers.minddata.processors import read_processors
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.reported import Reported
-from stepscope.readers.minddata.slice_parts import SliceParts
-from stepscope.readers.minddata.text_files import OnRead
+from stepscope.readers.reported import Reported
+from stepscope.readers.slice_parts import SliceParts
 from stepscope.readers.source import Source
 from stepscope.readers.steps import whole_window
+from stepscope.readers.text_files import OnRead
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -62,13 +61,13 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
     if len(slices):
         steps = whole_window(slices, notes, source.path.name)
         slices.integers["step"] = steps.at(slices.start)
-        put(out, "steps", steps.frame())
+        out.add("steps", steps.frame())
     slices.write(out)
-    put(out, "tracks", lanes.frame())
+    out.add("tracks", lanes.frame())
     row = {"framework": "mindspore", "world_size": source.world_size, "clock_base_ns": 0, "source": str(source.path)}
     if len(slices):
         row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
-    put(out, "ranks", pl.DataFrame([row]))
+    out.add("ranks", pl.DataFrame([row]))
 
 
 def read_pipeline(

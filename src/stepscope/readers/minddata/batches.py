@@ -11,10 +11,9 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.minddata.lanes import Lanes
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.reported import Reported
-from stepscope.readers.minddata.text_files import OnRead, matched
+from stepscope.readers.lanes import Lanes
+from stepscope.readers.reported import Reported
+from stepscope.readers.text_files import OnRead, matched
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -45,7 +44,7 @@ def read_batches(
     )
     rows = _rows(numbered)
     if beside is None:
-        put(out, "pipeline_batches", rows)
+        out.add("pipeline_batches", rows)
     else:
         notes.add("pipeline_second_iterator", file=path.name, count=rows.height)
         for row in rows.iter_rows(named=True):
@@ -77,8 +76,7 @@ def _fill_over_time(lines: pl.DataFrame, path: Path, out: RankWriter, lanes: Lan
         return
     name = "host queue" if path.name.startswith("device_queue") else "iterator queue"
     track = lanes.track("counter", name, "data pipeline")
-    put(
-        out,
+    out.add(
         "counters",
         fill.select(
             pl.lit(track).alias("track"), time_ns=pl.col("time") * 10**6, value=pl.col("value").cast(pl.Float64)

@@ -11,12 +11,11 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.minddata.lanes import Lanes
-from stepscope.readers.minddata.numbers import NS, US, scaled_column
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.slice_parts import SliceParts
+from stepscope.readers.lanes import Lanes
 from stepscope.readers.minddata.stages import DEVICE_QUEUE
-from stepscope.readers.minddata.text_files import OnRead, matched
+from stepscope.readers.numbers import NS, US, scaled_column
+from stepscope.readers.slice_parts import SliceParts
+from stepscope.readers.text_files import OnRead, matched
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -52,10 +51,9 @@ def read_get_next(
     )
     if sink == DEVICE_QUEUE:
         name = "device queue"
-        put(
-            out,
+        out.add(
             "pipeline_ops",
             pl.DataFrame({"op": [DEVICE_QUEUE], "name": [name], "kind": ["DeviceQueue"], "sink": [True]}),
         )
     samples = waits.filter(pl.col("end_ns").is_not_null())
-    put(out, "pipeline_samples", samples.select(pl.lit(sink).alias("op"), "queue", time_ns="end_ns"))
+    out.add("pipeline_samples", samples.select(pl.lit(sink).alias("op"), "queue", time_ns="end_ns"))

@@ -13,10 +13,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers.minddata.lanes import Lanes
-from stepscope.readers.minddata.numbers import integer, number
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.text_files import OnRead, read_json
+from stepscope.readers.lanes import Lanes
+from stepscope.readers.numbers import integer, number
+from stepscope.readers.text_files import OnRead, read_json
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -62,7 +61,7 @@ def read_processors(path: Path, out: RankWriter, notes: Notes, lanes: Lanes, on_
             continue
         scope = "worker" if op == _NO_STAGE else "op"
         rows += _rows(times, scope, op, _task(_dict(item.get("metrics")), times, notes, path.name), 0.01, first)
-    put(out, "cpu", pl.DataFrame(rows, infer_schema_length=None))
+    out.add("cpu", pl.DataFrame(rows, infer_schema_length=None))
     _write_memory(content, times, out, notes, lanes, path.name)
     return times
 
@@ -135,7 +134,7 @@ def _write_memory(
                 for time, value in zip(times, values, strict=True)
                 if value is not None
             ]
-            put(out, "counters", pl.DataFrame(rows))
+            out.add("counters", pl.DataFrame(rows))
 
 
 def _numbers(info: dict[str, Any], names: tuple[str, ...]) -> Values:

@@ -9,12 +9,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers.minddata.lanes import Lanes
-from stepscope.readers.minddata.numbers import integer, number
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.reported import Reported
-from stepscope.readers.minddata.text_files import OnRead, Table, read_csv, read_json
+from stepscope.readers.lanes import Lanes
+from stepscope.readers.numbers import integer, number
 from stepscope.readers.repair import clean_text
+from stepscope.readers.reported import Reported
+from stepscope.readers.text_files import OnRead, Table, read_csv, read_json
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -108,7 +107,7 @@ def write_pipeline(
 
     ``times_ms`` are the moments at which the CPU sampler looked; it looks at the queues in the same round.
     """
-    put(out, "pipeline_ops", pl.DataFrame([_row(stage) for stage in pipeline.stages], infer_schema_length=None))
+    out.add("pipeline_ops", pl.DataFrame([_row(stage) for stage in pipeline.stages], infer_schema_length=None))
     untimed = 0
     for stage in pipeline.stages:
         times = _times_ns(len(stage.fill), times_ms, pipeline.interval_ms)
@@ -117,7 +116,7 @@ def write_pipeline(
         samples = pl.DataFrame({"op": [stage.op] * len(times), "time_ns": times, "queue": fill})
         good = samples.drop_nulls("queue")
         notes.add("mindspore_cells_not_numbers", file=file, count=samples.height - good.height)
-        put(out, "pipeline_samples", good)
+        out.add("pipeline_samples", good)
         _write_throughput(stage, pipeline, times_ms, out, notes, lanes, file)
     notes.add("pipeline_samples_without_time", file=file, count=untimed)
 
@@ -133,7 +132,7 @@ def _write_throughput(
     rows = pl.DataFrame({"track": [track] * len(times), "time_ns": times, "value": pl.Series(values, dtype=pl.Float64)})
     good = rows.filter(pl.col("value").is_not_null())
     notes.add("mindspore_cells_not_numbers", file=file, count=rows.height - good.height)
-    put(out, "counters", good)
+    out.add("counters", good)
 
 
 def _times_ns(count: int, times_ms: list[int], interval_ms: float) -> list[int]:

@@ -13,11 +13,7 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers import minddata
-from stepscope.readers.minddata.lanes import Lanes
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.reported import Reported
-from stepscope.readers.minddata.slice_parts import SliceParts
-from stepscope.readers.minddata.text_files import OnRead
+from stepscope.readers.lanes import Lanes
 from stepscope.readers.mindinsight import device_tasks, display, gpu, memory, operators, step_trace
 from stepscope.readers.mindinsight.calls import calls
 from stepscope.readers.mindinsight.cluster_folder import FOLDER, cluster_sources
@@ -31,8 +27,11 @@ from stepscope.readers.mindinsight.strategy import read_strategy
 from stepscope.readers.mindinsight.summaries import read_summaries
 from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
 from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
+from stepscope.readers.reported import Reported
+from stepscope.readers.slice_parts import SliceParts
 from stepscope.readers.source import Source
 from stepscope.readers.steps import whole_window
+from stepscope.readers.text_files import OnRead
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -82,7 +81,7 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
     communication = Communication()
     for path in files.every("communication"):
         communication = read_communication(path, place, reported, notes, on_read)
-    put(out, "transfers", communication.transfer_rows())
+    out.add("transfers", communication.transfer_rows())
     # On a GPU the kernels of NCCL are the communication; the calls of the step trace are the operators around them.
     repeated = bool(trace.calls) and files.first("gpu_activities") is not None
     trace.add_slices(lanes, parts, f"Device {place.rank}", "reported" if repeated else "collective")
@@ -112,20 +111,19 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
         notes.add("pipeline_own_clock", file=source.path.name)
     if trace.steps or len(slices):
         steps = trace.marks() if trace.steps else whole_window(slices, notes, source.path.name)
-        put(out, "steps", trace.frame() if trace.steps else steps.frame())
+        out.add("steps", trace.frame() if trace.steps else steps.frame())
         slices.integers["step"] = steps.at(slices.start)
         stage = place.stage_group if any(communication.within_stage.values()) else None
-        put(
-            out,
+        out.add(
             "collectives",
             calls(slices, slices.integers["step"], trace, communication, stage[0] if stage else None),
         )
         if stage and stage[0] not in place.stated_groups:
             inferred = {"group": [stage[0]], "name": [stage[0]], "ranks": [stage[1]]}
-            put(out, "groups", pl.DataFrame(inferred | {"origin": ["hccl_raw"], "confidence": ["inferred"]}))
+            out.add("groups", pl.DataFrame(inferred | {"origin": ["hccl_raw"], "confidence": ["inferred"]}))
     slices.write(out)
-    put(out, "tracks", lanes.frame())
-    put(out, "ranks", pl.DataFrame([place.row(slices)], infer_schema_length=None))
+    out.add("tracks", lanes.frame())
+    out.add("ranks", pl.DataFrame([place.row(slices)], infer_schema_length=None))
 
 
 def _read_step_trace(files: RankFiles, reported: Reported, notes: Notes, on_read: OnRead) -> step_trace.StepTrace:

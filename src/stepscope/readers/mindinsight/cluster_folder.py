@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.readers import repair
-from stepscope.readers.minddata.numbers import integer
 from stepscope.readers.mindinsight.layout import sources
+from stepscope.readers.numbers import integer
 from stepscope.readers.source import Source
 
 FOLDER: Final = "cluster_profiler"

@@ -18,11 +18,11 @@ import polars as pl
 
 from stepscope.readers import repair
 from stepscope.readers.ascend.device_tasks import collective_kind
-from stepscope.readers.minddata.numbers import MS, integer, number, scaled
-from stepscope.readers.minddata.reported import Reported
-from stepscope.readers.minddata.text_files import OnRead, read_csv
 from stepscope.readers.mindinsight.identity import Place
 from stepscope.readers.mindinsight.step_trace import Call
+from stepscope.readers.numbers import MS, integer, number, scaled
+from stepscope.readers.reported import Reported
+from stepscope.readers.text_files import OnRead, read_csv
 from stepscope.store.notes import Notes
 
 _COLUMNS: Final = ("step_num", "communication_cost", "wait_cost", "link_info", "communication_operator_cost")

@@ -19,14 +19,14 @@ from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.device_tasks import collective_kind
 from stepscope.readers.event_columns import arguments
 from stepscope.readers.exact_time import INVALID, nanoseconds
-from stepscope.readers.minddata.lanes import Lanes
-from stepscope.readers.minddata.numbers import integer
-from stepscope.readers.minddata.slice_parts import SliceParts
-from stepscope.readers.minddata.text_files import OnRead
+from stepscope.readers.lanes import Lanes
 from stepscope.readers.mindinsight.operators import describe
 from stepscope.readers.mindinsight.step_trace import Step, StepTrace
 from stepscope.readers.mindspore_cpu.scopes import module, phase
+from stepscope.readers.numbers import integer
 from stepscope.readers.repair import clean_text
+from stepscope.readers.slice_parts import SliceParts
+from stepscope.readers.text_files import OnRead
 from stepscope.readers.trace_text import Event, TraceText
 from stepscope.store.notes import Notes
 

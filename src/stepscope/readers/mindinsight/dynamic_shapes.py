@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.readers.minddata.numbers import integer
-from stepscope.readers.minddata.reported import Reported
-from stepscope.readers.minddata.text_files import OnRead, read_json
+from stepscope.readers.numbers import integer
+from stepscope.readers.reported import Reported
+from stepscope.readers.text_files import OnRead, read_json
 from stepscope.store.notes import Notes
 
 _EXECUTIONS: Final = ("operator", "kernel")

@@ -11,7 +11,7 @@ from typing import Final
 
 from stepscope import facts
 from stepscope.readers import minddata, repair
-from stepscope.readers.minddata.numbers import integer
+from stepscope.readers.numbers import integer
 from stepscope.readers.source import Source
 
 _MOST_INFO_BYTES: Final = 1 << 20

@@ -11,11 +11,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers.minddata.numbers import US, number, scaled
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.reported import Reported
-from stepscope.readers.minddata.text_files import OnRead, read_csv, read_json
+from stepscope.readers.numbers import US, number, scaled
 from stepscope.readers.repair import clean_text
+from stepscope.readers.reported import Reported
+from stepscope.readers.text_files import OnRead, read_csv, read_json
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -84,9 +83,9 @@ def read_operator_memory(path: Path, out: RankWriter, notes: Notes, on_read: OnR
                 kept = [None if total is None or abs(total) >= 1 << 40 else round(total * _MIB) for total in totals]
                 names = dict(zip(("allocated", "reserved", "active"), kept, strict=True))
                 curve.append({"device": blocks[-1]["device"], "component": "MindSpore", "time_ns": time} | names)
-    put(out, "allocations", pl.DataFrame(blocks, infer_schema_length=None))
+    out.add("allocations", pl.DataFrame(blocks, infer_schema_length=None))
     if curve:
-        put(out, "memory", pl.DataFrame(curve, infer_schema_length=None).sort("time_ns", maintain_order=True))
+        out.add("memory", pl.DataFrame(curve, infer_schema_length=None).sort("time_ns", maintain_order=True))
 
 
 def _report(item: Any, key: Any, metrics: tuple[str, ...], path: Path, reported: Reported, notes: Notes) -> None:

@@ -9,8 +9,8 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.readers import repair
-from stepscope.readers.minddata.numbers import integer
-from stepscope.readers.minddata.text_files import OnRead, read_csv
+from stepscope.readers.numbers import integer
+from stepscope.readers.text_files import OnRead, read_csv
 from stepscope.store.notes import Notes
 
 _SCHEMA: Final = {

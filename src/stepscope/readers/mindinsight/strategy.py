@@ -13,12 +13,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers.minddata.numbers import integer
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.reported import Reported
-from stepscope.readers.minddata.text_files import OnRead, read_json
 from stepscope.readers.mindinsight.identity import Place
+from stepscope.readers.numbers import integer
 from stepscope.readers.repair import clean_text
+from stepscope.readers.reported import Reported
+from stepscope.readers.text_files import OnRead, read_json
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -54,8 +53,7 @@ def read_strategy(
     place.stated_groups = set(groups)
     rows = [{"group": name, "name": name, "ranks": ranks} for name, ranks in groups.items()]
     schema = {"group": pl.String(), "name": pl.String(), "ranks": pl.List(pl.Int32)}
-    put(
-        out,
+    out.add(
         "groups",
         pl.DataFrame(rows, schema=schema).with_columns(origin=pl.lit("parallel_strategy"), confidence=pl.lit("stated")),
     )

@@ -15,16 +15,15 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.readers import minddata
-from stepscope.readers.minddata.lanes import Lanes
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.reported import Reported
-from stepscope.readers.minddata.slice_parts import SliceParts
-from stepscope.readers.minddata.text_files import OnRead, read_csv, read_json
+from stepscope.readers.lanes import Lanes
 from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
 from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
+from stepscope.readers.reported import Reported
+from stepscope.readers.slice_parts import SliceParts
 from stepscope.readers.slice_table import SliceTable
 from stepscope.readers.source import Source
 from stepscope.readers.steps import whole_window
+from stepscope.readers.text_files import OnRead, read_csv, read_json
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -99,12 +98,12 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
     if len(slices):
         steps = whole_window(slices, notes, source.path.name)
         slices.integers["step"] = steps.at(slices.start)
-        put(out, "steps", steps.frame())
+        out.add("steps", steps.frame())
         if any(minddata.rank_of(file.name) is not None for file in source.files):
             notes.add("pipeline_own_clock", file=source.path.name)
     slices.write(out)
-    put(out, "tracks", lanes.frame())
-    put(out, "ranks", pl.DataFrame([_rank_row(source, slices, notes, on_read)]))
+    out.add("tracks", lanes.frame())
+    out.add("ranks", pl.DataFrame([_rank_row(source, slices, notes, on_read)]))
 
 
 def _rank_row(source: Source, slices: SliceTable, notes: Notes, on_read: OnRead) -> dict[str, Any]:

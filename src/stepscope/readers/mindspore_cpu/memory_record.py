@@ -7,9 +7,8 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.minddata.numbers import NS, scaled_column
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.text_files import OnRead, matched
+from stepscope.readers.numbers import NS, scaled_column
+from stepscope.readers.text_files import OnRead, matched
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -24,8 +23,7 @@ def read_memory_record(path: Path, out: RankWriter, notes: Notes, on_read: OnRea
     rows = found.select(scaled_column(found[name], NS) for name in found.columns)
     whole = rows.drop_nulls()
     notes.add("mindspore_rows_dropped", file=path.name, place="absurd number", count=rows.height - whole.height)
-    put(
-        out,
+    out.add(
         "memory",
         whole.sort("time_ns", maintain_order=True).with_columns(device=pl.lit("cpu"), component=pl.lit("MindSpore")),
     )

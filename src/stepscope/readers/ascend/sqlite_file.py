@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.ascend_db.database import FAILURES, Database
+from stepscope.readers.ascend.database import FAILURES, Database
 from stepscope.store.notes import Notes
 
 MAGIC: Final = b"SQLite format 3\0"

@@ -7,10 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from stepscope.readers.minddata.numbers import number
-from stepscope.readers.minddata.put import put
-from stepscope.readers.minddata.text_files import Table
+from stepscope.readers.numbers import number
 from stepscope.readers.repair import clean_text
+from stepscope.readers.text_files import Table
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -47,4 +46,4 @@ class Reported:
         """Into the table ``reported``."""
         rows, self._rows = self._rows, []
         schema = {"file": pl.String, "step": pl.Int64, "key": pl.String, "metric": pl.String, "value": pl.Float64}
-        put(out, "reported", pl.DataFrame(rows, schema=schema, orient="row"))
+        out.add("reported", pl.DataFrame(rows, schema=schema, orient="row"))

@@ -10,7 +10,6 @@ import polars as pl
 
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL
-from stepscope.readers.minddata.put import put
 from stepscope.readers.slice_table import KIND, SliceTable, believable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -74,7 +73,7 @@ class SliceParts:
         slices.texts.setdefault("type", (np.full(len(places), -1, np.int64), []))
         if "json" in chosen.columns:
             told = chosen.select("json").with_columns(slice=pl.Series(places)).filter(pl.col("json").is_not_null())
-            put(out, "details", told)
+            out.add("details", told)
         return slices
 
 

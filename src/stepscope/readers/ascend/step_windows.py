@@ -1,0 +1,47 @@
+"""Which time of the device belongs to each step."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.event_columns import NULL
+from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.steps import Steps
+from stepscope.store.nesting import NONE
+
+Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+def device_windows(steps: Steps, slices: SliceTable, work: Bools, cause: Int64s) -> tuple[Int64s, Int64s]:
+    """Start and end of each step on the device, NULL where it launched nothing.
+
+    The vendor's rule: from the earliest slice of the first launch of the step, to the latest slice of its last
+    launch, or to the end of the host's mark if that is later.
+    """
+    start = np.full(len(steps.number), NULL, np.int64)
+    end = np.full(len(steps.number), NULL, np.int64)
+    launched = np.flatnonzero(work & (cause != NONE))
+    if not len(launched) or not len(steps.number):
+        return start, end
+    moment = slices.start[cause[launched]]
+    place = np.searchsorted(steps.start, moment, side="right") - 1
+    inside = (place >= 0) & (moment < steps.end[np.maximum(place, 0)])
+    frame = pl.DataFrame(
+        {
+            "place": place[inside],
+            "moment": moment[inside],
+            "start": slices.start[launched[inside]],
+            "end": slices.end[launched[inside]],
+        }
+    )
+    found = frame.group_by("place").agg(
+        pl.col("start").filter(pl.col("moment") == pl.col("moment").min()).min(),
+        pl.col("end").filter(pl.col("moment") == pl.col("moment").max()).max(),
+    )
+    where = found["place"].to_numpy()
+    start[where] = found["start"].to_numpy()
+    end[where] = np.maximum(found["end"].to_numpy(), steps.end[where])
+    return start, end
