@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers import raw_bytes, trace_text
+from stepscope.readers import raw_bytes, text_buffer
 from stepscope.readers.trace_text import Event, TraceText, value_end
 from stepscope.store.notes import Notes
 from support.limits import PeakMemory, at_most
@@ -375,7 +375,7 @@ def test_deep_nesting_anywhere_costs_neither_stack_nor_time(pair: str, closed: b
 
 
 def test_a_value_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_text, "_LARGEST_VALUE_BYTES", 1 << 20)
+    monkeypatch.setattr(text_buffer, "LARGEST_VALUE_BYTES", 1 << 20)
     monkeypatch.setattr(raw_bytes, "BLOCK_BYTES", 1 << 18)
     events, _, codes = read_text(tmp_path, '[{"ph": "X"}, {"ph": "X", "name": "' + "x" * (4 << 20) + '"}]')
     assert len(events) <= 1
@@ -386,7 +386,7 @@ def test_a_value_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatc
 
 
 def test_spaces_between_events_count_for_one_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trace_text, "_LARGEST_VALUE_BYTES", 1 << 20)
+    monkeypatch.setattr(text_buffer, "LARGEST_VALUE_BYTES", 1 << 20)
     monkeypatch.setattr(raw_bytes, "BLOCK_BYTES", 1 << 18)
     events, _, codes = read_text(tmp_path, '[{"ph": "X"},' + " " * (3 << 20) + '{"ph": "i"}]')
     assert events[0].ph == "X"

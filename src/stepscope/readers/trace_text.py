@@ -16,18 +16,24 @@ import msgspec
 
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import repair
-from stepscope.readers.raw_bytes import blocks
+from stepscope.readers.text_buffer import TextBuffer
 from stepscope.store.notes import Notes
 
-_LARGEST_VALUE_BYTES: Final = 64 << 20  # one event or one metadata value
 _MOST_WASTED_BYTES: Final = 256 << 20  # scanned in vain for the end of broken events
+_PATIENCE_BYTES: Final = 4 << 20  # an event that has no end within this is broken, not merely unfinished
+_LONGEST_KEY_BYTES: Final = 1 << 16
 
-_SPACE: Final = re.compile(rb"(?:\s|\xef\xbb\xbf)*")
-_SPACE_AND_COMMAS: Final = re.compile(rb"[\s,]*")
+_SPACE: Final = re.compile(rb"(?:\s++|\xef\xbb\xbf)*+")
+_SPACE_AND_COMMAS: Final = re.compile(rb"[\s,]*+")
 _BORDER: Final = re.compile(rb"\}\s*+,\s*+\{")
-_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["\[\]{}]', re.DOTALL)  # a lone quote: a string without end
 _SCALAR: Final = re.compile(rb"[^\s,\]}]+")
-_KEY: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"\s*:\s*', re.DOTALL)
+_KEY: Final = re.compile(rb'"((?:[^"\\]++|\\.)*+)"\s*+:\s*+', re.DOTALL)
+# What a damaged event ends at: only a border behind which an event begins, not one of the objects inside it.
+_EVENT_BORDER: Final = re.compile(rb'\}\s*+,\s*+\{\s*+"(?:ph|name|cat|pid|tid|ts|dur|args|id|bp|s)"\s*+:')
+_EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*+:\s*+\[')
+# Borders to cut at, counted from the last: an object inside an event's arguments may look like one.
+_CUTS: Final = (1, 2, 4, 8)
 
 
 class Event(msgspec.Struct, gc=False):
@@ -56,29 +62,25 @@ class TraceText:
         self.path = path
         self.notes = notes
         self.metadata: dict[str, Any] = {}
-        self.bytes_read = 0
-        self._blocks = blocks(path, notes, on_read)
-        self._text = b""
-        self._at = 0
-        self._ended = False
+        self._buffer = TextBuffer(path, notes, on_read)
         self._wasted = 0
 
     def batches(self) -> Iterator[list[Event]]:
         """All whole events of the file, in file order."""
         documents = 0
-        while self._skip(_SPACE):
-            opening = self._text[self._at : self._at + 1]
-            if opening == b"[":
-                self._at += 1
+        while self._buffer.skip(_SPACE):
+            opening = self._buffer.next_byte()
+            if opening == ord("["):
+                self._buffer.at += 1
                 yield from self._array()
-            elif opening == b"{":
-                self._at += 1
+            elif opening == ord("{"):
+                self._buffer.at += 1
                 yield from self._object()
-            else:
-                if not documents:
-                    raise UnreadableInputError("not_json", path=str(self.path))
+            elif documents:
                 self.notes.add("text_after_end", file=self.path.name)
                 return
+            else:
+                raise UnreadableInputError("not_json", path=str(self.path))
             documents += 1
         if not documents:
             raise UnreadableInputError("empty_file", path=str(self.path))
@@ -86,172 +88,177 @@ class TraceText:
     # --- the top-level object -------------------------------------------------------------------------
 
     def _object(self) -> Iterator[list[Event]]:
-        while self._skip(_SPACE_AND_COMMAS):
-            if self._text[self._at : self._at + 1] == b"}":
-                self._at += 1
+        buffer = self._buffer
+        while buffer.skip(_SPACE_AND_COMMAS):
+            if buffer.next_byte() == ord("}"):
+                buffer.at += 1
                 return
             key = self._key()
-            if key is None:
-                break
-            if key == "traceEvents" and self._text[self._at : self._at + 1] == b"[":
-                self._at += 1
+            if key == "traceEvents" and buffer.text.startswith(b"[", buffer.at):
+                buffer.at += 1
                 yield from self._array()
-            else:
-                value = self._value()
-                if value is None:
+            elif key is None or not self._take_value(key):
+                # Broken metadata must not hide the events behind them.
+                self.notes.add("metadata_dropped", file=self.path.name)
+                if not self._go_to_events():
                     break
-                self.metadata[key] = value
+                yield from self._array()
         self._truncated()
 
     def _key(self) -> str | None:
+        """The key at the position, which moves to its value; None if there is none."""
+        buffer = self._buffer
         while True:
-            match = _KEY.match(self._text, self._at)
-            if match and match.end() < len(self._text):
-                self._at = match.end()
+            match = _KEY.match(buffer.text, buffer.at)
+            if match and match.end() < len(buffer.text):
+                buffer.at = match.end()
                 return match[1].decode("utf-8", "replace")
-            if not self._fill():
+            if len(buffer.text) - buffer.at > _LONGEST_KEY_BYTES or not buffer.fill():
                 return None
 
-    def _value(self) -> Any:
-        while (end := value_end(self._text, self._at)) is None:
-            if not self._fill():
-                return None
-        text, self._at = self._text[self._at : end], end
+    def _take_value(self, key: str) -> bool:
+        """Take the value at the position into the metadata; False if it has no end."""
+        buffer = self._buffer
+        while (end := value_end(buffer.text, buffer.at)) is None:
+            if _EVENTS_KEY.search(buffer.text, buffer.at) or not buffer.fill():
+                return False
+        text, buffer.at = buffer.text[buffer.at : end], end
         value = repair.lenient(text)
         if value is None and text != b"null":
             self.notes.add("metadata_dropped", file=self.path.name)
-        return value if value is not None else ""
+        else:
+            self.metadata[key] = value
+        return True
+
+    def _go_to_events(self) -> bool:
+        """Move into the array of events, wherever it begins; False if it does not."""
+        buffer = self._buffer
+        while True:
+            match = _EVENTS_KEY.search(buffer.text, buffer.at)
+            if match:
+                buffer.at = match.end()
+                return True
+            buffer.at = max(buffer.at, len(buffer.text) - _LONGEST_KEY_BYTES)
+            if not buffer.fill():
+                buffer.at = len(buffer.text)
+                return False
 
     # --- the array of events --------------------------------------------------------------------------
 
     def _array(self) -> Iterator[list[Event]]:
         """Batches up to the closing bracket; leaves the position behind it."""
-        while self._fill():
-            cut = _last_border(self._text, self._at)
-            if cut is None:
+        buffer = self._buffer
+        while True:
+            buffer.at = buffer.behind(_SPACE_AND_COMMAS)
+            if not buffer.fill():
+                break
+            batch = self._decode_to_last_border()
+            if batch is not None:
+                yield batch
                 continue
-            begin = self._past(_SPACE_AND_COMMAS)
-            try:
-                batch = _EVENTS.decode(b"".join((b"[", memoryview(self._text)[begin:cut], b"]")))
-                self._at = cut
-            except _FAULTS:
-                batch, closed = self._walk(cut)
-                if closed:
-                    yield batch
-                    return
+            batch, closed = self._walk(at_end=False)
             yield batch
-        batch, closed = self._walk(len(self._text))
+            if closed:
+                return
+        batch, closed = self._walk(at_end=True)
         yield batch
         if not closed:
             self._truncated()
 
-    def _walk(self, limit: int) -> tuple[list[Event], bool]:
-        """The events up to ``limit`` one by one; whether the array closed before it."""
-        found: list[Event] = []
-        while True:
-            self._at = self._past(_SPACE_AND_COMMAS)
-            if self._at >= limit:
-                return found, False
-            opening = self._text[self._at]
-            if opening == ord("]"):
-                self._at += 1
-                return found, True
-            if opening != ord("{"):
-                self._walk_junk(limit)
-            elif (event := self._walk_object(limit)) is not None:
-                found.append(event)
-
-    def _walk_object(self, limit: int) -> Event | None:
-        """The object at the position, taken as it is, repaired, or dropped; the position moves behind it."""
-        begin = self._at
-        border = _BORDER.search(self._text, begin, limit)
-        ends = [border.start() + 1] if border else []
-        for end in ends:
-            if (event := _strictly(self._text[begin:end])) is not None:
-                self._at = end
-                return event
-        # Objects inside the arguments look like a border too, and so does the end of the array like nothing.
-        balanced = self._balanced_end(begin, limit)
-        if balanced is not None and balanced not in ends:
-            ends.append(balanced)
-            if (event := _strictly(self._text[begin:balanced])) is not None:
-                self._at = balanced
-                return event
-        if not ends:
-            self._at = limit
-            if limit == len(self._text):
-                return None  # what the end of the file cut in two
-            ends.append(limit)
-        for end in ends:
-            fields = repair.event(self._text[begin:end])
-            if fields is not None:
-                self._at = end
-                self.notes.add("event_repaired", file=self.path.name, place=self._place(begin))
-                return Event(**fields)
-        self._at = ends[0]
-        self.notes.add("event_dropped", file=self.path.name, place=self._place(begin))
+    def _decode_to_last_border(self) -> list[Event] | None:
+        """All events that another one follows, decoded at once; None if there are none, or the text objects."""
+        buffer = self._buffer
+        begin = buffer.behind(_SPACE_AND_COMMAS)
+        borders = _last_borders(buffer.text, begin)
+        for number in _CUTS:
+            if number > len(borders):
+                break
+            cut = borders[-number]
+            try:
+                batch = _EVENTS.decode(b"".join((b"[", memoryview(buffer.text)[begin:cut], b"]")))
+            except _FAULTS:
+                continue
+            buffer.at = cut
+            return batch
         return None
 
-    def _balanced_end(self, begin: int, limit: int) -> int | None:
+    def _walk(self, at_end: bool) -> tuple[list[Event], bool]:
+        """The events one by one, up to one that is not complete yet; whether the array closed."""
+        buffer = self._buffer
+        found: list[Event] = []
+        while True:
+            buffer.at = buffer.behind(_SPACE_AND_COMMAS)
+            if buffer.at >= len(buffer.text):
+                return found, False
+            if buffer.next_byte() == ord("]"):
+                buffer.at += 1
+                return found, True
+            begin = buffer.at
+            if buffer.next_byte() != ord("{"):
+                self._walk_junk(at_end)
+            elif (event := self._walk_object(at_end)) is not None:
+                found.append(event)
+            if buffer.at == begin:
+                return found, False
+
+    def _walk_object(self, at_end: bool) -> Event | None:
+        """The object at the position, as it is, repaired, or dropped. The position stays if more text is needed."""
+        buffer = self._buffer
+        begin = buffer.at
+        border = _BORDER.search(buffer.text, begin)
+        ends = [border.start() + 1] if border else []
+        if ends and (event := _strictly(buffer.text[begin : ends[0]])) is not None:
+            buffer.at = ends[0]
+            return event
+        # Objects inside the arguments look like a border too, and the last event of the array has none.
+        balanced = self._balanced_end(begin)
+        if balanced is not None and balanced not in ends:
+            ends.append(balanced)
+            if (event := _strictly(buffer.text[begin:balanced])) is not None:
+                buffer.at = balanced
+                return event
+        if balanced is None:
+            if not at_end and len(buffer.text) - begin < _PATIENCE_BYTES:
+                return None
+            border = _EVENT_BORDER.search(buffer.text, begin)
+            ends = [border.start() + 1] if border else []
+        if not ends:
+            buffer.at = len(buffer.text)  # what the end of the file cut in two
+            return None
+        for end in ends:
+            fields = repair.event(buffer.text[begin:end])
+            if fields is not None:
+                buffer.at = end
+                self.notes.add("event_repaired", file=self.path.name, place=buffer.place(begin))
+                return Event(**fields)
+        buffer.at = ends[0]
+        self.notes.add("event_dropped", file=self.path.name, place=buffer.place(begin))
+        return None
+
+    def _balanced_end(self, begin: int) -> int | None:
         """Where the brackets balance, looked for only while the file has not wasted too much of our time."""
         if self._wasted > _MOST_WASTED_BYTES:
             return None
-        end = value_end(self._text, begin, limit)
+        end = value_end(self._buffer.text, begin)
         if end is None:
-            self._wasted += limit - begin
+            self._wasted += len(self._buffer.text) - begin
         return end
 
-    def _walk_junk(self, limit: int) -> None:
-        """An element that is no object."""
-        begin = self._at
-        self._at = max(begin + 1, value_end(self._text, begin, limit) or limit)
-        self.notes.add("event_dropped", file=self.path.name, place=self._place(begin))
-
-    # --- the buffer -----------------------------------------------------------------------------------
-
-    def _fill(self) -> bool:
-        """Forget what is read, append a block; False at the end of the file."""
-        if self._ended:
-            return False
-        rest = self._text[self._at :]
-        if len(rest) > _LARGEST_VALUE_BYTES:
-            rest = rest.lstrip()
-            if len(rest) > _LARGEST_VALUE_BYTES:
-                self.notes.add(
-                    "value_too_long",
-                    file=self.path.name,
-                    place=self._place(self._at),
-                    megabytes=_LARGEST_VALUE_BYTES >> 20,
-                )
-                self._text, self._at, self._ended = b"", 0, True
-                return False
-        block = next(self._blocks, None)
-        if block is None:
-            self._ended = True
-            return False
-        self.bytes_read += len(block)
-        self._text = rest + block
-        self._at = 0
-        return True
-
-    def _skip(self, what: re.Pattern[bytes]) -> bool:
-        """Skip what the pattern matches; False if nothing follows."""
-        while True:
-            self._at = self._past(what)
-            if self._at < len(self._text):
-                return True
-            if not self._fill():
-                return False
-
-    def _past(self, what: re.Pattern[bytes]) -> int:
-        match = what.match(self._text, self._at)
-        return match.end() if match else self._at
-
-    def _place(self, at: int) -> str:
-        return f"byte {self.bytes_read - len(self._text) + at}"
+    def _walk_junk(self, at_end: bool) -> None:
+        """An element that is no object. The position stays if more text is needed."""
+        buffer = self._buffer
+        begin = buffer.at
+        end = value_end(buffer.text, begin)
+        if end is None and not at_end and len(buffer.text) - begin < _PATIENCE_BYTES:
+            return
+        if end is None:
+            border = _EVENT_BORDER.search(buffer.text, begin)
+            end = border.start() + 1 if border else len(buffer.text)
+        buffer.at = max(begin + 1, end)
+        self.notes.add("event_dropped", file=self.path.name, place=buffer.place(begin))
 
     def _truncated(self) -> None:
-        self.notes.add("file_truncated", file=self.path.name, place=f"byte {self.bytes_read}")
+        self.notes.add("file_truncated", file=self.path.name, place=f"byte {self._buffer.bytes_read}")
 
 
 def _strictly(text: bytes) -> Event | None:
@@ -286,6 +293,8 @@ def value_end(text: bytes, at: int, limit: int | None = None) -> int | None:
     depth = 0
     for token in _TOKEN.finditer(text, at, limit):
         kind = text[token.start()]
+        if kind == ord('"') and token.end() - token.start() == 1:
+            return None
         if kind in b"[{":
             depth += 1
         elif kind in b"]}":
@@ -295,14 +304,12 @@ def value_end(text: bytes, at: int, limit: int | None = None) -> int | None:
     return None
 
 
-def _last_border(text: bytes, begin: int) -> int | None:
-    """The end of the last whole event that another one follows."""
+def _last_borders(text: bytes, begin: int) -> list[int]:
+    """Ends of events that another one follows, at least the last ones, in order."""
     window = 1 << 16
     while True:
         low = max(begin, len(text) - window)
         borders = [border.start() + 1 for border in _BORDER.finditer(text, low)]
-        if borders:
-            return borders[-1]
-        if low == begin:
-            return None
+        if borders or low == begin:
+            return borders
         window *= 16
