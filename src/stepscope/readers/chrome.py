@@ -34,7 +34,7 @@ _PYTHON_CATEGORIES: Final = frozenset(("fee", "python"))
 
 def claim_file(path: Path, head: bytes) -> Source | None:
     """Any Chrome trace is for this reader, if no special one wants it."""
-    return Source(path, "chrome", named_rank(path), (path,)) if looks_like_trace(head) else None
+    return Source(path, "chrome", named_rank(path), (path,)) if looks_like_trace(path, head) else None
 
 
 def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:

@@ -16,7 +16,7 @@ from typing import Final
 
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.raw_bytes import head
-from stepscope.readers.source import Source
+from stepscope.readers.source import Source, named_rank
 
 #: Readers in the order in which they are asked; a general format comes after the special ones that use it.
 READERS: Final = (
@@ -75,9 +75,18 @@ def _below(root: Path) -> Iterator[Source]:
             seen += 1
             if seen > _MOST_FILES:
                 raise UnreadableInputError("too_many_files", path=str(root), limit=_MOST_FILES)
-            source = _claim_file(directory / name, head(directory / name))
+            source = _loose_file(directory / name)
             if source is not None:
                 yield source
+
+
+def _loose_file(path: Path) -> Source | None:
+    """A file that nobody named: if it cannot even be looked at, its rank's reader will say why."""
+    try:
+        return _claim_file(path, head(path))
+    except UnreadableInputError:
+        rank = named_rank(path)
+        return None if rank is None else Source(path, "chrome", rank, (path,))
 
 
 def _claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]:

@@ -25,6 +25,7 @@ FORWARD, BACKWARD, _OPTIMIZER, _DATA = range(4)
 
 STEP_NAME: Final = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 MODULE_PREFIX: Final = "nn.Module: "
+_DEEPEST: Final = 500
 _BACKWARD_PREFIX: Final = "autograd::engine::evaluate_function"
 _OPTIMIZER_PREFIXES: Final = ("Optimizer.step#", "Optimizer.zero_grad#")
 _DATA_PREFIXES: Final = ("enumerate(DataLoader)", "enumerate(DataPipe)")
@@ -83,7 +84,8 @@ def modules(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Co
         parent = int(slices.parent[position])
         outer = own.get(int(around[parent])) if parent != NONE else None
         word = str(words[slices.name[position]])[len(MODULE_PREFIX) :]
-        own[position] = f"{outer}/{word}" if outer else word
+        deeper = outer is None or outer.count("/") < _DEEPEST
+        own[position] = (f"{outer}/{word}" if deeper else outer) if outer else word
         code[position] = paths[own[position]]
     code = np.where(around == NONE, -1, code[around])
     return np.where(launch != NONE, code[launch], code), paths.texts()
@@ -101,8 +103,11 @@ def stacks(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Cod
     outer = np.where(slices.parent[order] == NONE, NONE, around[slices.parent[order]])
     known: dict[tuple[int, int], int] = {}
     stack_of = [NONE] * (len(slices) + 1)  # the last place stands for NONE
+    depth = [0] * (len(slices) + 1)
     for position, parent, name in zip(order.tolist(), outer.tolist(), slices.name[order].tolist(), strict=True):
-        stack_of[position] = known.setdefault((stack_of[parent], name), len(known))
+        depth[position] = depth[parent] + 1
+        deeper = depth[position] <= _DEEPEST  # texts of a hostile depth would grow with its square
+        stack_of[position] = known.setdefault((stack_of[parent], name), len(known)) if deeper else stack_of[parent]
     words = slices.names.texts()
     frames = []
     for parent, name in known:

@@ -10,6 +10,7 @@ from typing import BinaryIO, Final
 from stepscope.errors import UnreadableInputError
 from stepscope.store.notes import Notes
 
+HEAD_BYTES: Final = 1 << 16  # enough to recognise a format
 GZIP_MAGIC: Final = b"\x1f\x8b"
 BLOCK_BYTES: Final = 1 << 20  # larger blocks make objects that leave the processor's cache
 
@@ -33,7 +34,7 @@ def blocks(path: Path, notes: Notes, on_read: Callable[[int], None] | None = Non
         raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
 
 
-def head(path: Path, size: int = 1 << 16) -> bytes:
+def head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first ``size`` bytes of the content, decompressed if need be; less where it is damaged."""
     found = b""
     for block in blocks(path, Notes()):

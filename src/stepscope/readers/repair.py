@@ -20,6 +20,7 @@ _NOT_AVAILABLE: Final = re.compile(r"(?<=[:\[,\s])N/A(?=[\s,\]}])")
 _QUOTED_NAME: Final = re.compile(
     r'("name"\s*:\s*")(.*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|bp|s)"\s*:|\}))', re.DOTALL
 )
+_UNESCAPED_QUOTE: Final = re.compile(r'(?<!\\)"')
 _EVENT_TEXTS: Final = ("ph", "cat", "name")
 _EVENT_IDS: Final = ("pid", "tid")
 _EVENT_RAW: Final = ("ts", "dur", "args", "id")
@@ -31,7 +32,7 @@ def lenient(text: bytes) -> Any:
     for fix in (_as_it_is, _escape_backslashes, _null_for_not_available, _escape_quotes_in_name):
         candidate = fix(candidate)
         try:
-            return _LENIENT.decode(candidate)
+            return _without_surrogates(_LENIENT.decode(candidate))
         except (ValueError, RecursionError):
             continue
     return None
@@ -45,17 +46,15 @@ def event(text: bytes) -> dict[str, Any] | None:
     fields: dict[str, Any] = {}
     for key in _EVENT_TEXTS:
         if found.get(key) is not None:
-            fields[key] = clean_text(found[key] if isinstance(found[key], str) else str(found[key]))
+            fields[key] = str(found[key])
     for key in _EVENT_IDS:
         value = found.get(key)
-        if isinstance(value, (int, str)):
-            fields[key] = clean_text(value) if isinstance(value, str) else value
-        elif value is not None:
-            fields[key] = str(value)
+        if value is not None:
+            fields[key] = value if isinstance(value, (int, str)) else str(value)
     for key in _EVENT_RAW:
         if key in found:
             try:
-                fields[key] = msgspec.Raw(_ENCODE.encode(_without_surrogates(found[key])))
+                fields[key] = msgspec.Raw(_ENCODE.encode(found[key]))
             except (TypeError, ValueError, RecursionError):
                 return None
     return fields
@@ -89,4 +88,4 @@ def _null_for_not_available(text: str) -> str:
 
 
 def _escape_quotes_in_name(text: str) -> str:
-    return _QUOTED_NAME.sub(lambda found: found[1] + re.sub(r'(?<!\\)"', r"\\\"", found[2]) + found[3], text)
+    return _QUOTED_NAME.sub(lambda found: found[1] + _UNESCAPED_QUOTE.sub(lambda _: '\\"', found[2]) + found[3], text)

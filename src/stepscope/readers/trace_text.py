@@ -16,12 +16,14 @@ import msgspec
 
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import repair
+from stepscope.readers.raw_bytes import HEAD_BYTES, head
 from stepscope.readers.text_buffer import TextBuffer
 from stepscope.store.notes import Notes
 
 _MOST_WASTED_BYTES: Final = 256 << 20  # scanned in vain for the end of broken events
 _PATIENCE_BYTES: Final = 4 << 20  # an event that has no end within this is broken, not merely unfinished
 _LONGEST_KEY_BYTES: Final = 1 << 16
+_LONGEST_HEADER_BYTES: Final = 16 << 20
 
 _SPACE: Final = re.compile(rb"(?:\s++|\xef\xbb\xbf)*+")
 _SPACE_AND_COMMAS: Final = re.compile(rb"[\s,]*+")
@@ -268,11 +270,14 @@ def _strictly(text: bytes) -> Event | None:
         return None
 
 
-def looks_like_trace(head: bytes) -> bool:
-    """Whether the text begins like a Chrome trace: an object with ``traceEvents``, or an array of events."""
-    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+def looks_like_trace(path: Path, first: bytes) -> bool:
+    """Whether a file that begins so is a Chrome trace: an object with ``traceEvents``, or an array of events."""
+    text = first.lstrip(b"\xef\xbb\xbf \t\r\n")
     if text.startswith(b"{"):
-        return b'"traceEvents"' in text
+        # Metadata before the events may be long.
+        return b'"traceEvents"' in text or (
+            len(first) >= HEAD_BYTES and b'"traceEvents"' in head(path, _LONGEST_HEADER_BYTES)
+        )
     return text.startswith(b"[") and (b'"ph"' in text or text[1:].strip() in (b"", b"]"))
 
 

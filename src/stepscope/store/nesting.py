@@ -10,6 +10,7 @@ import bisect
 import heapq
 import itertools
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ import numpy.typing as npt
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]
+
+# Around overlaps at a hostile depth the levels are not peeled off one by one.
+_MOST_PEELS = 64
 
 #: Stands for "no slice" in arrays of positions.
 NONE = -1
@@ -45,14 +49,33 @@ class Nesting:
             asked = np.flatnonzero(track == number)
             at = low + np.searchsorted(ordered_start[low:high], moment[asked], side="right") - 1
             found = np.where(at >= low, self.order[np.maximum(at, 0)], NONE)
-            # The last to start holds the moment, or one of those around it does.
-            while True:
-                outside = (found != NONE) & ~self._holds(found, moment[asked])
-                if not outside.any():
-                    break
-                found[outside] = self.parent[found[outside]]
-            result[asked] = found
+            result[asked] = self._climb(found, moment[asked])
         return result
+
+    def _climb(self, found: Int64s, moment: Int64s) -> Int64s:
+        """From the last slice to start before each moment to the first one around it that holds the moment."""
+        late = np.flatnonzero(found != NONE)
+        late = late[~self._holds(found[late], moment[late])]
+        if not len(late):
+            return found
+        # Ancestors end later and later, so steps of halving length find the last that does not hold the moment.
+        place = found[late]
+        for up in reversed(self._ancestors):
+            above = up[place]
+            skips = above != NONE
+            skips[skips] = ~self._holds(above[skips], moment[late][skips])
+            place = np.where(skips, above, place)
+        found[late] = self.parent[place]
+        return found
+
+    @cached_property
+    def _ancestors(self) -> list[Int64s]:
+        """For each slice its parent, its ancestor two above, four above, and so on."""
+        steps = [self.parent]
+        while bool((steps[-1] != NONE).any()):
+            last = steps[-1]
+            steps.append(np.where(last == NONE, NONE, last[last]))
+        return steps[:-1]
 
     def _holds(self, slices: Int64s, moment: Int64s) -> Bools:
         end = self.end[slices]
@@ -151,7 +174,7 @@ def _lay_overlapping(start: Int64s, end: Int64s, row: Int32s, parent: Int64s, in
         here = faults[np.searchsorted(faults, low) : np.searchsorted(faults, high)]
         for place in np.unique(np.searchsorted(tops, here, side="right") - 1):
             first, behind = int(limits[place]), int(limits[place + 1])
-            if end[first] >= end[first:behind].max():
+            if level < _MOST_PEELS and end[first] >= end[first:behind].max():
                 row[first], parent[first] = level, around
                 stretches.append((first + 1, behind, level + 1, first))
                 continue

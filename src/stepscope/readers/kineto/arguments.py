@@ -117,6 +117,8 @@ class ArgumentColumns:
         columns: dict[str, Any],
     ) -> None:
         text = b"[" + b",".join(raws) + b"]"
+        if b'"external id"' in text:  # as older writers spell it
+            text = text.replace(b'"external id"', b'"External id"')
         if structure is _Operator and (b'"Call stack"' in text or b'"Module Hierarchy"' in text):
             structure = _PlacedOperator
         found = _decode(structure, text, raws)

@@ -45,7 +45,8 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
         size, dtype = message_bytes(kind, own), own.get("dtype")
         if size is None:
             members = len(only_group.get("ranks") or ())
-            size, dtype = _recorded_bytes(kind, calls.input_shapes[place], calls.dtypes[place], members)
+            size, recorded = _recorded_bytes(kind, calls.input_shapes[place], calls.dtypes[place], members)
+            dtype = dtype if dtype is not None else recorded
         rows.append(
             {
                 "slice": int(slices.id[position]),
@@ -56,7 +57,7 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
                 "start_ns": int(slices.start[position]),
                 "end_ns": int(slices.end[position]),
                 "bytes": size,
-                "dtype": dtype,
+                "dtype": None if dtype is None else str(dtype)[:40],
                 "peer": _peer(kind, own),
             }
         )
@@ -103,7 +104,7 @@ def message_bytes(kind: str, arguments: dict[str, Any]) -> int | None:
     """Elements times their size; what a rank puts in, except for all_gather, where it is what comes out."""
     size = facts.table("communication")["dtype_bytes"].get(str(arguments.get("dtype")))
     elements = integer(arguments.get("Out msg nelems" if kind == "all_gather" else "In msg nelems"))
-    return None if size is None or elements is None else elements * int(size)
+    return None if size is None or elements is None else integer(elements * int(size))
 
 
 def _recorded_bytes(kind: str, shapes: str | None, dtypes: str | None, members: int) -> tuple[int | None, str | None]:
@@ -115,8 +116,8 @@ def _recorded_bytes(kind: str, shapes: str | None, dtypes: str | None, members: 
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         return None, None
     if kind == "all_gather":
-        return (elements * size * members, types[0]) if members else (None, types[0])
-    return elements * size, types[0]
+        return (integer(elements * size * members) if members else None), types[0]
+    return integer(elements * size), types[0]
 
 
 def _peer(kind: str, arguments: dict[str, Any]) -> int | None:

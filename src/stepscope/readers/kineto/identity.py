@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import re
 from typing import Any, Final
@@ -12,6 +13,7 @@ from stepscope.store.notes import Notes
 
 _SWITCHES: Final = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
 _VERSION: Final = re.compile(r"_version$|^PT_PROFILER_JOB")
+_MOST_DIGITS: Final = 20
 _LOGS: Final = ("INFO", "WARNING", "ERROR")
 
 
@@ -29,13 +31,13 @@ def rank_row(metadata: dict[str, Any], devices_used: list[int], source: str) -> 
     )
     kind = "cpu" if not devices_used else "xpu" if "maxComputeUnits" in device else "gpu"
     return {
-        "world_size": integer(_distributed(metadata).get("world_size")),
+        "world_size": integer(_distributed(metadata).get("world_size"), 31),
         "host": _text(metadata.get("host_name")),
         "device_kind": kind,
         "device_name": _text(device.get("name")),
-        "device_index": devices_used[0] if devices_used else None,
+        "device_index": integer(devices_used[0], 31) if devices_used else None,
         "memory_capacity": integer(device.get("totalGlobalMem")),
-        "compute_units": integer(device.get("numSms")),
+        "compute_units": integer(device.get("numSms"), 31),
         "peak_facts": json.dumps(device, default=str) if device else None,
         "framework": "pytorch",
         "versions": json.dumps({key: value for key, value in metadata.items() if _VERSION.search(key)}, default=str),
@@ -77,7 +79,7 @@ def rank_list(value: Any) -> list[int] | None:
         if "..." in value:
             return None
         value = re.findall(r"\d+", value)
-    return [number for item in _list(value) if (number := integer(item)) is not None and number < 1 << 31]
+    return [number for item in _list(value) if (number := integer(item, 31)) is not None]
 
 
 def note_profiler_log(metadata: dict[str, Any], notes: Notes, file: str) -> None:
@@ -100,10 +102,12 @@ def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def integer(value: Any) -> int | None:
-    """An integer that fits a column, from a number or its text."""
+def integer(value: Any, bits: int = 62) -> int | None:
+    """An integer of at most so many bits, from a number or its text."""
+    if isinstance(value, decimal.Decimal) and not (value.is_finite() and value.adjusted() < _MOST_DIGITS):
+        return None  # 1e999999999 would become an integer of a gigabyte
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return number if abs(number) < 1 << 62 else None
+    return number if abs(number) < 1 << bits else None

@@ -12,7 +12,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.readers.block_lives import lives
-from stepscope.readers.event_columns import NULL, Batch, arguments, integers, nullable, times
+from stepscope.readers.event_columns import NULL, Batch, arguments, categorical, integers, nullable, times
 from stepscope.readers.slice_table import SliceTable
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
@@ -71,10 +71,8 @@ class MemoryEvents:
         holder = slices.nesting.containing(track.astype(np.int32), time + base_ns)
         owner = nearest(slices.parent, slices.is_kind("operator"))
         operator = np.where(holder == NONE, NONE, owner[holder]) if len(slices) else np.full(len(index), NONE)
-        names = pl.Series(slices.names.texts(), dtype=pl.String)
-        operators = names.gather(
-            nullable(np.where(operator == NONE, NULL, slices.name[operator] if len(slices) else NULL))
-        )
+        code = np.where(operator == NONE, -1, slices.name[operator]) if len(slices) else operator
+        operators = categorical(code, slices.names.texts())
         events = (
             pl.DataFrame(
                 {

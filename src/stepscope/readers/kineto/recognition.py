@@ -6,28 +6,28 @@ import re
 from pathlib import Path
 from typing import Final
 
+from stepscope.readers import repair
 from stepscope.readers.kineto.categories import kind_of_category
+from stepscope.readers.kineto.identity import integer
 from stepscope.readers.raw_bytes import tail
 from stepscope.readers.source import Source, named_rank
-from stepscope.readers.trace_text import looks_like_trace
+from stepscope.readers.trace_text import looks_like_trace, value_end
 
 _METADATA: Final = re.compile(
     rb'"(?:schemaVersion|deviceProperties|distributedInfo|baseTimeNanoseconds|cupti_version)"\s*:'
 )
 _CATEGORY: Final = re.compile(rb'"cat"\s*:\s*"(\w+)"')
-_RANK: Final = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*(\d{1,9})')
-_WORLD: Final = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"world_size"\s*:\s*(\d{1,9})')
+_DISTRIBUTED: Final = re.compile(rb'"distributedInfo"\s*:\s*(?=\{)')
 _WORKER: Final = re.compile(r"^(.*?)(?:\.(\d{1,18}))?\.pt\.trace\.json(?:\.gz)?$")
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
     """The file as a source if the PyTorch profiler wrote it, with the rank that it states or that its name tells."""
-    if not looks_like_trace(head) or not _looks_like(head):
+    if not looks_like_trace(path, head) or not _looks_like(head):
         return None
-    rank, world = _number(_RANK, head), _number(_WORLD, head)
+    rank, world = _stated(head)
     if rank is None and b'"distributedInfo"' not in head:
-        last = tail(path)  # older writers put it behind the events
-        rank, world = _number(_RANK, last), _number(_WORLD, last)
+        rank, world = _stated(tail(path))  # older writers put it behind the events
     worker = _WORKER.match(path.name)
     return Source(
         path,
@@ -48,6 +48,12 @@ def _looks_like(head: bytes) -> bool:
     return any(kind_of_category(category) is not None and category.lower() != "python" for category in found)
 
 
-def _number(pattern: re.Pattern[bytes], text: bytes) -> int | None:
-    found = pattern.search(text)
-    return int(found[1]) if found else None
+def _stated(text: bytes) -> tuple[int | None, int | None]:
+    """Rank and world size that a piece of the file states."""
+    match = _DISTRIBUTED.search(text)
+    end = value_end(text, match.end()) if match else None
+    found = repair.lenient(text[match.end() : end]) if match and end is not None else None
+    if not isinstance(found, dict):
+        return None, None
+    rank, world = integer(found.get("rank"), 31), integer(found.get("world_size"), 31)
+    return (rank if rank is not None and rank >= 0 else None), world

@@ -81,7 +81,10 @@ def is_trace(head: bytes) -> bool:
 
 def _header(head: bytes) -> list[str]:
     line = head.split(b"\n", 1)[0][:1000].decode("utf-8", "replace")
-    return next(csv.reader([line]), [])
+    try:
+        return next(csv.reader([line]), [])
+    except csv.Error:
+        return []
 
 
 def _of_process(directory: Path) -> list[Source]:
