@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from stepscope.store import schema
@@ -26,6 +27,8 @@ class RankWriter:
         """Append rows; columns that the frame lacks become null, and the rank is filled in."""
         if frame.is_empty():
             return
+        if "rank" in schema.TABLES[table].schema and "rank" not in frame.columns:
+            frame = frame.hstack([pl.Series("rank", np.full(frame.height, self.rank, np.int32))])
         self._waiting.setdefault(table, []).append(frame)
         waiting = self._waiting_bytes.get(table, 0) + int(frame.estimated_size())
         self._waiting_bytes[table] = waiting
@@ -43,9 +46,6 @@ class RankWriter:
         self._waiting_bytes[table] = 0
         # Types and columns are settled once for many pieces, not for each.
         frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
-        if "rank" in schema.TABLES[table].schema:
-            stated = pl.col("rank") if "rank" in frame.columns else pl.lit(None)
-            frame = frame.with_columns(rank=stated.cast(pl.Int32).fill_null(self.rank))
         frame = schema.conform(table, frame)
         files = self._files.setdefault(table, {})
         name = f"{table}-{len(files)}.parquet"
