@@ -90,7 +90,13 @@ def _source(path: Path, found: Sequence[Path], infos: Sequence[Path]) -> Source:
     rank = next((rank for info in infos if (rank := _rank(read_json(info).get("rank_id"))) is not None), None)
     span = re.search(r"_(\d{14,20})_", path.name)
     return Source(
-        path, READER, rank, (*found, *infos), span=int(span[1]) if span else None, form="text", completeness=len(found)
+        path,
+        READER,
+        rank,
+        (*found, *infos),
+        span=int(span[1]) if span else None,
+        form="text",
+        completeness=2 * len(found),  # a full capture is 12 files, or 24 tables of a database
     )
 
 
