@@ -1,0 +1,88 @@
+"""Long fuzzing (``make soak``): damaged captures never raise anything but our own errors, and never hang."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from stepscope.errors import StepscopeError
+from support.reading import read
+from support.samples import SHARED_DATA
+from support.traces import document, training_steps, write
+
+pytestmark = pytest.mark.soak
+
+SECONDS = float(os.environ.get("STEPSCOPE_SOAK_SECONDS", "300"))
+MOST_BYTES = 400_000
+PIECES = (
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b'"',
+    b",",
+    b"\\",
+    b"\0",
+    b"\xff",
+    b"null",
+    b"1e999",
+    b"-1",
+    b"NaN",
+    b"}, {",
+    b"\x1f\x8b",
+)
+
+
+def captures(directory: Path) -> list[Path]:
+    """Small files of every format at hand: one made here, and the real ones where they are present."""
+    made = write(directory / "made.json", document(training_steps(3)))
+    real = (path for path in SHARED_DATA.rglob("*") if path.is_file() and path.stat().st_size < MOST_BYTES)
+    return [made, *sorted(real)]
+
+
+def damaged(content: bytes, dice: random.Random) -> bytes:
+    """The content after some cuts, swaps and insertions."""
+    data = bytearray(content)
+    for _ in range(dice.randint(1, 8)):
+        at = dice.randrange(len(data) + 1)
+        match dice.randrange(5):
+            case 0:
+                del data[at:]
+            case 1:
+                del data[at : at + dice.randint(1, 200)]
+            case 2:
+                data[at:at] = dice.choice(PIECES)
+            case 3:
+                data[at : at + 1] = bytes([dice.randrange(256)])
+            case _:
+                data[at:at] = data[: dice.randint(0, 300)]
+    return bytes(data)
+
+
+def until(deadline: float) -> Iterator[int]:
+    number = 0
+    while time.monotonic() < deadline:
+        yield number
+        number += 1
+
+
+def test_damaged_captures_are_read_or_refused(tmp_path: Path) -> None:
+    originals = captures(tmp_path)
+    for number in until(time.monotonic() + SECONDS):
+        dice = random.Random(number)
+        original = dice.choice(originals)
+        path = tmp_path / "damaged" / original.name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(damaged(original.read_bytes(), dice))
+        began = time.process_time()
+        try:
+            read(path)
+        except StepscopeError as error:
+            assert error.message("zh")
+        assert time.process_time() - began < 60, f"case {number}: {original.name}"
+        path.unlink()
