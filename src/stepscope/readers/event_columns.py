@@ -37,7 +37,7 @@ _FAMILY_OF: Final[dict[str | None, int]] = {
 
 # In this form a column is taken from a batch without running Python for each event.
 _SORT: Final = attrgetter("ph", "cat", "name", "pid", "tid")
-_TIME, _DURATION, _ARGUMENTS = attrgetter("ts"), attrgetter("dur"), attrgetter("args")
+_TIME, _DURATION, _ARGUMENTS, _ID = attrgetter("ts"), attrgetter("dur"), attrgetter("args"), attrgetter("id")
 
 
 class _Sorts(dict[Any, int]):
@@ -98,18 +98,28 @@ class Columns:
     """Events of one kind as growing columns."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[Any, ...]] = []
+        self._columns: list[list[npt.NDArray[Any]]] = []
 
     def add(self, batch: Batch, *more: npt.NDArray[Any]) -> None:
-        self._parts.append((batch.index, batch.track, batch.category, batch.name, *more))
+        columns = (batch.index, batch.track, batch.category, batch.name, *more)
+        if not self._columns:
+            self._columns = [[] for _ in columns]
+        for parts, values in zip(self._columns, columns, strict=True):
+            parts.append(values)
 
     def take(self, more: int) -> tuple[npt.NDArray[Any], ...]:
-        """Index, track, category, name and the ``more`` columns; empties this store."""
-        parts, self._parts = self._parts, []
-        if not parts:
+        """Index, track, category, name and the ``more`` columns; empties this store, one column after the other."""
+        columns, self._columns = self._columns, []
+        if not columns:
             nothing, codes = np.empty(0, np.int64), np.empty(0, np.int32)
             return (nothing, codes, codes, codes, *[nothing] * more)
-        return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+        return tuple(_joined(parts) for parts in columns)
+
+
+def _joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    whole = np.concatenate(parts)
+    parts.clear()  # a large capture must not lie in memory twice
+    return whole
 
 
 class EventColumns:
@@ -183,7 +193,8 @@ class EventColumns:
             self.flows.add(batch, times(batch), self._ids(batch), begins)
 
     def _ids(self, batch: Batch) -> Int64s:
-        return np.fromiter((self.flow_ids[bytes(event.id)] for event in batch.events), np.int64, len(batch.events))
+        ids = map(self.flow_ids.__getitem__, map(bytes, map(_ID, batch.events)))
+        return np.fromiter(ids, np.int64, len(batch.events))
 
     def _add_other(self, event: Event, index: int) -> None:
         if event.ph == "M":

@@ -10,7 +10,6 @@ import bisect
 import heapq
 import itertools
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +20,7 @@ Bools = npt.NDArray[np.bool_]
 
 # Around overlaps at a hostile depth the levels are not peeled off one by one.
 _MOST_PEELS = 64
+_PLAIN_STEPS = 64  # from slice to parent, before the ancestors of all slices are worked out
 
 #: Stands for "no slice" in arrays of positions.
 NONE = -1
@@ -55,12 +55,18 @@ class Nesting:
     def _climb(self, found: Int64s, moment: Int64s) -> Int64s:
         """From the last slice to start before each moment to the first one around it that holds the moment."""
         late = np.flatnonzero(found != NONE)
+        for _ in range(_PLAIN_STEPS):
+            late = late[~self._holds(found[late], moment[late])]
+            if not len(late):
+                return found
+            found[late] = self.parent[found[late]]
+            late = late[found[late] != NONE]
         late = late[~self._holds(found[late], moment[late])]
         if not len(late):
             return found
         # Ancestors end later and later, so steps of halving length find the last that does not hold the moment.
         place = found[late]
-        for up in reversed(self._ancestors):
+        for up in reversed(self._ancestors()):
             above = up[place]
             skips = above != NONE
             skips[skips] = ~self._holds(above[skips], moment[late][skips])
@@ -68,7 +74,6 @@ class Nesting:
         found[late] = self.parent[place]
         return found
 
-    @cached_property
     def _ancestors(self) -> list[Int64s]:
         """For each slice its parent, its ancestor two above, four above, and so on."""
         steps = [self.parent]
@@ -94,17 +99,18 @@ def nest(track: Int32s, start: Int64s, dur: Int64s) -> Nesting:
     ([0, 1, 2], [-1, 0, -1])
     """
     count = len(start)
-    twice_start = start * 2
-    twice_end = np.where(dur > 0, (start + dur) * 2, twice_start + 1)
     by_track = np.argsort(track, kind="stable")
     first = np.searchsorted(track[by_track], np.arange(int(track.max()) + 2 if count else 1))
     row = np.zeros(count, np.int32)
     parent = np.full(count, NONE, np.int64)
     for low, high in itertools.pairwise(first):
         members = by_track[low:high]
-        members = members[_by_start(twice_start[members], twice_end[members])]
+        twice_start = start[members] * 2
+        twice_end = np.where(dur[members] > 0, (start[members] + dur[members]) * 2, twice_start + 1)
+        order = _by_start(twice_start, twice_end)
+        members = members[order]
         by_track[low:high] = members
-        row[members], inner = _nest_one(twice_start[members], twice_end[members])
+        row[members], inner = _nest_one(twice_start[order], twice_end[order])
         parent[members] = np.where(inner == NONE, NONE, members[inner])
     return Nesting(by_track, row, parent, track, start, start + dur, first)
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from stepscope.store import schema
 
-_FLUSH_BYTES: Final = 48 << 20
+_FLUSH_BYTES: Final = 32 << 20
 
 
 class RankWriter:
@@ -33,16 +33,19 @@ class RankWriter:
         waiting = self._waiting_bytes.get(table, 0) + int(frame.estimated_size())
         self._waiting_bytes[table] = waiting
         if waiting > _FLUSH_BYTES:
-            self._flush(table)
+            self.flush(table)
 
     def close(self) -> dict[str, dict[str, int]]:
         """Write what waits; rows per file, per table."""
         for table in list(self._waiting):
-            self._flush(table)
+            self.flush(table)
         return self._files
 
-    def _flush(self, table: str) -> None:
-        frames = self._waiting.pop(table)
+    def flush(self, table: str) -> None:
+        """Write what waits of a table."""
+        frames = self._waiting.pop(table, [])
+        if not frames:
+            return
         self._waiting_bytes[table] = 0
         # Types and columns are settled once for many pieces, not for each.
         frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]

@@ -59,6 +59,7 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
             out.add("details", details(part))
     if not columns.events:
         raise UnreadableInputError("no_events", path=str(path))
+    out.flush("details")  # the largest table need not wait in memory while the slices are worked out
     identity.note_profiler_log(text.metadata, notes, path.name)
     base_ns = identity.base_ns(text.metadata)
     slices, argument, on_device = _slices(columns, arguments, base_ns, notes, path.name)
@@ -126,7 +127,7 @@ def _understand(
             }
         ),
     )
-    operator = meaning.operators(slices, argument["external"], launch)
+    operator = meaning.operators(slices, argument.pop("external"), launch)
     phase = pytorch.phases(slices, launch)
     steps = pytorch.marked_steps(slices)
     if not len(steps.number):

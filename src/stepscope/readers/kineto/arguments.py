@@ -103,6 +103,9 @@ class ArgumentColumns:
         taken = {}
         for name in list(self._parts):
             parts = self._parts.pop(name)
+            if name in _TEXTS and not self.texts[name]:
+                taken[name] = np.broadcast_to(np.int32(-1), count)  # what no event has needs no memory
+                continue
             missing = count - sum(map(len, parts))
             kind, absent = (np.int64, NULL) if name in _INTEGERS else (np.int32, -1)
             taken[name] = np.concatenate([*parts, np.full(missing, absent, kind)])
