@@ -27,9 +27,10 @@ unit: $(TORCH_STAMP)
 soak: $(TORCH_STAMP)  ## long fuzzing
 	$(BIN)/pytest -q -m soak
 
-bench: $(STAMP)  ## performance, as ratios in one run
-	$(BIN)/pip install -q '.[bench]'
-	$(BIN)/python benchmarks/run.py
+bench:  ## performance, as ratios in one run; other tools in an environment of their own
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/pip install -q --disable-pip-version-check -e '.[bench]'
+	.venv-bench/bin/python benchmarks/run.py
 
 docs: $(STAMP)  ## references that are made from code
 	$(BIN)/python -m stepscope.store.schema > docs/schema.md
