@@ -17,8 +17,7 @@ from stepscope.engine import rank_task
 from stepscope.engine.local import run_tasks
 from stepscope.engine.merge import merge
 from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
-from stepscope.readers.source import Source
-from stepscope.readers.windows import Window, windows
+from stepscope.readers.windows import Window, window_of_file, windows
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer
 from stepscope.store.notes import Notes
@@ -61,10 +60,13 @@ def ingest(
     began = time.perf_counter()
     with contextlib.suppress(OSError, RuntimeError):
         path = path.resolve(strict=True)  # one capture, one store, however its path is spelled
+    known = None if again else _known_file(path, window, store)
+    if known is not None:
+        return Ingested(known, [known.manifest.window], [], time.perf_counter() - began)
     found = windows(path, form)
     chosen = _choose(found, window, path)
     directory = directory_of(path, chosen.name, store)
-    prints = {source.path: _fingerprint(source) for source in chosen.sources}
+    prints = {source.path: _fingerprint(source.path, source.files) for source in chosen.sources}
     current = open_store(directory)
     read: list[Part] = []
     if again or not _is_current(current, chosen, prints):
@@ -78,6 +80,18 @@ def ingest(
     return Ingested(current, [each.name for each in found], read, time.perf_counter() - began)
 
 
+def _known_file(path: Path, window: str | None, store: Path | None) -> RunStore | None:
+    """The stored run of a capture that is one file, if it has not changed: no reader needs to be asked then."""
+    name = window_of_file(path)
+    if not path.is_file() or window not in (None, name):
+        return None
+    known = open_store(directory_of(path, name, store))
+    if known is None or len(known.manifest.parts) != 1:
+        return None
+    (part,) = known.manifest.parts
+    return known if part.source == str(path) and part.fingerprint == _fingerprint(path, (path,)) else None
+
+
 def _choose(found: list[Window], window: str | None, path: Path) -> Window:
     if window is None:
         return found[-1]
@@ -87,11 +101,11 @@ def _choose(found: list[Window], window: str | None, path: Path) -> Window:
     raise UsageError("no_such_window", window=window, path=str(path), windows=", ".join(each.name for each in found))
 
 
-def _fingerprint(source: Source) -> str:
+def _fingerprint(path: Path, files: tuple[Path, ...]) -> str:
     try:
-        return fingerprint(source.files)
+        return fingerprint(files)
     except OSError as error:
-        raise UnreadableInputError("cannot_read", path=str(source.path), reason=error.strerror or str(error)) from error
+        raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
 
 
 def _is_current(store: RunStore | None, window: Window, prints: dict[Path, str]) -> bool:

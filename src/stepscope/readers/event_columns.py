@@ -101,7 +101,7 @@ class Columns:
         self._columns: list[list[npt.NDArray[Any]]] = []
 
     def add(self, batch: Batch, *more: npt.NDArray[Any]) -> None:
-        columns = (batch.index, batch.track, batch.category, batch.name, *more)
+        columns: list[npt.NDArray[Any]] = [batch.index, batch.track, batch.category, batch.name, *more]
         if not self._columns:
             self._columns = [[] for _ in columns]
         for parts, values in zip(self._columns, columns, strict=True):

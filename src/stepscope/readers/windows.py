@@ -35,7 +35,7 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
     """All windows of a capture, oldest first. ``form`` (text or db) chooses where a rank was written in both."""
     found = sources(path)
     if path.is_file():
-        return [Window(_stem(path.name), [_ranked(source) for source in found])]
+        return [Window(window_of_file(path), [_ranked(source) for source in found])]
     notes = Notes()
     found = _one_form_each(found, form, notes)
     # What a tool summed up over all ranks stands for itself only where no rank is there.
@@ -49,6 +49,11 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
         for note in notes.all():
             window.notes.add(note.code, count=note.count, **note.params)
     return sorted(joined, key=lambda window: window.age)
+
+
+def window_of_file(path: Path) -> str:
+    """The name of the only window of a capture that is one file."""
+    return _stem(path.name)
 
 
 def _one_form_each(found: list[Source], form: str | None, notes: Notes) -> list[Source]:
