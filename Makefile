@@ -34,6 +34,7 @@ bench:  ## performance, as ratios in one run; other tools in an environment of t
 
 docs: $(STAMP)  ## references that are made from code
 	$(BIN)/python -m stepscope.store.schema > docs/schema.md
+	$(BIN)/python -m stepscope.analysis.documentation > docs/json.md
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Stepscope needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'

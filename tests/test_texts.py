@@ -20,7 +20,8 @@ from stepscope.texts import LANGUAGES, catalogue, preferred_language, text
 _SOURCE = Path(stepscope.__file__).parent
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _ERRORS = {"StepscopeError", "NoAnswerError", "UsageError", "UnreadableInputError"}
-_ENTRIES = [(section, name) for section, entries in catalogue().items() for name in entries]
+# Fields of answers carry more than sentences; tests/analysis/test_catalogue.py looks after them.
+_ENTRIES = [(section, name) for section, entries in catalogue().items() if section != "field" for name in entries]
 
 
 class Use(NamedTuple):
@@ -39,7 +40,7 @@ def _modules() -> dict[str, ast.Module]:
 
 
 def _uses() -> Iterator[Use]:
-    """All of ``notes.add("name", …)`` and ``…Error("name", …)``."""
+    """All of ``notes.add("name", …)``, ``Note("name", …)`` and ``…Error("name", …)``."""
     for file, module in _modules().items():
         for node in ast.walk(module):
             if not isinstance(node, ast.Call) or not node.args:
@@ -49,7 +50,8 @@ def _uses() -> Iterator[Use]:
             choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
             names = [choice.value for choice in choices if isinstance(choice, ast.Constant)]
             given = {keyword.arg for keyword in node.keywords}
-            values = None if None in given else {word for word in given if word is not None}
+            handed_on = isinstance(node.func, ast.Name) and node.func.id == "Note"
+            values = None if None in given or handed_on else {word for word in given if word is not None}
             if section is not None:
                 for name in names:
                     yield Use(section, str(name), values, f"{file}:{node.lineno}")
@@ -58,6 +60,8 @@ def _uses() -> Iterator[Use]:
 def _section(function: ast.expr) -> str | None:
     if isinstance(function, ast.Name) and function.id in _ERRORS:
         return "error"
+    if isinstance(function, ast.Name) and function.id == "Note":
+        return "note"
     if isinstance(function, ast.Attribute) and function.attr == "add":
         owner = function.value
         name = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else ""

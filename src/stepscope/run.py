@@ -6,16 +6,21 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.catalogue import QUESTIONS
 from stepscope.engine.ingest import Ingested, Progress, ingest
 from stepscope.errors import UsageError
 from stepscope.store import schema
 from stepscope.store.notes import Note
 from stepscope.store.query import select
 from stepscope.store.run_store import RunStore
+
+if TYPE_CHECKING:
+    from stepscope.analysis.summary import Summary
 
 
 def load(
@@ -80,6 +85,22 @@ class Run:
     def sql(self, query: str) -> pl.DataFrame:
         """The result of a read-only SQL query over the tables."""
         return select(self.store, query)
+
+    def ask(self, question: str, **chosen: Any) -> Answer[Any]:
+        """The answer to a question of the catalogue, with notes on what the data lacks."""
+        if question not in QUESTIONS:
+            raise UsageError("no_such_question", question=question, questions=", ".join(QUESTIONS))
+        return QUESTIONS[question].ask(self.store, **chosen)
+
+    def steps(self, **chosen: Any) -> pl.DataFrame:
+        """Where each step goes; one row per rank and step."""
+        found: pl.DataFrame = self.ask("steps", **chosen).data
+        return found
+
+    def summary(self, **chosen: Any) -> Summary:
+        """Medians per rank, and whether computing, communication or idle time is the problem."""
+        found: Summary = self.ask("summary", **chosen).data
+        return found
 
     def describe(self) -> dict[str, Any]:
         """What every ``--json`` document says about its run."""

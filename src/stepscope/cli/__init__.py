@@ -8,7 +8,8 @@ import sys
 
 import typer
 
-from stepscope.cli import demo, export, ingest, sql
+from stepscope.cli import demo, export, ingest, sql, steps, summary
+from stepscope.cli.ask import with_csv_target
 from stepscope.cli.options import language
 from stepscope.errors import StepscopeError
 
@@ -21,7 +22,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-for command in (ingest.ingest, sql.sql, export.export, demo.demo):
+for command in (ingest.ingest, summary.summary, steps.steps, sql.sql, export.export, demo.demo):
     app.command()(command)
 
 
@@ -46,7 +47,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no Chinese shows question marks
     try:
-        app()
+        app(with_csv_target(sys.argv[1:]))
     except StepscopeError as error:
         _fail(error.message(language()), error.exit_code)
     except KeyboardInterrupt:

@@ -44,7 +44,6 @@ Form = Annotated[
 ]
 Ranks = Annotated[list[int] | None, typer.Option("--rank", help="Only this rank; may be repeated.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Csv = Annotated[bool, typer.Option("--csv", help="Print comma-separated values.")]
 Language = Annotated[
     str | None,
     typer.Option("--lang", help="en or zh.", callback=_choose_language, is_eager=True, show_default="by environment"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Capture, Csv, Form, Json, Language, Store, Window, language
+from stepscope.cli.ask import STANDARD_OUTPUT, CsvTarget
+from stepscope.cli.options import Capture, Form, Json, Language, Store, Window, language
 
 
 def sql(
@@ -16,11 +18,12 @@ def sql(
     source: Form = None,
     store: Store = None,
     json: Json = False,
-    csv: Csv = False,
+    csv: CsvTarget = None,
     lang: Language = None,
 ) -> None:
     """Answer a SELECT over the tables of the run, e.g. 'SELECT kind, count(*) FROM slices GROUP BY kind'."""
-    from stepscope.report import json_document, terminal
+    from stepscope.analysis.answer import Answer
+    from stepscope.report import csv_tables, json_document, terminal
     from stepscope.run import load
 
     del lang
@@ -29,8 +32,10 @@ def sql(
     if json:
         json_document.write("sql", run.describe(), run.notes, result.to_dicts(), language())
         return
-    if csv:
-        terminal.show_csv(result)
+    if csv is not None:
+        target = None if csv == STANDARD_OUTPUT else Path(csv)
+        for written in csv_tables.write("sql", Answer(result), target):
+            terminal.show_written(written, language())
     else:
         terminal.show_frame(result)
     terminal.show_notes(run.notes, language())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,16 +49,6 @@ def show_frame(frame: pl.DataFrame) -> None:
     for row in frame.iter_rows():
         table.add_row(*(Text("" if value is None else str(value)) for value in row))
     Console(highlight=False).print(table)
-
-
-def show_csv(frame: pl.DataFrame) -> None:
-    """A frame as CSV on standard output; nested values become text."""
-    nested = [name for name, kind in frame.schema.items() if kind.is_nested()]
-    sys.stdout.write(frame.with_columns(pl.col(name).map_elements(_text, pl.String) for name in nested).write_csv())
-
-
-def _text(value: Any) -> str:
-    return str(value.to_list() if isinstance(value, pl.Series) else value)
 
 
 def show_notes(notes: list[Note], lang: str) -> None:

@@ -1,0 +1,65 @@
+"""Every question that can be asked of a run: its command, its function, the type of its answer and its parameters.
+
+The command line, the Python facade and the server all ask through this list, so they show the same numbers.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from stepscope.analysis.answer import Answer
+from stepscope.store.run_store import RunStore
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Something to choose beside ranks and steps. The sentence ``parameter.<question>.<name>`` tells about it."""
+
+    name: str
+    type: type[str] | type[int] | type[float] | type[bool]
+    default: Any = None
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """``function`` of ``module`` takes a store, ranks, steps and the parameters; ``row`` is a type of that module."""
+
+    name: str
+    module: str
+    function: str
+    type_name: str
+    many: bool  # the data is a list of that type
+    parameters: tuple[Parameter, ...] = ()
+    by_step: bool = True  # takes steps
+
+    def ask(self, store: RunStore, **chosen: Any) -> Answer[Any]:
+        """The answer in this run."""
+        function: Callable[..., Answer[Any]] = getattr(self._module(), self.function)
+        return function(store, **chosen)
+
+    @property
+    def type(self) -> Any:
+        """The type of the data: a structure, or a list of structures."""
+        kind: Any = getattr(self._module(), self.type_name)
+        return list.__class_getitem__(kind) if self.many else kind
+
+    def schema(self) -> dict[str, Any]:
+        """JSON schema of the data."""
+        return msgspec.json.schema(self.type)
+
+    def _module(self) -> Any:
+        return importlib.import_module(f"stepscope.analysis.{self.module}")
+
+
+_ALL: Final = (
+    Question("summary", "summary", "summary", "Summary", many=False),
+    Question("steps", "steps", "steps", "Step", many=True),
+)
+
+QUESTIONS: Final = {question.name: question for question in _ALL}

@@ -1,0 +1,46 @@
+"""The reference of all ``--json`` documents: ``python -m stepscope.analysis.documentation``."""
+
+from __future__ import annotations
+
+from stepscope.analysis.catalogue import QUESTIONS, Question
+from stepscope.analysis.explain import description, fields
+
+
+def documentation() -> str:
+    """Markdown, one section per question."""
+    parts = [
+        "# Answers as JSON",
+        "",
+        "Made from the catalogue of questions; do not edit by hand (`make docs`).",
+        "",
+        "Every command prints with `--json` one document:",
+        '`{"schema": "stepscope.<command>/1", "run": …, "notes": […], "data": …}`.',
+        "Times end in `_us` or `_ns`, sizes in `_bytes`, shares (0 to 1) in `_share`.",
+        "Null is what the capture cannot tell.",
+        "Nested entries are written with dots. `--explain FIELD` shows the same with the vendor's value beside ours.",
+        "",
+    ]
+    for question in QUESTIONS.values():
+        parts += _section(question)
+    return "\n".join(parts)
+
+
+def _section(question: Question) -> list[str]:
+    shape = "a list of entries" if question.many else "one object"
+    lines = [f"## {question.name}", "", f"`stepscope.{question.name}/1`; data is {shape}.", ""]
+    if question.parameters:
+        names = ", ".join(
+            f"`{parameter.name}`" + (f" ({', '.join(parameter.choices)})" if parameter.choices else "")
+            for parameter in question.parameters
+        )
+        lines += [f"Parameters beside ranks and steps: {names}.", ""]
+    lines += ["| field | meaning | formula |", "|---|---|---|"]
+    for field in fields(question):
+        entry = description(question, field)
+        formula = entry["formula"].replace("|", "\\|")
+        lines.append(f"| {field} | {entry['en']} | {formula} |")
+    return [*lines, ""]
+
+
+if __name__ == "__main__":
+    print(documentation(), end="")

@@ -1,0 +1,124 @@
+"""What a field means: its formula, where its data come from, and the vendor's value beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from stepscope.analysis.catalogue import QUESTIONS, Question
+from stepscope.analysis.work import ranks_of
+from stepscope.errors import UsageError
+from stepscope.store.run_store import RunStore
+from stepscope.texts import catalogue
+
+
+class VendorValue(msgspec.Struct, frozen=True):
+    """What a vendor's own file says."""
+
+    rank: int
+    step: int | None
+    key: str | None
+    file: str
+    value: float
+
+
+class OurValue(msgspec.Struct, frozen=True):
+    """What we computed."""
+
+    rank: int | None
+    step: int | None
+    name: str | None
+    value: Any
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    """One field of one question, for a run. ``sql`` lists the slices it is made of."""
+
+    field: str
+    meaning: dict[str, str]
+    formula: str
+    sources: list[str]
+    sql: str | None
+    ours: list[OurValue]
+    vendor: list[VendorValue]
+
+
+def fields(question: Question) -> list[str]:
+    """Names of all documented fields of a question, nested ones with dots."""
+    return list(_walk(question.type, ""))
+
+
+def _walk(kind: Any, before: str) -> list[str]:
+    found: list[str] = []
+    for part in _structures(kind):
+        for field in msgspec.structs.fields(part):
+            name = f"{before}{field.name}"
+            inner = _walk(field.type, f"{name}.")
+            found += inner or [name]
+    return list(dict.fromkeys(found))
+
+
+def _structures(kind: Any) -> list[Any]:
+    """The structures within a type such as ``list[Step] | None``."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return [kind]
+    return [found for part in getattr(kind, "__args__", ()) for found in _structures(part)]
+
+
+def description(question: Question, field: str) -> dict[str, str]:
+    """The catalogue's entry of a field; one that shows a field of the step trace means the same as there."""
+    known = catalogue()["field"]
+    return known.get(f"{question.name}.{field}") or known[f"steps.{field.rsplit('.', maxsplit=1)[-1]}"]
+
+
+def explain(
+    store: RunStore,
+    question_name: str,
+    field: str,
+    ranks: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+) -> Explanation:
+    """The explanation of a field; a nested one may be named by its last part where that is clear."""
+    question = QUESTIONS[question_name]
+    known = fields(question)
+    chosen = [name for name in known if name == field] or [name for name in known if name.split(".")[-1] == field]
+    if not chosen:
+        raise UsageError("no_such_field", field=field, fields=", ".join(known))
+    entry = description(question, chosen[0])
+    mine = ranks_of(store, ranks)
+    sources = store.scan("ranks", mine).select(pl.col("source").cast(pl.String)).collect()["source"].to_list()
+    place = {"rank": mine[0], "step": steps[0] if steps else "step"}
+    return Explanation(
+        field=chosen[0],
+        meaning={"en": entry["en"], "zh": entry["zh"]},
+        formula=entry["formula"],
+        sources=[source for source in sources if source],
+        sql=entry["sql"].format(**place) if "sql" in entry else None,
+        ours=_ours(store, question, chosen[0], mine, steps),
+        vendor=_vendor(store, entry["vendor"], mine, steps) if "vendor" in entry else [],
+    )
+
+
+def _ours(
+    store: RunStore, question: Question, field: str, ranks: list[int], steps: Sequence[int] | None
+) -> list[OurValue]:
+    """The values of a field, where the answer is a list of entries."""
+    if not question.many:
+        return []
+    chosen = {"steps": steps} if question.by_step and steps else {}
+    rows = question.ask(store, ranks=ranks, **chosen).plain()
+    return [OurValue(row.get("rank"), row.get("step"), row.get("name"), row[field]) for row in rows]
+
+
+def _vendor(store: RunStore, wanted: str, ranks: list[int], steps: Sequence[int] | None) -> list[VendorValue]:
+    files, _, metric = wanted.partition("/")
+    rows = store.scan("reported", ranks).filter(
+        pl.col("file").cast(pl.String).is_in(files.split("|")) & (pl.col("metric").cast(pl.String) == metric)
+    )
+    if steps:
+        rows = rows.filter(pl.col("step").is_in(list(steps)))
+    found = rows.select("rank", "step", pl.col("key", "file").cast(pl.String), "value").collect()
+    return [VendorValue(**row) for row in found.iter_rows(named=True)]

@@ -1,0 +1,76 @@
+"""The steps of a rank as marked, with phases where marks lack them, and which steps are not typical."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from stepscope import facts
+from stepscope.store.run_store import RunStore
+
+_DEVICE: Final = ["kernel", "collective", "copy"]
+
+
+def step_marks(store: RunStore, rank: int) -> pl.DataFrame:
+    """Rows of ``steps`` of a rank in time order, with warm_up and incomplete decided."""
+    marks = store.scan("steps", [rank]).filter(pl.col("host_start_ns").is_not_null()).sort("host_start_ns").collect()
+    if marks.is_empty():
+        return marks
+    if marks["forward_start_ns"].null_count() == len(marks):
+        marks = _with_host_phases(store, rank, marks)
+    return marks.with_columns(
+        warm_up=pl.coalesce("warm_up", _warm_up(marks)),
+        incomplete=pl.coalesce("incomplete", _incomplete(store, rank, marks)),
+    )
+
+
+def _with_host_phases(store: RunStore, rank: int, marks: pl.DataFrame) -> pl.DataFrame:
+    """Without device work, forward and backward are where their operators ran on the host."""
+    start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("dur_ns")
+    phases = (
+        store.scan("slices", [rank])
+        .filter(pl.col("kind").is_in(["operator", "collective"]) & pl.col("step").is_not_null())
+        .group_by("step")
+        .agg(
+            forward_start_ns=start.filter(pl.col("phase") == "forward").min(),
+            backward_end_ns=end.filter(pl.col("phase") == "backward").max(),
+        )
+        .collect()
+    )
+    return marks.drop("forward_start_ns", "backward_end_ns").join(phases, on="step", how="left", maintain_order="left")
+
+
+def _warm_up(marks: pl.DataFrame) -> pl.Series:
+    """Leading steps that are far longer than the typical one."""
+    limits = facts.table("steps")["warm_up"]
+    duration = marks["host_end_ns"] - marks["host_start_ns"]
+    if len(marks) < limits["least_steps"]:
+        return pl.Series([False] * len(marks))
+    median = duration.median()
+    assert isinstance(median, float)
+    longer = duration > median * limits["longer_than_median"]
+    leading = longer.cast(pl.UInt8).cum_min().cast(pl.Boolean)
+    most = int(len(marks) * limits["largest_share"])
+    found: pl.Series = leading & (pl.int_range(len(marks), eager=True) < most)
+    return found
+
+
+def _incomplete(store: RunStore, rank: int, marks: pl.DataFrame) -> pl.Series:
+    """The last step, if it launched far less device work than the one before: the capture ended inside it."""
+    nothing = pl.Series([False] * len(marks))
+    if len(marks) < 2:
+        return nothing
+    last_two = marks["step"].tail(2).to_list()
+    counts = (
+        store.scan("slices", [rank])
+        .filter(pl.col("kind").is_in(_DEVICE) & pl.col("step").is_in(last_two))
+        .group_by("step")
+        .len()
+        .collect()
+    )
+    found = dict(counts.iter_rows())
+    before, last = (found.get(step, 0) for step in last_two)
+    if last >= before * facts.table("steps")["incomplete"]["least_share_of_previous"]:
+        return nothing
+    return pl.Series([False] * (len(marks) - 1) + [True])

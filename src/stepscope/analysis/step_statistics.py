@@ -1,0 +1,88 @@
+"""How steps are spread: median, p95, outliers. Warm-up and incomplete steps are named and left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+import polars as pl
+
+from stepscope import facts
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """One field over the typical steps of a rank."""
+
+    field: str
+    median: float
+    p95: float
+    mean: float
+    minimum: float
+    maximum: float
+
+
+class StepStatistics(msgspec.Struct, frozen=True):
+    """The steps of one rank. ``mode`` is that of the steps counted: training where there are any."""
+
+    rank: int
+    mode: str
+    counted: int
+    warm_up_steps: list[int]
+    incomplete_steps: list[int]
+    other_mode_steps: list[int]
+    outlier_steps: list[int]
+    spreads: list[Spread]
+
+
+def step_statistics(steps: pl.DataFrame) -> list[StepStatistics]:
+    """Statistics per rank, from the frame that ``steps`` gives."""
+    return [_of_rank(int(rank), rows) for (rank,), rows in steps.group_by(["rank"], maintain_order=True)]
+
+
+def typical(steps: pl.DataFrame) -> pl.DataFrame:
+    """The steps that averages count: neither warm-up nor incomplete, and of training where a rank trains at all."""
+    usual = steps.filter(~pl.col("warm_up") & ~pl.col("incomplete"))
+    missing = steps.join(usual.select("rank").unique(), on="rank", how="anti")  # a rank with nothing better
+    kept = pl.concat([usual, missing])
+    trains = (pl.col("mode") == "training").any().over("rank")
+    return kept.filter(~trains | (pl.col("mode") == "training")).sort("rank", "start_ns")
+
+
+def _of_rank(rank: int, rows: pl.DataFrame) -> StepStatistics:
+    counted = typical(rows)
+    others = rows.join(counted.select("step"), on="step", how="anti")
+    fields = [name for name in rows.columns if name.endswith("_us")]
+    return StepStatistics(
+        rank=rank,
+        mode=str(counted["mode"][0]),
+        counted=len(counted),
+        warm_up_steps=_numbers(others.filter("warm_up")),
+        incomplete_steps=_numbers(others.filter(pl.col("incomplete") & ~pl.col("warm_up"))),
+        other_mode_steps=_numbers(others.filter(~pl.col("incomplete") & ~pl.col("warm_up"))),
+        outlier_steps=_numbers(counted.filter(outliers(counted["duration_us"]))),
+        spreads=list(_spreads(counted, fields)),
+    )
+
+
+def _spreads(rows: pl.DataFrame, fields: list[str]) -> Iterable[Spread]:
+    for name in fields:
+        values = rows[name].drop_nulls()
+        if len(values):
+            numbers = (values.median(), values.quantile(0.95, "linear"), values.mean(), values.min(), values.max())
+            yield Spread(name, *(float(number) for number in numbers))  # type: ignore[arg-type]
+
+
+def outliers(duration: pl.Series) -> pl.Series:
+    """Steps beyond Tukey's upper fence that are also noticeably longer than the median."""
+    limits = facts.table("steps")["outlier"]
+    low, high = duration.quantile(0.25, "linear"), duration.quantile(0.75, "linear")
+    median = duration.median()
+    if low is None or high is None or not isinstance(median, float):
+        return pl.Series([False] * len(duration))
+    fence = high + limits["interquartile_ranges"] * (high - low)
+    beyond: pl.Series = (duration > fence) & (duration > median * (1 + limits["least_share_over_median"]))
+    return beyond
+
+
+def _numbers(rows: pl.DataFrame) -> list[int]:
+    return [int(step) for step in rows["step"].to_list()]

@@ -1,0 +1,184 @@
+"""Where each step goes: the step trace of every rank (docs/metrics/steps.md has the formulas)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.intervals import Bools, Int64s, Intervals, difference, intersection, joined, union
+from stepscope.analysis.step_marks import step_marks
+from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, Work, ranks_of, work_of
+from stepscope.errors import NoAnswerError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One step of one rank; null is what the capture cannot tell."""
+
+    rank: int
+    step: int
+    start_ns: int
+    duration_us: float
+    interval_us: float | None
+    forward_backward_us: float | None
+    tail_us: float | None
+    device_span_us: float | None
+    computing_us: float | None
+    pure_computing_us: float | None
+    communication_us: float | None
+    overlapped_us: float | None
+    exposed_communication_us: float | None
+    receive_alone_us: float | None
+    collective_alone_us: float | None
+    exposed_copy_us: float | None
+    free_us: float | None
+    preparing_us: float | None
+    bubble_us: float | None
+    stage_us: float | None
+    warm_up: bool
+    incomplete: bool
+    mode: str
+
+
+def steps(
+    store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
+) -> Answer[pl.DataFrame]:
+    """The fields of ``Step``, one row per rank and step, in time order."""
+    frames, notes = [], []
+    for rank in ranks_of(store, ranks):
+        marks = step_marks(store, rank)
+        if marks.is_empty():
+            notes.append(Note("no_steps", rank=rank))
+            continue
+        work = work_of(store, rank)
+        if not work.in_step.any():
+            notes.append(Note("no_device_work", rank=rank))
+        elif not work.on_device:
+            notes.append(Note("host_operators_are_work", rank=rank))
+        elif not work.of(COMPUTE).any():
+            notes.append(Note("no_compute_recorded", rank=rank))
+        frames.append(_trace(marks, work))
+    if not frames:
+        raise NoAnswerError("no_steps")
+    found = pl.concat(frames)
+    if steps:
+        found = found.filter(pl.col("step").is_in(list(steps)))
+        if found.is_empty():
+            raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
+    return Answer(found, notes)
+
+
+def _trace(marks: pl.DataFrame, work: Work) -> pl.DataFrame:
+    parts = _parts(marks, work)
+    start, end = pl.col("host_start_ns"), pl.max_horizontal("host_end_ns", "work_end_ns")
+    forward, backward = pl.col("forward_start_ns"), pl.col("backward_end_ns")
+    last = pl.coalesce(backward, pl.col("work_end_ns"), pl.col("host_end_ns"))
+    rows = marks.hstack(parts).with_columns(end_ns=end)
+    rows = rows.with_columns(
+        interval_ns=(forward - pl.col("end_ns").shift(1).fill_null(start)).clip(lower_bound=0),
+        forward_backward_ns=last - forward,
+        tail_ns=pl.when(backward.is_not_null()).then(pl.col("end_ns") - backward),
+        duration_ns=pl.col("host_end_ns") - start,
+        preparing_ns=pl.col("first_ns") - start,
+        mode=pl.when(backward.is_not_null())
+        .then(pl.lit("training"))
+        .when(forward.is_not_null())
+        .then(pl.lit("inference"))
+        .otherwise(pl.lit("unknown")),
+        stage_ns=pl.col("device_span_ns") - pl.col("bubble_ns"),
+    )
+    fields = [name for name in Step.__struct_fields__ if name.endswith("_us")]
+    return rows.select(
+        "rank",
+        "step",
+        start_ns="host_start_ns",
+        **{name: pl.col(f"{name[:-3]}_ns") / 1000 for name in fields},
+        warm_up="warm_up",
+        incomplete="incomplete",
+        mode="mode",
+    ).select(Step.__struct_fields__)
+
+
+def _parts(marks: pl.DataFrame, work: Work) -> pl.DataFrame:
+    """How the device's time divides, for each step.
+
+    Steps may overlap on the device. To sweep all of them at once, each is moved to a place of its own on one axis.
+    """
+    number = marks["step"].to_numpy()
+    order = np.argsort(number, kind="stable")
+    inside = work.in_step & np.isin(work.step, number)
+    index = order[np.searchsorted(number[order], work.step[inside])] if len(number) else np.empty(0, np.int64)
+    start, end = work.start[inside], work.end[inside]
+    host_start, host_end = marks["host_start_ns"].to_numpy(), marks["host_end_ns"].to_numpy()
+    if work.on_device:
+        window_start, window_end, there = _bounds(index, start, end, len(number))
+    else:
+        window_start, window_end = host_start, host_end
+        there = np.bincount(index, minlength=len(number)) > 0
+        start, end = (
+            np.clip(start, host_start[index], host_end[index]),
+            np.clip(end, host_start[index], host_end[index]),
+        )
+    span = np.where(there, window_end - window_start, 0)
+    place = np.concatenate(([0], np.cumsum(span)))
+    shift = place[:-1] - window_start
+    start, end = start + shift[index], end + shift[index]
+
+    def of(chosen: Bools) -> Intervals:
+        return union(start[chosen], end[chosen])
+
+    def per_step(part: Intervals) -> Int64s:
+        return part.covered_within(place[:-1], place[1:])
+
+    compute, communication, copy = (
+        of(work.of(COMPUTE)[inside]),
+        of(work.of(COMMUNICATION)[inside]),
+        of(work.of(COPY)[inside]),
+    )
+    receives, others = of(work.receives[inside]), of((work.of(COMMUNICATION) & ~work.receives)[inside])
+    busy = joined(compute, communication)
+    columns = {
+        "device_span_ns": span,
+        "computing_ns": per_step(compute),
+        "communication_ns": per_step(communication),
+        "overlapped_ns": per_step(intersection(compute, communication)),
+        "exposed_communication_ns": per_step(difference(communication, compute)),
+        "receive_alone_ns": per_step(difference(receives, joined(compute, others))),
+        "collective_alone_ns": per_step(difference(others, compute)),
+        "exposed_copy_ns": per_step(difference(copy, busy)),
+        "bubble_ns": per_step(receives),
+        "work_end_ns": window_end,
+        "first_ns": _first(index, start - shift[index], ~work.of(COPY)[inside], len(number)),
+    }
+    columns["pure_computing_ns"] = columns["computing_ns"] - columns["overlapped_ns"]
+    columns["free_ns"] = (
+        span - columns["computing_ns"] - columns["exposed_communication_ns"] - columns["exposed_copy_ns"]
+    )
+    # Without compute slices nobody can tell what communication was exposed or when the device was free.
+    known = pl.Series(there & work.of(COMPUTE).any())
+    return pl.DataFrame(columns).select(
+        pl.when(known & (pl.col(name) != _UNKNOWN)).then(pl.col(name)).alias(name) for name in columns
+    )
+
+
+_UNKNOWN = np.iinfo(np.int64).max
+
+
+def _bounds(index: Int64s, start: Int64s, end: Int64s, count: int) -> tuple[Int64s, Int64s, Bools]:
+    first = np.full(count, _UNKNOWN, np.int64)
+    last = np.full(count, np.iinfo(np.int64).min, np.int64)
+    np.minimum.at(first, index, start)
+    np.maximum.at(last, index, end)
+    there = first <= last
+    return np.where(there, first, 0), np.where(there, last, 0), there
+
+
+def _first(index: Int64s, start: Int64s, chosen: Bools, count: int) -> Int64s:
+    first = np.full(count, _UNKNOWN, np.int64)
+    np.minimum.at(first, index[chosen], start[chosen])
+    return first

@@ -1,0 +1,121 @@
+"""What counts as work of a rank: device compute, communication and copies; on a machine without accelerator, operators.
+
+Every analysis takes its intervals from here, so that all of them count the same slices (docs/metrics/work.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.errors import UsageError
+from stepscope.store.run_store import RunStore
+
+COMPUTE: Final = "compute"
+COMMUNICATION: Final = "communication"
+COPY: Final = "copy"
+NO_SLICE: Final = 2**32 - 1
+
+_DEVICE_LANES: Final = {"kernel": COMPUTE, "collective": COMMUNICATION, "copy": COPY}
+_HOST_LANES: Final = {"operator": COMPUTE, "collective": COMMUNICATION}
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work slices of one rank, in no particular order."""
+
+    rank: int
+    on_device: bool
+    slice: Int64s
+    start: Int64s
+    end: Int64s
+    step: Int64s  # -1 outside every step
+    lane: pl.Series
+    receives: Bools
+
+    def of(self, lane: str) -> Bools:
+        return (self.lane == lane).to_numpy()
+
+    @cached_property
+    def in_step(self) -> Bools:
+        return np.asarray(self.step >= 0)
+
+
+def work_of(store: RunStore, rank: int) -> Work:
+    """The work of a rank. On-device where any device slice exists, else leaf operators on the host."""
+    slices = store.scan("slices", [rank])
+    wanted = ["slice", "start_ns", "dur_ns", "step", "kind", "type", "name"]
+    device = slices.filter(pl.col("kind").is_in(list(_DEVICE_LANES))).select(wanted).collect()
+    on_device = bool(device["kind"].is_in(["kernel", "copy"]).any()) or _has_device_collective(store, rank)
+    found = device if on_device else leaf_operators(slices.select(*wanted, "parent"))
+    lanes = _DEVICE_LANES if on_device else _HOST_LANES
+    name = pl.coalesce(pl.col("type").cast(pl.String), pl.col("name").cast(pl.String)).str.to_lowercase()
+    columns = found.select(
+        pl.col("slice").cast(pl.Int64),
+        start=pl.col("start_ns"),
+        end=pl.col("start_ns") + pl.col("dur_ns"),
+        step=pl.col("step").fill_null(-1),
+        lane=pl.col("kind").cast(pl.String).replace_strict(lanes),
+        receives=(pl.col("kind") == "collective") & name.str.contains(_RECEIVES).fill_null(False),
+    )
+    return Work(
+        rank,
+        on_device,
+        columns["slice"].to_numpy(),
+        columns["start"].to_numpy(),
+        columns["end"].to_numpy(),
+        columns["step"].to_numpy(),
+        columns["lane"],
+        columns["receives"].to_numpy(),
+    )
+
+
+# hcom_receive_*, Receive-op12, recv, ncclDevKernel_SendRecv is both and therefore not a pure receive.
+_RECEIVES: Final = r"^(?:hcom_)?(?:receive|recv|batch_?recv|irecv)|^receive-op|/receive-op|gloo:recv|nccl:recv"
+
+
+def leaf_operators(slices: pl.LazyFrame) -> pl.DataFrame:
+    """Host collectives, and operators in which no other operator or collective lies, whatever lies between."""
+    rows = slices.sort("slice").collect()
+    calls = rows["kind"].is_in(["operator", "collective"]).to_numpy()
+    ids = rows["slice"].to_numpy()
+    parent = rows["parent"].fill_null(NO_SLICE).to_numpy()
+    above = np.where(parent == NO_SLICE, -1, np.searchsorted(ids, parent))
+    place = above[calls]
+    while (climbing := (place >= 0) & ~calls[place]).any():
+        place = np.where(climbing, above[place], place)
+    leaf = calls.copy()
+    leaf[place[place >= 0]] = False
+    leaf |= rows["kind"].eq("collective").to_numpy()
+    return rows.filter(pl.Series(leaf))
+
+
+def _has_device_collective(store: RunStore, rank: int) -> bool:
+    tracks = store.scan("tracks", [rank]).filter(pl.col("kind").is_in(["stream", "plane"])).select("track").collect()
+    if tracks.is_empty():
+        return False
+    on_device = pl.col("track").is_in(tracks["track"].to_list())
+    there = store.scan("slices", [rank]).filter((pl.col("kind") == "collective") & on_device)
+    return not there.select("slice").head(1).collect().is_empty()
+
+
+def ranks_of(store: RunStore, ranks: Sequence[int] | None) -> list[int]:
+    """The ranks asked for, or all there are."""
+    known = [part.rank for part in store.manifest.parts]
+    if ranks is None or not len(ranks):
+        return known
+    for rank in ranks:
+        if rank not in known:
+            raise UsageError("no_such_rank", rank=rank, ranks=_listed(known))
+    return [rank for rank in known if rank in set(ranks)]
+
+
+def _listed(numbers: list[int]) -> str:
+    shown = ", ".join(str(number) for number in numbers[:16])
+    return shown if len(numbers) <= 16 else f"{shown} … ({len(numbers)})"

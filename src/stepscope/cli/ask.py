@@ -1,0 +1,83 @@
+"""What all commands that ask a question of a run have in common."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stepscope.cli.options import language
+
+Steps = Annotated[list[int] | None, typer.Option("--step", help="Only this step; may be repeated.")]
+CsvTarget = Annotated[
+    str | None,
+    typer.Option("--csv", metavar="[DIR]", help="Comma-separated values: to a directory, else to standard output."),
+]
+Explain = Annotated[
+    str | None, typer.Option(metavar="FIELD", help="What a field means, its formula and where it comes from.")
+]
+STANDARD_OUTPUT = "-"
+
+
+def ask(
+    name: str,
+    path: Path,
+    *,
+    rank: list[int] | None,
+    step: list[int] | None,
+    window: str | None,
+    source: str | None,
+    store: Path | None,
+    json: bool,
+    csv: str | None,
+    explain: str | None,
+    **chosen: Any,
+) -> None:
+    """Open the run, ask, and show the answer as the options say."""
+    from stepscope.report import csv_tables, json_document, terminal
+    from stepscope.run import load
+
+    run = load(path, window=window, source=source, store=store)
+    if explain is not None:
+        _explain(run, name, explain, rank, step, json)
+        return
+    if step is not None:
+        chosen["steps"] = step
+    answer = run.ask(name, ranks=rank, **chosen)
+    notes = [*run.notes, *answer.notes]
+    if json:
+        json_document.write(name, run.describe(), notes, answer.plain(), language())
+        return
+    if csv is not None:
+        for written in csv_tables.write(name, answer, None if csv == STANDARD_OUTPUT else Path(csv)):
+            terminal.show_written(written, language())
+    else:
+        importlib.import_module(f"stepscope.report.{name.replace('-', '_')}").show(answer, language())
+    terminal.show_notes(notes, language())
+
+
+def _explain(run: Any, name: str, field: str, rank: list[int] | None, step: list[int] | None, json: bool) -> None:
+    import msgspec
+
+    from stepscope.analysis.explain import explain
+    from stepscope.report import explain as report
+    from stepscope.report import json_document
+
+    found = explain(run.store, name, field, rank, step)
+    if json:
+        json_document.write("explain", run.describe(), run.notes, msgspec.to_builtins(found), language())
+    else:
+        report.show(found, language())
+
+
+def with_csv_target(arguments: list[str]) -> list[str]:
+    """``--csv`` may stand without a directory, which click does not know; then standard output is meant."""
+    found: list[str] = []
+    for place, argument in enumerate(arguments):
+        found.append(argument)
+        following = arguments[place + 1] if place + 1 < len(arguments) else None
+        if argument == "--csv" and (following is None or following.startswith("-") or Path(following).is_file()):
+            found.append(STANDARD_OUTPUT)
+    return found

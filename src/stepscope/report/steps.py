@@ -1,0 +1,52 @@
+"""The step trace at a terminal."""
+
+from __future__ import annotations
+
+import polars as pl
+from rich.console import Console
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.step_statistics import step_statistics
+from stepscope.report.tables import show_table
+from stepscope.texts import text
+
+_SHOWN = (
+    "rank",
+    "step",
+    "duration_us",
+    "interval_us",
+    "forward_backward_us",
+    "tail_us",
+    "computing_us",
+    "exposed_communication_us",
+    "exposed_copy_us",
+    "free_us",
+)
+_MOST = 40
+
+
+def show(answer: Answer[pl.DataFrame], lang: str) -> None:
+    """A line per rank with median and p95, then the steps."""
+    console = Console(highlight=False)
+    for entry in step_statistics(answer.data):
+        duration = next(spread for spread in entry.spreads if spread.field == "duration_us")
+        line = text(
+            "report.steps_of_rank",
+            lang,
+            rank=entry.rank,
+            counted=entry.counted,
+            median=f"{duration.median / 1000:,.3f}",
+            p95=f"{duration.p95 / 1000:,.3f}",
+        )
+        console.print(line, markup=False, soft_wrap=True)
+        apart = {
+            "report.steps_warm_up": entry.warm_up_steps,
+            "report.steps_incomplete": entry.incomplete_steps,
+            "report.steps_other_mode": entry.other_mode_steps,
+            "report.steps_outliers": entry.outlier_steps,
+        }
+        for key, named in apart.items():
+            if named:
+                numbers = ", ".join(map(str, named[:_MOST]))
+                console.print("  " + text(key, lang, steps=numbers), markup=False, soft_wrap=True)
+    show_table(answer.data.select(_SHOWN), lang, most=_MOST)

@@ -1,0 +1,43 @@
+"""A run at a glance at a terminal."""
+
+from __future__ import annotations
+
+import polars as pl
+from rich.console import Console
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.summary import Summary
+from stepscope.report.tables import show_table
+from stepscope.texts import text
+
+_SHOWN = (
+    "rank",
+    "host",
+    "device_name",
+    "steps",
+    "duration_us",
+    "computing_us",
+    "exposed_communication_us",
+    "exposed_copy_us",
+    "idle_us",
+)
+
+
+def show(answer: Answer[Summary], lang: str) -> None:
+    """Where to look first, then medians per rank."""
+    console = Console(highlight=False)
+    parts = answer.data.delimitation
+    if parts is not None:
+        for part, calm, flagged in (
+            (parts.computing, "report.summary_computing", "report.summary_computing_flagged"),
+            (parts.communication, "report.summary_communication", "report.summary_communication_flagged"),
+            (parts.free, "report.summary_free", "report.summary_free_flagged"),
+        ):
+            key = flagged if part.flagged else calm
+            line = text(key, lang, share=f"{100 * part.share:.1f}", spread=f"{100 * part.spread_share:.1f}")
+            console.print(line, markup=False, soft_wrap=True)
+            if part.ranks:
+                ranks = ", ".join(map(str, part.ranks[:16]))
+                console.print("  " + text("report.summary_ranks", lang, ranks=ranks), markup=False, soft_wrap=True)
+    rows = [{name: getattr(entry, name) for name in _SHOWN} for entry in answer.data.ranks]
+    show_table(pl.DataFrame(rows, infer_schema_length=None), lang, most=64)

@@ -1,0 +1,86 @@
+"""Frames as tables: readable units and thousands, numbers to the right, and a word on what was left out."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, Final
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from stepscope.texts import text
+
+_ANY_WIDTH: Final = 10_000
+# Microseconds from here on are shown as milliseconds.
+_LONG_US: Final = 10_000
+
+
+def wide_console() -> Console:
+    """Standard output; as wide as a table needs where it is no terminal."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _ANY_WIDTH)
+
+
+def show_table(frame: pl.DataFrame, lang: str, most: int = 20, title: str | None = None) -> None:
+    """The first rows of a frame; units stand in the headers."""
+    console = wide_console()
+    if title:
+        console.print(title, markup=False, soft_wrap=True)
+    table = Table(box=None, pad_edge=False)
+    columns = []
+    for name, kind in frame.schema.items():
+        unit = _unit(name, frame[name])
+        columns.append((name, unit))
+        number = kind.is_numeric()
+        words = Text(heading(name, unit).replace(" ", "\n") if number else heading(name, unit))
+        table.add_column(
+            words, justify="right" if number else "left", no_wrap=number, overflow="ellipsis" if number else "fold"
+        )
+    for row in frame.head(most).iter_rows():
+        table.add_row(*(Text(cell(value, name, unit)) for value, (name, unit) in zip(row, columns, strict=True)))
+    console.print(table)
+    if len(frame) > most:
+        console.print(text("report.more_rows", lang, count=len(frame) - most), markup=False)
+
+
+_UNITS: Final = {"_us": "us", "_ns": "ns", "_bytes": "MiB", "_share": "%"}
+
+
+def _unit(field: str, values: pl.Series) -> str:
+    unit = next((unit for suffix, unit in _UNITS.items() if field.endswith(suffix)), "%" if field == "share" else "")
+    if unit == "us" and values.dtype.is_numeric():
+        largest = values.abs().max()
+        return "ms" if isinstance(largest, (int, float)) and largest >= _LONG_US else "us"
+    return unit
+
+
+def heading(field: str, unit: str = "") -> str:
+    """A field's name for people.
+
+    >>> heading("forward_backward_us", "ms"), heading("share", "%"), heading("peak_bytes", "MiB"), heading("step")
+    ('forward backward [ms]', 'share [%]', 'peak [MiB]', 'step')
+    """
+    suffix = next((suffix for suffix in _UNITS if field.endswith(suffix)), "")
+    words = field.removesuffix(suffix).replace("_", " ")
+    return f"{words} [{unit}]" if unit else words
+
+
+def cell(value: Any, field: str = "", unit: str = "") -> str:
+    """A value for people.
+
+    >>> cell(1234567.8, unit="ms"), cell(0.123, unit="%"), cell(3 * 2**20, unit="MiB"), cell(1234, "step"), cell(None)
+    ('1,234.568', '12.3', '3.00', '1234', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "✓" if value else ""
+    if isinstance(value, (int, float)):
+        scaled = {"ms": (1000, ",.3f"), "us": (1, ",.3f"), "MiB": (2**20, ",.2f"), "%": (0.01, ",.1f")}.get(unit)
+        if scaled:
+            return format(value / scaled[0], scaled[1])
+        if isinstance(value, float):
+            return f"{value:,.3f}"
+        return f"{value:,}" if field in ("count", "blocks", "samples") else str(value)
+    return str(value)
