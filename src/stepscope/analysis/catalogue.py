@@ -60,6 +60,8 @@ class Question:
 _ALL: Final = (
     Question("summary", "summary", "summary", "Summary", many=False),
     Question("steps", "steps", "steps", "Step", many=True),
+    Question("pipeline", "pipeline", "pipeline", "Pipeline", many=False),
+    Question("cpu", "cpu", "cpu", "Cpu", many=False),
 )
 
 QUESTIONS: Final = {question.name: question for question in _ALL}

@@ -115,8 +115,10 @@ def _ours(
 
 def _vendor(store: RunStore, wanted: str, ranks: list[int], steps: Sequence[int] | None) -> list[VendorValue]:
     files, _, metric = wanted.partition("/")
+    # Some files carry the rank in their names: minddata_pipeline_raw_0.csv.
+    file = pl.col("file").cast(pl.String).str.replace(r"_\d+(\.\w+)$", "$1")
     rows = store.scan("reported", ranks).filter(
-        pl.col("file").cast(pl.String).is_in(files.split("|")) & (pl.col("metric").cast(pl.String) == metric)
+        file.is_in(files.split("|")) & (pl.col("metric").cast(pl.String) == metric)
     )
     if steps:
         rows = rows.filter(pl.col("step").is_in(list(steps)))

@@ -46,7 +46,7 @@ def ask(
     if step is not None:
         chosen["steps"] = step
     answer = run.ask(name, ranks=rank, **chosen)
-    notes = [*run.notes, *answer.notes]
+    notes = [note for note in (*run.notes, *answer.notes) if not rank or note.rank is None or note.rank in rank]
     if json:
         json_document.write(name, run.describe(), notes, answer.plain(), language())
         return

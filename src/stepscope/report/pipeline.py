@@ -1,0 +1,81 @@
+"""The input pipeline at a terminal: the verdict, then stages and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+import polars as pl
+from rich.console import Console
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.pipeline.structure import Pipeline, Sentence, Starving, Verdict
+from stepscope.report.tables import show_table
+from stepscope.texts import text
+
+_OPS: Final = (
+    "rank",
+    "name",
+    "workers",
+    "capacity",
+    "use_share",
+    "use_p50_share",
+    "empty_share",
+    "full_share",
+    "starving_use_share",
+    "blame_share",
+    "cpu_cores",
+    "cpu_per_worker_share",
+    "cost_us",
+)
+_MOST_NAMED: Final = 20
+_MOST_RANKS: Final = 8
+
+
+def show(answer: Answer[Pipeline], lang: str) -> None:
+    """The verdict of each rank with its reasons, the stages from reader to device, and the times of batches."""
+    console = Console(highlight=False)
+    found = answer.data
+    starving = {entry.rank: entry for entry in found.starving}
+    first = sorted(
+        found.verdicts, key=lambda verdict: (verdict != found.verdict, verdict.bound == "none", verdict.rank)
+    )
+    for verdict in first[:_MOST_RANKS]:
+        for line in _lines(verdict, starving[verdict.rank], lang):
+            console.print(line, markup=False, soft_wrap=True)
+    if len(first) > _MOST_RANKS:
+        console.print(text("pipeline_report.more_ranks", lang, count=len(first) - _MOST_RANKS), markup=False)
+    if found.ops:
+        show_table(_frame(found.ops).select(_OPS), lang, title=text("pipeline_report.ops", lang))
+    if found.batches:
+        show_table(_frame(found.batches), lang, title=text("pipeline_report.batches", lang))
+
+
+def _lines(verdict: Verdict, starving: Starving, lang: str) -> list[str]:
+    head = f"rank {verdict.rank}: " + text(f"pipeline_bound.{verdict.bound}", lang)
+    if verdict.op_name:
+        head += f" {verdict.op_name}"
+    if verdict.rules:
+        head += f" ({', '.join(verdict.rules)})"
+    if not verdict.certain and verdict.bound != "unknown":
+        head += " " + text("pipeline_report.uncertain", lang)
+    lines = [head]
+    lines += [f"  {_said(sentence, lang)}" for sentence in verdict.why]
+    if verdict.potential_speedup is not None:
+        limit = text("pipeline_report.training", lang) if verdict.limited_by == "training" else verdict.limited_by
+        speedup = f"{verdict.potential_speedup:.2f}"
+        lines.append("  " + text("pipeline_report.speedup", lang, speedup=speedup, limit=limit))
+    if starving.which:
+        named = ", ".join(map(str, starving.which[:_MOST_NAMED])) + (" …" if starving.count > _MOST_NAMED else "")
+        key = "pipeline_report.starving_steps" if starving.unit == "step" else "pipeline_report.starving_batches"
+        lines.append("  " + text(key, lang, count=starving.count, counted=starving.counted, which=named))
+    return lines + [f"  → {_said(sentence, lang)}" for sentence in verdict.advice]
+
+
+def _said(sentence: Sentence, lang: str) -> str:
+    return sentence.zh if lang == "zh" else sentence.en
+
+
+def _frame(entries: Sequence[Any]) -> pl.DataFrame:
+    return pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
