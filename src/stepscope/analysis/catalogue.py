@@ -18,7 +18,7 @@ from stepscope.store.run_store import RunStore
 
 @dataclass(frozen=True)
 class Parameter:
-    """Something to choose beside ranks and steps. The sentence ``parameter.<question>.<name>`` tells about it."""
+    """Something to choose beside ranks and steps."""
 
     name: str
     type: type[str] | type[int] | type[float] | type[bool]
@@ -60,6 +60,8 @@ class Question:
 _ALL: Final = (
     Question("summary", "summary", "summary", "Summary", many=False),
     Question("steps", "steps", "steps", "Step", many=True),
+    Question("launches", "launches", "launches", "Launches", many=False, parameters=(Parameter("gaps", int, 20),)),
+    Question("critical-path", "critical_path", "critical_path", "CriticalPath", many=True),
     Question("pipeline", "pipeline", "pipeline", "Pipeline", many=False),
     Question("cpu", "cpu", "cpu", "Cpu", many=False),
 )

@@ -106,7 +106,7 @@ def _ours(
     store: RunStore, question: Question, field: str, ranks: list[int], steps: Sequence[int] | None
 ) -> list[OurValue]:
     """The values of a field, where the answer is a list of entries."""
-    if not question.many:
+    if not question.many or "." in field:
         return []
     chosen = {"steps": steps} if question.by_step and steps else {}
     rows = question.ask(store, ranks=ranks, **chosen).plain()

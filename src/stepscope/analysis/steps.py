@@ -37,6 +37,7 @@ class Step(msgspec.Struct, frozen=True):
     collective_alone_us: float | None
     exposed_copy_us: float | None
     free_us: float | None
+    enclosing_us: float | None
     preparing_us: float | None
     bubble_us: float | None
     stage_us: float | None
@@ -155,6 +156,7 @@ def _parts(marks: pl.DataFrame, work: Work) -> pl.DataFrame:
         "work_end_ns": window_end,
         "first_ns": _first(index, start - shift[index], ~work.of(COPY)[inside], len(number)),
     }
+    columns["enclosing_ns"] = _enclosing(marks, work, joined(compute, communication), place, shift)
     columns["pure_computing_ns"] = columns["computing_ns"] - columns["overlapped_ns"]
     columns["free_ns"] = (
         span - columns["computing_ns"] - columns["exposed_communication_ns"] - columns["exposed_copy_ns"]
@@ -164,6 +166,20 @@ def _parts(marks: pl.DataFrame, work: Work) -> pl.DataFrame:
     return pl.DataFrame(columns).select(
         pl.when(known & (pl.col(name) != _UNKNOWN)).then(pl.col(name)).alias(name) for name in columns
     )
+
+
+def _enclosing(marks: pl.DataFrame, work: Work, busy: Intervals, place: Int64s, shift: Int64s) -> Int64s:
+    """Time that operators of the host spent on their own around the operators inside them."""
+    outer, number = work.enclosing, marks["step"].to_numpy()
+    if not len(outer.start):
+        return np.zeros(len(number), np.int64)
+    order = np.argsort(number, kind="stable")
+    inside = np.isin(outer.step, number)
+    index = order[np.searchsorted(number[order], outer.step[inside])]
+    low, high = marks["host_start_ns"].to_numpy()[index], marks["host_end_ns"].to_numpy()[index]
+    start = np.clip(outer.start[inside], low, high) + shift[index]
+    end = np.clip(outer.end[inside], low, high) + shift[index]
+    return difference(union(start, end), busy).covered_within(place[:-1], place[1:])
 
 
 _UNKNOWN = np.iinfo(np.int64).max

@@ -20,6 +20,8 @@ from stepscope.store.run_store import RunStore
 
 _FIELDS: Final = tuple(name for name in Step.__struct_fields__ if name.endswith("_us"))
 
+_PARTS: Final = {"computing": "working_us", "communication": "exposed_communication_us", "free": "idle_us"}
+
 
 class WholeWindow(msgspec.Struct, frozen=True):
     """All device work of a rank at once, from its first to its last, whatever step it belongs to."""
@@ -54,6 +56,7 @@ class RankSummary(msgspec.Struct, frozen=True):
     collective_alone_us: float | None
     exposed_copy_us: float | None
     free_us: float | None
+    enclosing_us: float | None
     preparing_us: float | None
     bubble_us: float | None
     stage_us: float | None
@@ -105,16 +108,25 @@ def summary(
 ) -> Answer[Summary]:
     """Medians per rank and the delimitation; ``steps`` limits what is counted."""
     trace = step_trace(store, ranks=ranks, steps=steps)
-    counted = typical(trace.data).with_columns(
+    counted = typical(trace.data).with_columns(total_us=pl.max_horizontal("duration_us", "device_span_us"))
+    counted = counted.with_columns(
+        working_us=pl.col("computing_us") + pl.col("enclosing_us"),
         # What is neither computing nor exposed, also before the first device work of the step.
-        idle_us=pl.max_horizontal("duration_us", "device_span_us")
+        idle_us=pl.col("total_us")
         - pl.col("computing_us")
+        - pl.col("enclosing_us")
         - pl.col("exposed_communication_us")
         - pl.col("exposed_copy_us"),
     )
-    medians = counted.group_by("rank").agg(pl.len().alias("steps"), pl.col(*_FIELDS, "idle_us").median()).sort("rank")
+    shares = [(pl.col(column) / pl.col("total_us")).median().alias(f"{part}_share") for part, column in _PARTS.items()]
+    medians = (
+        counted.group_by("rank")
+        .agg(pl.len().alias("steps"), pl.col(*_FIELDS, "idle_us", "working_us", "total_us").median(), *shares)
+        .sort("rank")
+    )
     about = store.scan("ranks").select("rank", "host", "device_kind", "device_name").collect()
-    rows = medians.join(about, on="rank", how="left").with_columns(
+    fields = medians.select("rank", "steps", *_FIELDS, "idle_us")
+    rows = fields.join(about, on="rank", how="left").with_columns(
         pl.col("host", "device_kind", "device_name").cast(pl.String)
     )
     statistics = {entry.rank: entry for entry in step_statistics(trace.data)}
@@ -137,9 +149,6 @@ def whole_window(work: Work) -> WholeWindow | None:
     copies = difference(copy, joined(compute, communication)).length
     busy = compute.length + exposed + copies
     return WholeWindow(*(value / 1000 for value in (span, busy, compute.length, exposed, copies, span - busy)))
-
-
-_PARTS: Final = {"computing": "computing_us", "communication": "exposed_communication_us", "free": "idle_us"}
 
 
 def _parts(store: RunStore, medians: pl.DataFrame) -> Parts | None:
@@ -175,9 +184,9 @@ def _groups(store: RunStore, captured: list[int]) -> list[tuple[str, str | None,
 
 def _share(part: str, column: str, rows: pl.DataFrame, group: str, dimension: str | None) -> GroupShare:
     limits = facts.table("delimitation")
-    total = np.maximum(rows["duration_us"].to_numpy(), rows["device_span_us"].to_numpy())
+    total = rows["total_us"].to_numpy()
     value = rows[column].to_numpy()
-    share = float((value / total).mean())
+    share = float(rows[f"{part}_share"].to_numpy().mean())
     spread = float((value.max() - value.min()) / total.mean())
     reasons = []
     if share > limits["largest_share"].get(part, 1.0):

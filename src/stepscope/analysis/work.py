@@ -28,16 +28,17 @@ _HOST_LANES: Final = {"operator": COMPUTE, "collective": COMMUNICATION}
 
 @dataclass(frozen=True)
 class Work:
-    """The work slices of one rank, in no particular order."""
+    """The work slices of one rank, in no particular order; ``step`` is -1 outside every step."""
 
     rank: int
     on_device: bool
     slice: Int64s
     start: Int64s
     end: Int64s
-    step: Int64s  # -1 outside every step
+    step: Int64s
     lane: pl.Series
     receives: Bools
+    enclosing: Enclosing
 
     def of(self, lane: str) -> Bools:
         return (self.lane == lane).to_numpy()
@@ -47,36 +48,48 @@ class Work:
         return np.asarray(self.step >= 0)
 
 
+@dataclass(frozen=True)
+class Enclosing:
+    """Operators of the host that hold other operators; empty where a device does the work."""
+
+    start: Int64s
+    end: Int64s
+    step: Int64s
+
+
 def work_of(store: RunStore, rank: int) -> Work:
     """The work of a rank. On-device where any device slice exists, else leaf operators on the host."""
     slices = store.scan("slices", [rank])
     wanted = ["slice", "start_ns", "dur_ns", "step", "kind", "type", "name"]
     device = slices.filter(pl.col("kind").is_in(list(_DEVICE_LANES))).select(wanted).collect()
     on_device = bool(device["kind"].is_in(["kernel", "copy"]).any()) or _has_device_collective(store, rank)
-    found = device if on_device else leaf_operators(slices.select(*wanted, "parent"))
-    lanes = _DEVICE_LANES if on_device else _HOST_LANES
-    name = pl.coalesce(pl.col("type").cast(pl.String), pl.col("name").cast(pl.String)).str.to_lowercase()
-    columns = found.select(
-        pl.col("slice").cast(pl.Int64),
-        start=pl.col("start_ns"),
-        end=pl.col("start_ns") + pl.col("dur_ns"),
-        step=pl.col("step").fill_null(-1),
-        lane=pl.col("kind").cast(pl.String).replace_strict(lanes),
-        receives=(pl.col("kind") == "collective") & name.str.contains(_RECEIVES).fill_null(False),
-    )
+    found, enclosing = device, device.clear()
+    if not on_device:
+        rows = slices.select(*wanted, "parent").collect()
+        found = leaf_operators(rows.lazy())
+        operators = rows.filter(pl.col("kind") == "operator")
+        enclosing = operators.join(found.select("slice"), on="slice", how="anti")
+    calls = found.filter(pl.col("kind") == "collective").select("slice", name=_CALL_NAME)
+    receives = calls.filter(pl.col("name").str.contains(_RECEIVES).fill_null(False))["slice"]
     return Work(
         rank,
         on_device,
-        columns["slice"].to_numpy(),
-        columns["start"].to_numpy(),
-        columns["end"].to_numpy(),
-        columns["step"].to_numpy(),
-        columns["lane"],
-        columns["receives"].to_numpy(),
+        found["slice"].cast(pl.Int64).to_numpy(),
+        *_times(found),
+        found["kind"].cast(pl.String).replace_strict(_DEVICE_LANES if on_device else _HOST_LANES),
+        found["slice"].is_in(receives.implode()).to_numpy(),
+        Enclosing(*_times(enclosing)),
     )
 
 
-# hcom_receive_*, Receive-op12, recv, ncclDevKernel_SendRecv is both and therefore not a pure receive.
+def _times(rows: pl.DataFrame) -> tuple[Int64s, Int64s, Int64s]:
+    """Start, end and step of slices."""
+    start = rows["start_ns"].to_numpy()
+    return start, np.asarray(start + rows["dur_ns"].to_numpy()), rows["step"].fill_null(-1).to_numpy()
+
+
+_CALL_NAME: Final = pl.coalesce(pl.col("type").cast(pl.String), pl.col("name").cast(pl.String)).str.to_lowercase()
+# hcom_receive__1, Receive-op12, recv; a kernel that sends and receives at once is not a pure receive.
 _RECEIVES: Final = r"^(?:hcom_)?(?:receive|recv|batch_?recv|irecv)|^receive-op|/receive-op|gloo:recv|nccl:recv"
 
 

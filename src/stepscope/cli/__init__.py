@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from stepscope.cli import cpu, demo, export, ingest, pipeline, sql, steps, summary
+from stepscope.cli import cpu, critical_path, demo, export, ingest, launches, pipeline, sql, steps, summary
 from stepscope.cli.ask import with_csv_target
 from stepscope.cli.options import language
 from stepscope.errors import StepscopeError
@@ -22,7 +22,18 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
-for command in (ingest.ingest, summary.summary, steps.steps, pipeline.pipeline, cpu.cpu, sql.sql, export.export, demo.demo):
+for command in (
+    ingest.ingest,
+    summary.summary,
+    steps.steps,
+    launches.launches,
+    critical_path.critical_path,
+    pipeline.pipeline,
+    cpu.cpu,
+    sql.sql,
+    export.export,
+    demo.demo,
+):
     app.command()(command)
 
 

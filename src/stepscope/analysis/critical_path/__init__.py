@@ -1,0 +1,158 @@
+"""The critical path of a step: the chain of work and waiting that made it as long as it was (docs/metrics)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.critical_path.build import StepGraph, step_graph
+from stepscope.analysis.critical_path.kinds import BOUNDS
+from stepscope.analysis.critical_path.parts import Parts, names_of, parts_of
+from stepscope.analysis.host_activity import NONE
+from stepscope.analysis.step_marks import step_marks
+from stepscope.analysis.work import COMPUTE, ranks_of, work_of
+from stepscope.errors import NoAnswerError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+__all__ = ["CriticalPath", "critical_path", "step_graph"]
+
+
+class BoundShare(msgspec.Struct, frozen=True):
+    """How much of a path is bound by one thing; the entries of a path add up to its length."""
+
+    bound: str
+    duration_us: float
+    share: float
+
+
+class PathPart(msgspec.Struct, frozen=True):
+    """A part of a path; each begins where the one before ends."""
+
+    slice: int | None
+    name: str | None
+    start_ns: int
+    duration_us: float
+    bound: str
+
+
+class CriticalPath(msgspec.Struct, frozen=True):
+    """The path of one step of one rank."""
+
+    rank: int
+    step: int
+    start_ns: int
+    length_us: float
+    by_bound: list[BoundShare]
+    path: list[PathPart]
+    inferred_waits: int
+    needs: list[str]
+
+
+def critical_path(
+    store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
+) -> Answer[list[CriticalPath]]:
+    """The paths of these steps; of the most typical step of each rank if none are named."""
+    found, notes, marked, asked = [], [], False, False
+    for rank in ranks_of(store, ranks):
+        marks = step_marks(store, rank)
+        if marks.is_empty():
+            notes.append(Note("no_steps", rank=rank))
+            continue
+        marked = True
+        chosen = marks.filter(pl.col("step").is_in(list(steps))) if steps else _typical(marks)
+        if chosen.is_empty():
+            continue
+        if not steps and len(marks) > 1:
+            notes.append(Note("path_of_typical_step", {"step": chosen["step"][0]}, rank=rank))
+        asked = True
+        work = work_of(store, rank)
+        if len(work.slice) and not work.of(COMPUTE).any():
+            notes.append(Note("no_compute_recorded", rank=rank))
+            continue
+        made = [
+            (step, step_graph(store, rank, work, step, start, end))
+            for step, start, end in chosen.select("step", "host_start_ns", "host_end_ns").iter_rows()
+        ]
+        told = [(step, graph) for step, graph in made if graph.tells]
+        found += [_path(rank, step, graph) for step, graph in told]
+        notes += _notes(rank, [graph for _, graph in told], silent=len(made) - len(told))
+    if not marked:
+        raise NoAnswerError("no_steps")
+    if not asked:
+        raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps or [])))
+    if not found:
+        raise NoAnswerError("path_nothing_recorded")
+    return Answer(found, notes)
+
+
+def _typical(marks: pl.DataFrame) -> pl.DataFrame:
+    """The whole step, no warm-up, whose duration is nearest to the median."""
+    fine = marks.filter(~pl.col("warm_up") & ~pl.col("incomplete"))
+    length = pl.col("host_end_ns") - pl.col("host_start_ns")
+    return (fine if len(fine) else marks).sort((length - length.median()).abs(), "host_start_ns").head(1)
+
+
+def _path(rank: int, step: int, made: StepGraph) -> CriticalPath:
+    parts = parts_of(made, made.graph.longest_path(made.sink))
+    length = int((parts.end - parts.start).sum())
+    names = names_of(made, parts.slice)
+    columns = (
+        parts.slice.tolist(),
+        names,
+        parts.start.tolist(),
+        (parts.end - parts.start).tolist(),
+        parts.bound.tolist(),
+    )
+    return CriticalPath(
+        rank=rank,
+        step=step,
+        start_ns=int(made.graph.time[0]),
+        length_us=length / 1000,
+        by_bound=_by_bound(parts, length),
+        path=[
+            PathPart(None if number == NONE else number, name, start, lasts / 1000, BOUNDS[bound])
+            for number, name, start, lasts, bound in zip(*columns, strict=True)
+        ],
+        inferred_waits=made.inferred_waits,
+        needs=_needs(made),
+    )
+
+
+def _by_bound(parts: Parts, length: int) -> list[BoundShare]:
+    total = np.zeros(len(BOUNDS), np.int64)
+    np.add.at(total, parts.bound, parts.end - parts.start)
+    largest_first = np.argsort(-total, kind="stable").tolist()
+    return [
+        BoundShare(BOUNDS[place], int(total[place]) / 1000, int(total[place]) / length)
+        for place in largest_first
+        if total[place]
+    ]
+
+
+def _needs(made: StepGraph) -> list[str]:
+    """What a better path would need to be recorded."""
+    missing = []
+    if made.on_device and not made.launches_known:
+        missing.append("launches")
+    if made.on_device and not made.waits_known:
+        missing.append("stream_waits")
+    return missing
+
+
+def _notes(rank: int, graphs: list[StepGraph], silent: int) -> list[Note]:
+    notes = [Note("path_of_silent_steps", rank=rank, count=silent)] if silent else []
+    if graphs and not graphs[0].on_device:
+        return [*notes, Note("host_operators_are_work", rank=rank)]
+    needs = {need for graph in graphs for need in _needs(graph)}
+    if "launches" in needs:
+        notes.append(Note("launches_not_recorded", rank=rank))
+    if "stream_waits" in needs:
+        notes.append(
+            Note("path_without_stream_waits", {"inferred": sum(graph.inferred_waits for graph in graphs)}, rank=rank)
+        )
+    return notes

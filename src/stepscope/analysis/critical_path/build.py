@@ -1,0 +1,97 @@
+"""The dependency graph of one step of one rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.analysis.critical_path import kinds
+from stepscope.analysis.critical_path.device_edges import device_edges
+from stepscope.analysis.critical_path.graph import Edges, Graph, graph_of
+from stepscope.analysis.critical_path.host_edges import host_edges, threads_of
+from stepscope.analysis.critical_path.nodes import Device, Nodes, device_of, nodes_of
+from stepscope.analysis.critical_path.recorded_waits import recorded_waits
+from stepscope.analysis.host_activity import NONE, Host, host_of
+from stepscope.analysis.intervals import Int64s, union
+from stepscope.analysis.launches.launched import Launched, launched_of
+from stepscope.analysis.work import Work
+from stepscope.store.run_store import RunStore
+
+
+@dataclass(frozen=True)
+class StepGraph:
+    """A step as a graph. ``sink`` is the node at which it ends."""
+
+    graph: Graph
+    sink: int
+    host: Host
+    work: Launched
+    on_device: bool
+    launches_known: bool
+    waits_known: bool
+    inferred_waits: int
+
+    @property
+    def tells(self) -> bool:
+        """Whether anything was recorded that a path could lead through."""
+        return bool(len(self.work.slice) or self.host.of("operator", "runtime", "collective").any())
+
+    def scaled(self, slices: Int64s, factor: float) -> Int64s:
+        """Weights as they would be if these slices took ``factor`` times as long, for ``Graph.earliest``."""
+        graph = self.graph
+        weight = graph.weight.copy()
+        on_device = np.isin(graph.kind, [kinds.COMPUTE, kinds.COMMUNICATION, kinds.COPY]) & np.isin(graph.about, slices)
+        weight[on_device] = np.rint(graph.weight[on_device] * factor).astype(np.int64)
+        places = self.host.place_of(slices)
+        places = places[places != NONE]
+        for thread in np.unique(self.host.thread[places]):
+            mine = places[self.host.thread[places] == thread]
+            chosen = union(self.host.start[mine], self.host.end[mine])
+            edges = np.flatnonzero((graph.kind == kinds.HOST) & (graph.about == thread) & (graph.weight > 0))
+            first, last = graph.time[graph.source[edges]], graph.time[graph.target[edges]]
+            covered = np.minimum(chosen.covered_within(first, last), graph.weight[edges])
+            weight[edges] += np.rint(covered * (factor - 1)).astype(np.int64)
+        return weight
+
+
+def step_graph(store: RunStore, rank: int, work: Work, step: int, host_start: int, host_end: int) -> StepGraph:
+    """The graph of a step: from its mark on the host to the end of the mark or of its last work, whichever is later."""
+    own = (work.step == step) & work.on_device
+    last = max(host_end, int(work.end[own].max(initial=host_end)))
+    host = host_of(store, rank, windows=union(np.array([host_start]), np.array([last])))
+    if not len(host.slice) and own.any():
+        last = int(work.end[own].max())  # a capture of the device alone: its last work ends the step
+    window = (host_start, last)
+    launched = launched_of(store, rank, host, work, window)
+    device = device_of(launched, window)
+    waits = recorded_waits(store, rank, window)
+    threads = threads_of(store, rank, launched, device, host_end)
+    nodes = nodes_of(window, threads.point_thread, threads.point_time, device)
+    on_device, inferred = device_edges(launched, device, nodes, waits)
+    on_host = host_edges(launched, device, nodes, threads, waits)
+    graph = graph_of(nodes.time, _together(on_host, on_device), unexplained=kinds.UNEXPLAINED)
+    return StepGraph(
+        graph=graph,
+        sink=_sink(launched, device, nodes, step, (host_end, last)),
+        host=host,
+        work=launched,
+        on_device=work.on_device,
+        launches_known=bool((launched.call != NONE).any()),
+        waits_known=waits.known,
+        inferred_waits=inferred,
+    )
+
+
+def _sink(work: Launched, device: Device, nodes: Nodes, step: int, ends: tuple[int, int]) -> int:
+    """The end of the mark, or of the step's last device slice if that is later."""
+    host_end, last = ends
+    if last != host_end:
+        own = np.flatnonzero((work.step[device.work] == step) & (device.end == last))
+        return int(nodes.end[own].max())
+    return int(nodes.at(np.array([work.host.loop]), np.array([host_end]))[0])
+
+
+def _together(*parts: Edges) -> Edges:
+    names = ("source", "target", "floor", "kind", "about")
+    return Edges(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))

@@ -1,0 +1,180 @@
+"""What host threads wait for: their own earlier calls, other threads that hand over to them, and the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.critical_path import kinds
+from stepscope.analysis.critical_path.device_edges import edges, issued
+from stepscope.analysis.critical_path.graph import Edges
+from stepscope.analysis.critical_path.nodes import Device, Nodes, stretches
+from stepscope.analysis.critical_path.recorded_waits import RecordedWaits
+from stepscope.analysis.host_activity import NONE, Host
+from stepscope.analysis.intervals import Bools, Int64s, Intervals
+from stepscope.analysis.launches.launched import Launched
+from stepscope.analysis.launches.syncs import blocking_calls
+from stepscope.store.run_store import RunStore
+
+
+@dataclass(frozen=True)
+class Threads:
+    """When each thread was in a call, who may hand over to whom, and the moments that matter."""
+
+    busy: dict[int, Intervals]
+    primary: list[int]  # the training loop and the threads of its backward pass
+    blocked: Int64s  # places of calls that wait for the device
+    enqueue: Int64s  # places of slices joined by queues
+    dequeue: Int64s
+    collective: Int64s  # places of collectives that the host carries out
+    point_thread: Int64s
+    point_time: Int64s
+
+
+def threads_of(store: RunStore, rank: int, work: Launched, device: Device, host_end: int) -> Threads:
+    """Find out."""
+    host = work.host
+    links = store.scan("links", [rank]).filter(pl.col("kind").is_in(["queue", "forward_backward"]))
+    arrows = links.select("kind", pl.col("from_slice", "to_slice").cast(pl.Int64)).collect()
+    enqueue, dequeue = _placed(host, arrows.filter(pl.col("kind") == "queue"))
+    forward, backward = _placed(host, arrows.filter(pl.col("kind") == "forward_backward"))
+    primary = np.unique(np.concatenate((host.thread[forward], host.thread[backward], [host.loop])))
+    blocked = np.union1d(host.place_of(blocking_calls(host).slice), _blocking_copies(work, device))
+    collective = np.flatnonzero(host.of("collective"))
+    pause = facts.table("critical_path")["inference"]["handoff_gap_us"] * 1000
+    queued = set(host.thread[dequeue].tolist())
+    calls = host.of("operator", "runtime", "collective")
+    busy = {}
+    for thread in np.unique(host.thread[calls]).tolist():
+        mine = np.flatnonzero(calls & (host.thread == thread))
+        busy[thread] = Intervals(*stretches(host.start[mine], host.end[mine], 0 if thread in queued else pause))
+    launching = device.work[work.call[device.work] != NONE]
+    issue = issued(work)
+    points = [
+        *((np.full(len(part.start), thread), part.start) for thread, part in busy.items()),
+        *((np.full(len(part.end), thread), part.end) for thread, part in busy.items()),
+        (work.thread[launching], issue[launching]),
+        *((host.thread[part], host.start[part]) for part in (blocked, enqueue, dequeue, collective)),
+        *((host.thread[part], host.end[part]) for part in (blocked, collective)),
+        (np.array([host.loop]), np.array([host_end])),
+    ]
+    return Threads(
+        busy,
+        [int(thread) for thread in primary if thread != NONE],
+        blocked,
+        enqueue,
+        dequeue,
+        collective,
+        np.concatenate([part[0] for part in points]).astype(np.int64),
+        np.concatenate([part[1] for part in points]).astype(np.int64),
+    )
+
+
+def _placed(host: Host, arrows: pl.DataFrame) -> tuple[Int64s, Int64s]:
+    source, target = (host.place_of(arrows[name].to_numpy()) for name in ("from_slice", "to_slice"))
+    both = (source != NONE) & (target != NONE)
+    return source[both], target[both]
+
+
+def _blocking_copies(work: Launched, device: Device) -> Int64s:
+    """Calls that copy to pageable memory and return when that is done."""
+    pattern = facts.table("critical_path")["copies"]["blocking"]
+    names = work.name[device.work].cast(pl.String)
+    chosen = device.work[names.str.contains(pattern).fill_null(False).to_numpy()]
+    return np.unique(work.call[chosen][work.call[chosen] != NONE])
+
+
+def host_edges(work: Launched, device: Device, nodes: Nodes, threads: Threads, waits: RecordedWaits) -> Edges:
+    """All edges that end at a point on the host."""
+    thread, time, node = nodes.point_thread, nodes.point_time, nodes.point
+    first = np.concatenate(([True], thread[1:] != thread[:-1])) if len(thread) else np.empty(0, np.bool_)
+    begin = int(nodes.time[0])
+    before_time = np.where(first, begin, np.roll(time, 1)) if len(time) else time
+    before_node = np.where(first, 0, np.roll(node, 1)) if len(node) else node
+    idle = np.ones(len(time), np.bool_)
+    for own, busy in threads.busy.items():
+        mine = nodes.of_thread(own)
+        idle[mine] = ~busy.contains(before_time[mine])
+    queued = _queue_edges(work.host, nodes, threads)
+    handed = _handoffs(nodes, threads, work.host, idle & ~np.isin(node, queued[1]), before_time)
+    synced = _sync_edges(work, device, nodes, threads, waits)
+    # Where somebody else let a thread go on, the time until then was waiting and no work of its own.
+    waited = np.isin(node, synced[1]) | (idle & np.isin(node, np.concatenate((queued[1], handed[1]))))
+    floor = np.where(waited, 0, time - before_time)
+    return edges([(before_node, node, floor, kinds.HOST, thread), queued, handed, synced])
+
+
+_Part = tuple[Int64s, Int64s, Int64s, int, Int64s]
+
+
+def _queue_edges(host: Host, nodes: Nodes, threads: Threads) -> _Part:
+    """A task is taken from a queue after it was put there."""
+    begin, last = int(nodes.time[0]), int(nodes.time[-1])
+    enqueued, dequeued = host.start[threads.enqueue], host.start[threads.dequeue]
+    inside = (enqueued > begin) & (dequeued > begin) & (enqueued <= last) & (dequeued <= last)
+    enqueue, dequeue = threads.enqueue[inside], threads.dequeue[inside]
+    source = nodes.at(host.thread[enqueue], host.start[enqueue])
+    target = nodes.at(host.thread[dequeue], host.start[dequeue])
+    return source, target, np.zeros(len(source), np.int64), kinds.QUEUE, host.slice[dequeue]
+
+
+def _handoffs(nodes: Nodes, threads: Threads, host: Host, idle: Bools, before_time: Int64s) -> _Part:
+    """A thread that did nothing went on when another one that works with it had come so far."""
+    thread, time, node = nodes.point_thread, nodes.point_time, nodes.point
+    from_primary = np.isin(thread, threads.primary)
+    ended = nodes_at(nodes, host.thread[threads.collective], host.end[threads.collective])
+    from_collective = np.isin(node, ended) & ~from_primary
+    sources, targets, about = [], [], []
+    for own in np.unique(thread[idle]).tolist():
+        asking = np.flatnonzero(idle & (thread == own))
+        allowed = from_primary & (thread != own)
+        if own in threads.primary:
+            allowed |= from_collective & (thread != own)
+        others = np.flatnonzero(allowed)
+        others = others[np.argsort(time[others], kind="stable")]
+        place = np.searchsorted(time[others], time[asking], side="left") - 1
+        there = place >= 0
+        there[there] = time[others[place[there]]] > before_time[asking[there]]
+        giver = others[place[there]]
+        sources.append(node[giver])
+        targets.append(node[asking[there]])
+        about.append(thread[giver])
+    nothing = [np.empty(0, np.int64)]
+    source, target, giving = (np.concatenate(part or nothing) for part in (sources, targets, about))
+    return source, target, np.zeros(len(source), np.int64), kinds.HANDOFF, giving
+
+
+def nodes_at(nodes: Nodes, thread: Int64s, time: Int64s) -> Int64s:
+    """Nodes of points, without those outside the window."""
+    inside = (time > nodes.time[0]) & (time <= nodes.time[-1])
+    return nodes.at(thread[inside], time[inside])
+
+
+def _sync_edges(work: Launched, device: Device, nodes: Nodes, threads: Threads, waits: RecordedWaits) -> _Part:
+    """A blocking call returns when what it waits for has ended: of what was launched before it, the last to end."""
+    host = work.host
+    by_end = np.argsort(device.end, kind="stable")
+    ends, call = device.end[by_end], work.call_start[device.work][by_end]
+    track, caller = device.track[by_end], work.call[device.work][by_end]
+    stream = dict(zip(waits.synced_call.tolist(), waits.synced_track.tolist(), strict=True))
+    begin, last = int(nodes.time[0]), int(nodes.time[-1])
+    sources, calls = [], []
+    for place in threads.blocked.tolist():
+        start, end = int(host.start[place]), int(host.end[place])
+        if not begin < end <= last:
+            continue
+        low, high = np.searchsorted(ends, [start, end], side="right")
+        awaited = (call[low:high] < start) | (caller[low:high] == place)
+        own = stream.get(int(host.slice[place]))
+        if own is not None:
+            awaited &= track[low:high] == own
+        found = np.flatnonzero(awaited)
+        if len(found):
+            sources.append(by_end[low + found[-1]])
+            calls.append(place)
+    source, blocked = np.array(sources, np.int64), np.array(calls, np.int64)
+    target = nodes.at(host.thread[blocked], host.end[blocked])
+    return nodes.end[source], target, np.zeros(len(source), np.int64), kinds.SYNC, host.slice[blocked]

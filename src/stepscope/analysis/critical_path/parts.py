@@ -1,0 +1,169 @@
+"""A path as parts in time order: which slice, how long, and what bounds it there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.critical_path import kinds
+from stepscope.analysis.critical_path.build import StepGraph
+from stepscope.analysis.host_activity import CATEGORIES, NONE, Host, expanded
+from stepscope.analysis.intervals import Bools, Int64s, union
+from stepscope.analysis.launches.launched import running_reach
+
+_BOUND = {name: number for number, name in enumerate(kinds.BOUNDS)}
+_CPU = _BOUND["cpu_bound"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts without gaps between them; ``slice`` is NONE where nothing was recorded."""
+
+    slice: Int64s
+    start: Int64s
+    end: Int64s
+    bound: Int64s
+
+
+def parts_of(step: StepGraph, path: Int64s) -> Parts:
+    """Cut a path into parts. Stretches on a host thread are cut at the calls that the thread carried out then."""
+    graph = step.graph
+    kind, about = graph.kind[path], graph.about[path]
+    start, end = graph.time[graph.source[path]], graph.time[graph.target[path]]
+    on_host = np.isin(kind, [kinds.HOST, kinds.HANDOFF])
+    bound = np.array([_BOUND[kinds.BOUND_OF_EDGE.get(number, "other")] for number in kind.tolist()], np.int64)
+    limits = facts.table("critical_path")["overhead"]
+    for name in ("launch", "kernel_kernel"):
+        held_up = (bound == _BOUND[f"{name}_overhead"]) & (end - start > limits[f"longest_{name}_us"] * 1000)
+        bound[held_up] = _BOUND["other"]
+    found = [Parts(about[~on_host], start[~on_host], end[~on_host], bound[~on_host])]
+    units = _units(step)
+    for thread in np.unique(about[on_host]).tolist():
+        mine = on_host & (about == thread)
+        found.append(_cut(step.host, units, thread, *_merged(start[mine], end[mine])))
+    order = np.argsort(np.concatenate([part.start for part in found]), kind="stable")
+    columns = [
+        np.concatenate([getattr(part, name) for part in found])[order] for name in ("slice", "start", "end", "bound")
+    ]
+    keep = columns[2] > columns[1]
+    return Parts(*(column[keep] for column in columns))
+
+
+def _merged(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
+    """Stretches that follow each other become one."""
+    new = np.concatenate(([True], start[1:] != end[:-1]))
+    places = np.flatnonzero(new)
+    return start[places], end[np.append(places[1:], len(end)) - 1]
+
+
+@dataclass(frozen=True)
+class _Units:
+    """Calls that stand for themselves on a path: outermost ones, which do not overlap on a thread."""
+
+    place: Int64s
+    bound: Int64s
+
+
+def _units(step: StepGraph) -> _Units:
+    host = step.host
+    category = np.full(len(host.slice), _CPU, np.int64)
+    for name in ("data_loading", "gc"):
+        category[host.category == CATEGORIES.index(name)] = _BOUND[name]
+    category[host.of("collective")] = _BOUND["communication"]
+    telling = category != _CPU
+    calls = host.of("operator", "runtime")
+    if not step.on_device:
+        # Without an accelerator the operators themselves are the compute.
+        category[host.of("operator") & ~telling] = _BOUND["compute"]
+    outer = _outermost(host, telling)
+    calls[_wrappers(host, calls, int(step.graph.time[-1] - step.graph.time[0]))] = False
+    rest = _outermost(host, calls & ~_inside(host, outer))
+    places = np.concatenate((outer, rest))
+    return _Units(places, category[places])
+
+
+def _wrappers(host: Host, calls: Bools, window: int) -> Int64s:
+    """Long calls most of whose time others take inside them."""
+    limits = facts.table("critical_path")["units"]
+    places = np.flatnonzero(calls & (host.end - host.start > limits["wrapper_from_share"] * window))
+    operators = np.flatnonzero(host.of("operator", "collective"))
+    found = []
+    for place in places.tolist():
+        inside = (host.thread[operators] == host.thread[place]) & (host.depth[operators] > host.depth[place])
+        inside &= (host.start[operators] >= host.start[place]) & (host.end[operators] <= host.end[place])
+        taken = union(host.start[operators[inside]], host.end[operators[inside]]).length
+        if taken >= limits["wrapped_from_share"] * int(host.end[place] - host.start[place]):
+            found.append(place)
+    return np.array(found, np.int64)
+
+
+def _outermost(host: Host, chosen: Bools) -> Int64s:
+    places = np.flatnonzero(chosen & (host.end > host.start))
+    places = places[np.lexsort((-host.end[places], host.start[places]))]
+    return places[host.start[places] >= running_reach(host.thread[places], host.end[places])]
+
+
+def _inside(host: Host, outer: Int64s) -> Bools:
+    """Slices that touch one of some slices of their thread: what is left of them is no call of its own."""
+    touched = np.zeros(len(host.slice), np.bool_)
+    for thread in np.unique(host.thread[outer]).tolist():
+        mine = outer[host.thread[outer] == thread]
+        asked = np.flatnonzero(host.thread == thread)
+        first = np.searchsorted(host.end[mine], host.start[asked], side="right")
+        last = np.searchsorted(host.start[mine], host.end[asked], side="left")
+        touched[asked] = last > first
+    return touched
+
+
+def _cut(host: Host, units: _Units, thread: int, start: Int64s, end: Int64s) -> Parts:
+    """Stretches of a thread, cut into its calls and what lies between them."""
+    mine = np.flatnonzero(host.thread[units.place] == thread)
+    mine = mine[np.argsort(host.start[units.place[mine]], kind="stable")]
+    place = units.place[mine]
+    first = np.searchsorted(host.end[place], start, side="right")
+    last = np.searchsorted(host.start[place], end, side="left")
+    number, stretch = expanded(first, last)
+    called_start = np.maximum(host.start[place[number]], start[stretch])
+    called_end = np.minimum(host.end[place[number]], end[stretch])
+    # Between: from the beginning of a stretch or the end of a call to the next call or the end of the stretch.
+    open_start = np.concatenate((start, called_end))
+    open_stretch = np.concatenate((np.arange(len(start)), stretch))
+    order = np.lexsort((open_start, open_stretch))
+    open_start, open_stretch = open_start[order], open_stretch[order]
+    closes = np.lexsort((np.concatenate((called_start, end)), np.concatenate((stretch, np.arange(len(end))))))
+    open_end = np.concatenate((called_start, end))[closes]
+    there = open_end > open_start
+    open_start, open_end = open_start[there], open_end[there]
+    telling = host.dominant([np.full(len(open_start), thread, np.int64)], open_start, open_end)
+    return Parts(
+        slice=np.concatenate((host.slice[place[number]], telling)),
+        start=np.concatenate((called_start, open_start)),
+        end=np.concatenate((called_end, open_end)),
+        bound=np.concatenate((units.bound[mine][number], np.full(len(open_start), _CPU, np.int64))),
+    )
+
+
+def names_of(step: StepGraph, slices: Int64s) -> list[str | None]:
+    """Names of slices on the host or the device; null where there is none."""
+    found: list[str | None] = [None] * len(slices)
+    order = np.argsort(step.work.slice, kind="stable")
+    place = step.host.place_of(slices)
+    for names, ids, known in (
+        (step.host.name, place, place != NONE),
+        (step.work.name, *_on_device(step, slices, order)),
+    ):
+        words = names[ids[known]].cast(pl.String).to_list()
+        for number, word in zip(np.flatnonzero(known).tolist(), words, strict=True):
+            found[number] = word
+    return found
+
+
+def _on_device(step: StepGraph, slices: Int64s, order: Int64s) -> tuple[Int64s, Bools]:
+    ids = step.work.slice[order]
+    if not len(ids):
+        return np.zeros(len(slices), np.int64), np.zeros(len(slices), np.bool_)
+    place = np.minimum(np.searchsorted(ids, slices), len(ids) - 1)
+    return order[place], ids[place] == slices

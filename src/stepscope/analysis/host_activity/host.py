@@ -1,0 +1,177 @@
+"""The host's slices of a rank, and two questions to them: how an interval divides, and which slice tells it best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.host_activity.categories import CATEGORIES, NONE, OTHER
+from stepscope.analysis.intervals import Bools, Int64s, Intervals, joined, union
+
+Int8s = npt.NDArray[np.int8]
+
+# What covers less of an interval than this does not tell what the host did.
+_LEAST_SHARE: Final = float(facts.table("host_activity")["dominant"]["least_share"])
+
+#: Asks all threads at once, where nobody knows which one matters.
+ALL: Final = -2
+
+
+@dataclass(frozen=True)
+class Host:
+    """Host slices of a rank, row by row and in time order; ``depth`` counts rows through all tracks of a thread."""
+
+    slice: Int64s
+    thread: Int64s
+    depth: Int64s
+    start: Int64s
+    end: Int64s
+    category: Int8s
+    kind: pl.Series
+    name: pl.Series
+    loop: int  # the thread of the training loop, NONE if there is no host slice
+
+    def of(self, *kinds: str) -> Bools:
+        """Which slices are of these kinds."""
+        return self.kind.is_in(list(kinds)).to_numpy()
+
+    def where(self, chosen: Bools) -> Intervals:
+        """The union of the chosen slices."""
+        return union(self.start[chosen], self.end[chosen])
+
+    def place_of(self, slices: Int64s) -> Int64s:
+        """Where the slices with these ids stand in the arrays, NONE where an id is no host slice."""
+        known = (slices >= 0) & (slices < len(self._place) - 1)
+        return self._place[np.where(known, slices, -1)]
+
+    @cached_property
+    def _place(self) -> Int64s:
+        place = np.full(int(self.slice.max(initial=0)) + 2, NONE, np.int64)  # the last place stands for NONE
+        place[self.slice] = np.arange(len(self.slice))
+        return place
+
+    def thread_of(self, slices: Int64s) -> Int64s:
+        """The thread of each slice id, NONE where it is no host slice."""
+        place = self.place_of(slices)
+        return np.where(place == NONE, NONE, self.thread[place]) if len(self.thread) else place
+
+    def split(self, threads: Sequence[Int64s], start: Int64s, end: Int64s) -> Int64s:
+        """Nanoseconds per interval and category; each row adds up to the interval's length.
+
+        ``threads`` are asked in turn: what the first one tells nothing about, the next one tells. NONE asks nobody,
+        ALL asks all at once.
+        """
+        found = np.zeros((len(start), len(CATEGORIES)), np.int64)
+        # One number for each combination of threads.
+        base = int(max((part.max(initial=0) for part in threads), default=0)) + 3
+        code = np.zeros(len(start), np.int64)
+        for part in threads:
+            code = code * base + (part - ALL)
+        for value in np.unique(code):
+            here = np.flatnonzero(code == value)
+            chain = [int(part[here[0]]) for part in threads]
+            first, last = start[here], end[here]
+            taken, before = Intervals(np.empty(0, np.int64), np.empty(0, np.int64)), np.zeros(len(here), np.int64)
+            for category, own in self._layers(chain):
+                if not len(own.start):
+                    continue
+                taken = joined(taken, own)
+                covered = taken.covered_within(first, last)
+                found[here, category] += covered - before
+                before = covered
+        found[:, OTHER] = (end - start) - found[:, :OTHER].sum(axis=1)
+        return found
+
+    def _layers(self, chain: list[int]) -> Iterator[tuple[int, Intervals]]:
+        for thread in dict.fromkeys(chain):
+            if thread != NONE:
+                yield from self._categories_of(thread)
+
+    def _categories_of(self, thread: int) -> list[tuple[int, Intervals]]:
+        known = self._unions.get(thread)
+        if known is None:
+            mine = np.ones(len(self.start), np.bool_) if thread == ALL else self.thread == thread
+            known = [(number, self.where(mine & (self.category == number))) for number in range(OTHER)]
+            self._unions[thread] = known
+        return known
+
+    @cached_property
+    def _unions(self) -> dict[int, list[tuple[int, Intervals]]]:
+        return {}
+
+    def dominant(self, threads: Sequence[Int64s], start: Int64s, end: Int64s) -> Int64s:
+        """Id of the innermost slice that covers more than half of an interval, else of the one that covers most of it
+        but enough to tell, else NONE. Threads are asked in turn.
+        """
+        found = np.full(len(start), NONE, np.int64)
+        for thread in threads:
+            open_ones = np.flatnonzero(found == NONE)
+            if not len(open_ones):
+                break
+            best = self._innermost(thread[open_ones], start[open_ones], end[open_ones])
+            rest = np.flatnonzero(best == NONE)
+            best[rest] = self._largest(thread[open_ones][rest], start[open_ones][rest], end[open_ones][rest])
+            found[open_ones] = best
+        return np.where(found == NONE, NONE, self.slice[found]) if len(self.slice) else found
+
+    def _innermost(self, thread: Int64s, start: Int64s, end: Int64s) -> Int64s:
+        """A slice that covers more than half of an interval holds its middle: look there, the deepest row first."""
+        found = np.full(len(start), NONE, np.int64)
+        middle = start + (end - start) // 2
+        for own, _, low, high in self._rows_downwards:
+            asked = np.flatnonzero((thread == own) & (found == NONE))
+            if not len(asked):
+                continue
+            place = low + np.searchsorted(self.start[low:high], middle[asked], side="right") - 1
+            there = place >= low
+            asked, place = asked[there], place[there]
+            covered = np.minimum(self.end[place], end[asked]) - np.maximum(self.start[place], start[asked])
+            enough = 2 * covered > end[asked] - start[asked]
+            found[asked[enough]] = place[enough]
+        return found
+
+    def _largest(self, thread: Int64s, start: Int64s, end: Int64s) -> Int64s:
+        found = np.full(len(start), NONE, np.int64)
+        most = np.zeros(len(start), np.int64)
+        for own, _, low, high in self._rows_downwards:
+            asked = np.flatnonzero(thread == own)
+            first = low + np.searchsorted(self.end[low:high], start[asked], side="right")
+            last = low + np.searchsorted(self.start[low:high], end[asked], side="left")
+            place, number = expanded(first, last)
+            owner = asked[number]
+            covered = np.minimum(self.end[place], end[owner]) - np.maximum(self.start[place], start[owner])
+            order = np.lexsort((-place, covered))
+            here, at = np.full(len(start), NONE, np.int64), np.zeros(len(start), np.int64)
+            here[owner[order]], at[owner[order]] = place[order], covered[order]
+            better = (at > most) & (at >= _LEAST_SHARE * (end - start))
+            found[better], most[better] = here[better], at[better]
+        return found
+
+    @cached_property
+    def _rows_downwards(self) -> list[tuple[int, int, int, int]]:
+        """Thread, depth and range of places of every row, deepest first."""
+        if not len(self.slice):
+            return []
+        new = np.flatnonzero((np.diff(self.thread) != 0) | (np.diff(self.depth) != 0)) + 1
+        low, high = np.concatenate(([0], new)), np.concatenate((new, [len(self.slice)]))
+        rows = zip(self.thread[low].tolist(), self.depth[low].tolist(), low.tolist(), high.tolist(), strict=True)
+        return sorted(rows, key=lambda row: -row[1])
+
+
+def expanded(first: Int64s, last: Int64s) -> tuple[Int64s, Int64s]:
+    """All numbers of the ranges first..last (without last), and which range each is of.
+
+    >>> [part.tolist() for part in expanded(np.array([3, 7, 9]), np.array([5, 7, 10]))]
+    [[3, 4, 9], [0, 0, 2]]
+    """
+    count = np.maximum(last - first, 0)
+    owner = np.repeat(np.arange(len(first)), count)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count) + first[owner]
+    return place.astype(np.int64), owner.astype(np.int64)

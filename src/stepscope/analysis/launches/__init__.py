@@ -1,0 +1,99 @@
+"""How the host feeds the device: launch latency, queues, idle time by cause, gaps, synchronisation, GC pauses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.host_activity import NONE, host_of
+from stepscope.analysis.launches import latency
+from stepscope.analysis.launches.get_next import data_waits, get_next_rows, waits_union
+from stepscope.analysis.launches.idle import gaps_of, windows_of
+from stepscope.analysis.launches.launched import Launched, launched_of
+from stepscope.analysis.launches.pauses import pause_rows
+from stepscope.analysis.launches.queue import queues
+from stepscope.analysis.launches.statistics import statistics_rows
+from stepscope.analysis.launches.stretches import activity_rows, gap_rows, idle_rows
+from stepscope.analysis.launches.syncs import blocking_calls, sync_rows
+from stepscope.analysis.launches.types import GetNext, Launches, Pause, Statistics, StepLaunches, Sync
+from stepscope.analysis.step_marks import step_marks
+from stepscope.analysis.work import COMPUTE, ranks_of, work_of
+from stepscope.errors import NoAnswerError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+__all__ = ["Launches", "launches"]
+
+
+def launches(
+    store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None, gaps: int = 20
+) -> Answer[Launches]:
+    """Launches and idle time per rank and step; ``gaps`` is how many of the longest gaps of each rank to list."""
+    found, notes = Launches([], [], [], [], [], [], [], [], []), []
+    numbers: set[int] = set()
+    for rank in ranks_of(store, ranks):
+        marks = step_marks(store, rank)
+        if marks.is_empty():
+            notes.append(Note("no_steps", rank=rank))
+            continue
+        numbers.update(marks["step"].to_list())
+        notes += _rank(store, rank, marks, steps, gaps, found)
+    if not numbers:
+        raise NoAnswerError("no_steps")
+    if steps and not (numbers & set(steps)):
+        raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
+    if not any(getattr(found, name) for name in Launches.__struct_fields__):
+        raise NoAnswerError("launches_nothing_recorded")
+    return Answer(found, notes)
+
+
+def _rank(
+    store: RunStore, rank: int, marks: pl.DataFrame, steps: Sequence[int] | None, most: int, found: Launches
+) -> list[Note]:
+    work = work_of(store, rank)
+    if not len(work.slice):
+        return [Note("no_device_work", rank=rank)]
+    host = host_of(store, rank)
+    launched = launched_of(store, rank, host, work)
+    waits = data_waits(store, rank)
+    # Without compute slices nobody can tell when the device was idle.
+    computes = bool(work.of(COMPUTE).any())
+    windows = windows_of(launched, marks, work.on_device).only(steps if computes else [NONE])
+    gaps = gaps_of(launched, windows, work.on_device, waits_union(waits))
+    calls = blocking_calls(host)
+    blocked = calls.at(gaps.start)
+    found.idle.extend(idle_rows(rank, launched, windows, gaps, blocked))
+    found.activities.extend(activity_rows(rank, windows, gaps))
+    found.gaps.extend(gap_rows(rank, launched, windows, gaps, calls, blocked, most))
+    found.queue.extend(queues(store, rank, launched))
+
+    def asked(row: StepLaunches | Statistics | Sync | Pause | GetNext) -> bool:
+        return not steps or row.step in steps
+
+    found.steps.extend(filter(asked, _step_rows(rank, launched, marks)))
+    found.statistics.extend(filter(asked, statistics_rows(rank, launched)))
+    found.syncs.extend(filter(asked, sync_rows(rank, calls, marks, gaps, blocked)))
+    found.gc_pauses.extend(filter(asked, pause_rows(rank, launched, marks)))
+    found.get_next.extend(filter(asked, get_next_rows(rank, launched, waits)))
+    notes = _notes(rank, work.on_device, launched)
+    return notes if computes else [*notes, Note("no_compute_recorded", rank=rank)]
+
+
+def _step_rows(rank: int, work: Launched, marks: pl.DataFrame) -> list[StepLaunches]:
+    if not len(work.first):
+        return []
+    rows = marks.select("step", "warm_up").join(latency.by_step(work), on="step", how="left", maintain_order="left")
+    filled = rows.with_columns(pl.col("launches", "kernels").fill_null(0), rank=pl.lit(rank))
+    return msgspec.convert(filled.select(StepLaunches.__struct_fields__).to_dicts(), list[StepLaunches])
+
+
+def _notes(rank: int, on_device: bool, work: Launched) -> list[Note]:
+    if not on_device:
+        return [Note("host_operators_are_work", rank=rank), Note("launches_without_device", rank=rank)]
+    unknown = int(((work.call == NONE) & ~work.on_host).sum())
+    if unknown == len(work.slice) - int(work.on_host.sum()):
+        return [Note("launches_not_recorded", rank=rank)]
+    return [Note("launches_of_some_unknown", rank=rank, count=unknown)] if unknown else []

@@ -1,0 +1,59 @@
+"""Fetching of the next batch on the device: it should run beside the compute of the step before."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.host_activity import NONE
+from stepscope.analysis.intervals import Bools, Intervals, intersection, union
+from stepscope.analysis.launches.launched import Launched
+from stepscope.analysis.launches.types import GetNext
+from stepscope.analysis.work import COMPUTE
+from stepscope.store.run_store import RunStore
+
+
+def data_waits(store: RunStore, rank: int) -> pl.DataFrame:
+    """Waiting of the device for a batch, where its queue was recorded: start, end and step."""
+    end = pl.col("start_ns") + pl.col("dur_ns")
+    waits = store.scan("slices", [rank]).filter((pl.col("kind") == "wait") & (pl.col("phase") == "data"))
+    return waits.select("start_ns", end.alias("end_ns"), pl.col("step").fill_null(NONE)).collect()
+
+
+def get_next_rows(rank: int, work: Launched, waits: pl.DataFrame) -> list[GetNext]:
+    """Per step: count, time, and how much of it lay beside other compute."""
+    fetches = is_get_next(work)
+    other = work.of(COMPUTE) & ~fetches
+    compute = union(work.start[other], work.end[other])
+    start = np.concatenate((work.start[fetches], waits["start_ns"].to_numpy()))
+    end = np.concatenate((work.end[fetches], waits["end_ns"].to_numpy()))
+    step = np.concatenate((work.step[fetches], waits["step"].to_numpy()))
+    limit = facts.table("launches")["get_next"]["least_overlapped_share"]
+    rows = []
+    for own in np.unique(step).tolist():
+        mine = step == own
+        whole = union(start[mine], end[mine])
+        beside = intersection(whole, compute).length
+        share = beside / whole.length if whole.length else 1.0
+        number = None if own == NONE else own
+        rows.append(GetNext(rank, number, int(mine.sum()), whole.length / 1000, beside / 1000, share, share < limit))
+    return rows
+
+
+def is_get_next(work: Launched) -> Bools:
+    """Which work slices fetch a batch, by name or type."""
+    found = np.zeros(len(work.slice), np.bool_)
+    pattern = re.compile("|".join(facts.table("launches")["get_next"]["patterns"]))
+    for words in (work.name, work.type):
+        matching = [word for word in words.unique().cast(pl.String).drop_nulls() if pattern.search(word)]
+        if matching:
+            found |= words.cast(pl.String).is_in(matching).fill_null(False).to_numpy()
+    return found
+
+
+def waits_union(waits: pl.DataFrame) -> Intervals:
+    """When the device waited for a batch."""
+    return union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())

@@ -1,0 +1,147 @@
+"""The work of a rank and the calls that launched it: one call, one or many slices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.host_activity import NONE, Host
+from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.work import Work
+from stepscope.store.run_store import RunStore
+
+#: Stands for a moment that is not known.
+UNKNOWN: Final = np.iinfo(np.int64).min
+
+
+@dataclass(frozen=True)
+class Launched:
+    """Work slices in order of their start; ``call`` is a place in the arrays of the host, NONE if none is known."""
+
+    host: Host
+    slice: Int64s
+    track: Int64s
+    start: Int64s
+    end: Int64s
+    step: Int64s  # NONE outside every step
+    lane: pl.Series
+    name: pl.Series
+    type: pl.Series
+    call: Int64s
+    operator: Int64s  # place on the host of the framework's slice that asked for it, where a link tells
+
+    def of(self, lane: str) -> Bools:
+        """Which slices are compute, communication or copies."""
+        return (self.lane == lane).to_numpy()
+
+    @cached_property
+    def on_host(self) -> Bools:
+        """Operators and collectives that the host itself carries out."""
+        return np.not_equal(self.host.place_of(self.slice), NONE)
+
+    @cached_property
+    def call_start(self) -> Int64s:
+        """Per slice the start of its launch, else UNKNOWN."""
+        return self._of_call(self.host.start)
+
+    @cached_property
+    def call_end(self) -> Int64s:
+        """Per slice the end of its launch, else UNKNOWN."""
+        return self._of_call(self.host.end)
+
+    def _of_call(self, values: Int64s) -> Int64s:
+        found = np.full(len(self.call), UNKNOWN, np.int64)
+        known = self.call != NONE
+        found[known] = values[self.call[known]]
+        return found
+
+    @cached_property
+    def first(self) -> Int64s:
+        """Places of the slices that are the first of their call to start."""
+        known = np.flatnonzero(self.call != NONE)
+        first = np.full(len(self.host.slice), NONE, np.int64)
+        first[self.call[known][::-1]] = known[::-1]
+        return np.sort(first[first != NONE])
+
+    @cached_property
+    def found_empty(self) -> Bools:
+        """Per slice, whether its launch began when its track had run out of work."""
+        empty: Bools = (running_reach(self.track, self.end) <= self.call_start) & (self.call != NONE)
+        return empty
+
+    @cached_property
+    def thread(self) -> Int64s:
+        """Per slice the thread that launched it, or that carries it out; NONE if not known."""
+        place = np.where(self.call != NONE, self.call, self.host.place_of(self.slice))
+        return _at(self.host.thread, place)
+
+    @cached_property
+    def operator_thread(self) -> Int64s:
+        """Per slice the thread of the operator behind it, else NONE."""
+        return _at(self.host.thread, self.operator)
+
+
+def _at(values: Int64s, place: Int64s) -> Int64s:
+    found = np.full(len(place), NONE, np.int64)
+    known = place != NONE
+    found[known] = values[place[known]]
+    return found
+
+
+def running_reach(track: Int64s, end: Int64s) -> Int64s:
+    """Per slice, in order of start, the latest end among the earlier slices of its track; UNKNOWN if there is none.
+
+    >>> running_reach(np.array([1, 2, 1, 1]), np.array([9, 5, 4, 12])).tolist()[2:]
+    [9, 9]
+    """
+    reach = np.full(len(end), UNKNOWN, np.int64)
+    for own in np.unique(track):
+        mine = np.flatnonzero(track == own)
+        reach[mine[1:]] = np.maximum.accumulate(end[mine])[:-1]
+    return reach
+
+
+def launched_of(store: RunStore, rank: int, host: Host, work: Work, window: tuple[int, int] | None = None) -> Launched:
+    """The work of a rank, or what of it touches a window, with its launches."""
+    kinds = ["kernel", "collective", "copy"] if work.on_device else ["operator", "collective"]
+    scanned = store.scan("slices", [rank]).filter(pl.col("kind").is_in(kinds)).select("slice", "track", "name", "type")
+    rows = scanned.collect()
+    row_of = np.full(_beyond(rows["slice"].to_numpy(), work.slice), NONE, np.int64)
+    row_of[rows["slice"].to_numpy()] = np.arange(len(rows))
+    order = np.lexsort((work.slice, work.start))
+    if window is not None:
+        order = order[(work.start[order] < window[1]) & (work.end[order] > window[0])]
+    ids = work.slice[order]
+    mine = rows[row_of[ids]]
+    links = store.scan("links", [rank]).select("kind", pl.col("from_slice", "to_slice").cast(pl.Int64))
+    arrows = links.filter(pl.col("kind").is_in(["launch", "operator_launch"])).collect()
+    return Launched(
+        host=host,
+        slice=ids,
+        track=mine["track"].cast(pl.Int64).to_numpy(),
+        start=work.start[order],
+        end=work.end[order],
+        step=work.step[order],
+        lane=work.lane[order],
+        name=mine["name"],
+        type=mine["type"],
+        call=host.place_of(_source(arrows.filter(pl.col("kind") == "launch"), ids)),
+        operator=host.place_of(_source(arrows.filter(pl.col("kind") == "operator_launch"), ids)),
+    )
+
+
+def _source(arrows: pl.DataFrame, ids: Int64s) -> Int64s:
+    """Per slice id where the first arrow to it comes from, NONE if there is none."""
+    targets, sources = arrows["to_slice"].to_numpy()[::-1], arrows["from_slice"].to_numpy()[::-1]
+    known = np.full(_beyond(targets, ids), NONE, np.int64)
+    known[targets] = sources
+    found: Int64s = known[ids]
+    return found
+
+
+def _beyond(*numbers: Int64s) -> int:
+    return max(int(part.max(initial=0)) for part in numbers) + 1

@@ -1,0 +1,35 @@
+"""Pauses of Python's garbage collector, and how much of them the device was idle."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.host_activity import CATEGORIES
+from stepscope.analysis.intervals import union
+from stepscope.analysis.launches.launched import Launched
+from stepscope.analysis.launches.syncs import at_step
+from stepscope.analysis.launches.types import Pause
+
+_GC: Final = CATEGORIES.index("gc")
+
+
+def pause_rows(rank: int, work: Launched, marks: pl.DataFrame) -> list[Pause]:
+    """All pauses in time order; collections inside others are one pause."""
+    host = work.host
+    places = np.flatnonzero((host.category == _GC) & (host.end > host.start))
+    places = places[np.lexsort((-host.end[places], host.start[places]))]
+    reach = np.maximum.accumulate(host.end[places])
+    outer = np.concatenate(([True], host.end[places][1:] > reach[:-1])) if len(places) else np.empty(0, np.bool_)
+    places = places[outer]
+    start, end = host.start[places], host.end[places]
+    busy = union(work.start, work.end).covered_within(start, end)
+    steps = at_step(marks, start).to_list()
+    return [
+        Pause(
+            rank, step, int(host.slice[place]), int(first), int(last - first) / 1000, int(last - first - taken) / 1000
+        )
+        for place, step, first, last, taken in zip(places, steps, start, end, busy, strict=True)
+    ]

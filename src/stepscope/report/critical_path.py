@@ -1,0 +1,54 @@
+"""The critical path at a terminal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+import polars as pl
+from rich.console import Console
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.critical_path import CriticalPath
+from stepscope.report.tables import show_table
+from stepscope.texts import text
+
+_BOUNDS: Final = {
+    "compute": "path_bound_compute",
+    "communication": "path_bound_communication",
+    "copy": "path_bound_copy",
+    "cpu_bound": "path_bound_cpu_bound",
+    "data_loading": "path_bound_data_loading",
+    "gc": "path_bound_gc",
+    "launch_overhead": "path_bound_launch_overhead",
+    "kernel_kernel_overhead": "path_bound_kernel_kernel_overhead",
+    "sync_overhead": "path_bound_sync_overhead",
+    "other": "path_bound_other",
+}
+_LONGEST_NAME: Final = 80
+
+
+def show(answer: Answer[list[CriticalPath]], lang: str) -> None:
+    """Per path what bounds it, all shares, and its longest parts."""
+    console = Console(highlight=False)
+    for found in answer.data:
+        largest = found.by_bound[0]
+        line = text(
+            "report.path_of_step",
+            lang,
+            rank=found.rank,
+            step=found.step,
+            length=f"{found.length_us / 1000:,.3f}",
+            bound=text(f"report.{_BOUNDS[largest.bound]}", lang),
+            share=f"{100 * largest.share:.1f}",
+        )
+        console.print(line, markup=False, soft_wrap=True)
+        show_table(pl.DataFrame([msgspec.to_builtins(entry) for entry in found.by_bound]), lang)
+        parts = pl.DataFrame([msgspec.to_builtins(part) for part in found.path], infer_schema_length=None)
+        longest = (
+            parts.group_by("bound", "name", maintain_order=True)
+            .agg(count=pl.len(), duration_us=pl.col("duration_us").sum())
+            .sort("duration_us", descending=True, maintain_order=True)
+            .with_columns(pl.col("name").cast(pl.String).str.slice(0, _LONGEST_NAME))
+        )
+        show_table(longest, lang, title=text("report.path_parts_title", lang))
