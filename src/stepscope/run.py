@@ -20,6 +20,13 @@ from stepscope.store.query import select
 from stepscope.store.run_store import RunStore
 
 if TYPE_CHECKING:
+    from stepscope.analysis.cpu import Cpu
+    from stepscope.analysis.critical_path import CriticalPath
+    from stepscope.analysis.flops import Flops
+    from stepscope.analysis.launches import Launches
+    from stepscope.analysis.leaks import Leaks
+    from stepscope.analysis.memory import Memory
+    from stepscope.analysis.pipeline import Pipeline
     from stepscope.analysis.summary import Summary
 
 
@@ -92,14 +99,54 @@ class Run:
             raise UsageError("no_such_question", question=question, questions=", ".join(QUESTIONS))
         return QUESTIONS[question].ask(self.store, **chosen)
 
+    def summary(self, **chosen: Any) -> Summary:
+        """Medians per rank, and whether computing, communication or idle time is the problem."""
+        found: Summary = self.ask("summary", **chosen).data
+        return found
+
     def steps(self, **chosen: Any) -> pl.DataFrame:
         """Where each step goes; one row per rank and step."""
         found: pl.DataFrame = self.ask("steps", **chosen).data
         return found
 
-    def summary(self, **chosen: Any) -> Summary:
-        """Medians per rank, and whether computing, communication or idle time is the problem."""
-        found: Summary = self.ask("summary", **chosen).data
+    def operators(self, **chosen: Any) -> pl.DataFrame:
+        """What took the time: kernels and operators, ``by`` name, type, shape, module, category or core."""
+        found: pl.DataFrame = self.ask("operators", **chosen).data
+        return found
+
+    def launches(self, **chosen: Any) -> Launches:
+        """How the host feeds the device: launch latency, queue length, idle time by cause, gaps."""
+        found: Launches = self.ask("launches", **chosen).data
+        return found
+
+    def critical_path(self, **chosen: Any) -> list[CriticalPath]:
+        """The critical path of a step, and what bounds it."""
+        found: list[CriticalPath] = self.ask("critical-path", **chosen).data
+        return found
+
+    def flops(self, **chosen: Any) -> Flops:
+        """FLOPs per operator, achieved rate, roofline position and MFU."""
+        found: Flops = self.ask("flops", **chosen).data
+        return found
+
+    def pipeline(self, **chosen: Any) -> Pipeline:
+        """The input pipeline: operators with queue use, starving steps, and which stage to change."""
+        found: Pipeline = self.ask("pipeline", **chosen).data
+        return found
+
+    def cpu(self, **chosen: Any) -> Cpu:
+        """CPU use of machine, process, workers and pipeline operators, aligned with steps."""
+        found: Cpu = self.ask("cpu", **chosen).data
+        return found
+
+    def memory(self, **chosen: Any) -> Memory:
+        """Memory curves, the peak and what lives there, categories and fragmentation."""
+        found: Memory = self.ask("memory", **chosen).data
+        return found
+
+    def leaks(self, **chosen: Any) -> Leaks:
+        """Which allocation sites leak, with confidence and reason."""
+        found: Leaks = self.ask("leaks", **chosen).data
         return found
 
     def describe(self) -> dict[str, Any]:

@@ -98,7 +98,8 @@ def _trace(marks: pl.DataFrame, work: Work) -> pl.DataFrame:
         "rank",
         "step",
         start_ns="host_start_ns",
-        **{name: pl.col(f"{name[:-3]}_ns") / 1000 for name in fields},
+        # Rounded, because Polars multiplies by a thousandth instead of dividing.
+        **{name: (pl.col(f"{name[:-3]}_ns") / 1000).round(3) for name in fields},
         warm_up="warm_up",
         incomplete="incomplete",
         mode="mode",

@@ -8,7 +8,26 @@ import sys
 
 import typer
 
-from stepscope.cli import cpu, critical_path, demo, export, ingest, launches, pipeline, sql, steps, summary
+from stepscope.cli import (
+    api_statistics,
+    copies,
+    cpu,
+    critical_path,
+    demo,
+    drill,
+    export,
+    flops,
+    ingest,
+    launches,
+    leaks,
+    memory,
+    op_statistics,
+    operators,
+    pipeline,
+    sql,
+    steps,
+    summary,
+)
 from stepscope.cli.ask import with_csv_target
 from stepscope.cli.options import language
 from stepscope.errors import StepscopeError
@@ -26,10 +45,18 @@ for command in (
     ingest.ingest,
     summary.summary,
     steps.steps,
+    operators.operators,
+    drill.drill,
+    op_statistics.op_statistics,
+    api_statistics.api_statistics,
+    copies.copies,
     launches.launches,
     critical_path.critical_path,
+    flops.flops,
     pipeline.pipeline,
     cpu.cpu,
+    memory.memory,
+    leaks.leaks,
     sql.sql,
     export.export,
     demo.demo,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,8 +23,9 @@ STANDARD_OUTPUT = "-"
 
 
 def ask(
-    name: str,
+    question: str,
     path: Path,
+    /,
     *,
     rank: list[int] | None,
     step: list[int] | None,
@@ -41,21 +43,33 @@ def ask(
 
     run = load(path, window=window, source=source, store=store)
     if explain is not None:
-        _explain(run, name, explain, rank, step, json)
+        _explain(run, question, explain, rank, step, json)
         return
     if step is not None:
         chosen["steps"] = step
-    answer = run.ask(name, ranks=rank, **chosen)
+    answer = run.ask(question, ranks=rank, **chosen)
     notes = [note for note in (*run.notes, *answer.notes) if not rank or note.rank is None or note.rank in rank]
     if json:
-        json_document.write(name, run.describe(), notes, answer.plain(), language())
+        json_document.write(question, run.describe(), notes, answer.plain(), language())
         return
     if csv is not None:
-        for written in csv_tables.write(name, answer, None if csv == STANDARD_OUTPUT else Path(csv)):
+        for written in csv_tables.write(question, answer, None if csv == STANDARD_OUTPUT else Path(csv)):
             terminal.show_written(written, language())
     else:
-        importlib.import_module(f"stepscope.report.{name.replace('-', '_')}").show(answer, language())
+        _show(question, answer)
     terminal.show_notes(notes, language())
+
+
+def _show(name: str, answer: Any) -> None:
+    """By the question's own report; a plain list needs none."""
+    from stepscope.report import csv_tables, tables
+
+    module = f"stepscope.report.{name.replace('-', '_')}"
+    if importlib.util.find_spec(module) is not None:
+        importlib.import_module(module).show(answer, language())
+        return
+    for frame in csv_tables.tables(name, answer).values():
+        tables.show_table(frame, language())
 
 
 def _explain(run: Any, name: str, field: str, rank: list[int] | None, step: list[int] | None, json: bool) -> None:

@@ -12,16 +12,24 @@ from stepscope.store.notes import Note
 
 
 def write(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang: str = "en") -> None:
-    """Print ``{"schema": "stepscope.<command>/1", "run": …, "notes": …, "data": …}``."""
-    document = {
+    """Print the document."""
+    sys.stdout.buffer.write(encoded(document(command, run, notes, data, lang)))
+    sys.stdout.buffer.flush()
+
+
+def document(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang: str = "en") -> dict[str, Any]:
+    """``{"schema": "stepscope.<command>/1", "run": …, "notes": …, "data": …}``."""
+    return {
         "schema": f"stepscope.{command}/1",
         "run": run,
         "notes": [note_entry(note, lang) for note in notes],
         "data": data,
     }
-    text = msgspec.json.format(_ENCODER.encode(_plain(document)), indent=2)
-    sys.stdout.buffer.write(text + b"\n")
-    sys.stdout.buffer.flush()
+
+
+def encoded(value: dict[str, Any]) -> bytes:
+    """The document as the text that is printed."""
+    return msgspec.json.format(_ENCODER.encode(_plain(value)), indent=2) + b"\n"
 
 
 def note_entry(note: Note, lang: str) -> dict[str, Any]:

@@ -81,6 +81,6 @@ def cell(value: Any, field: str = "", unit: str = "") -> str:
         if scaled:
             return format(value / scaled[0], scaled[1])
         if isinstance(value, float):
-            return f"{value:,.3f}"
-        return f"{value:,}" if field in ("count", "blocks", "samples") else str(value)
+            return f"{value:,.3f}" if abs(value) < 1e6 else f"{value:.4g}"
+        return f"{value:,}" if field in ("count", "blocks", "samples", "bytes") else str(value)
     return str(value)

@@ -1,0 +1,123 @@
+"""Copies between host and device and within them: bytes, time and bandwidth per kind (docs/metrics/operators.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+import msgspec
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.operators.executed import chosen_steps
+from stepscope.analysis.work import ranks_of
+from stepscope.errors import NoAnswerError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+
+class Copies(msgspec.Struct, frozen=True):
+    """Copies of one kind and name of one rank; ``bandwidth`` counts only copies whose size is known."""
+
+    rank: int
+    kind: str
+    name: str
+    pageable: bool
+    count: int
+    total_us: float
+    avg_us: float
+    max_us: float
+    share: float | None
+    sized: int
+    bytes: int | None
+    min_bytes: int | None
+    max_bytes: int | None
+    bandwidth_bytes_per_s: float | None
+
+
+def copies(
+    store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
+) -> Answer[pl.DataFrame]:
+    """Rows of ``Copies``, the longest first."""
+    frames, notes = [], []
+    for rank in ranks_of(store, ranks):
+        slices = store.scan("slices", [rank]).filter(pl.col("kind") == "copy")
+        rows = chosen_steps(
+            slices.select("slice", "name", "type", "operator", "dur_ns", "bytes", "step").collect(), steps
+        )
+        if rows.is_empty():
+            continue
+        if unsized := rows["bytes"].null_count():
+            notes.append(Note("copies_without_size", rank=rank, count=unsized))
+        frames.append(_statistics(_with_kinds(store, rank, rows), rank))
+    if not frames:
+        raise NoAnswerError("no_copies")
+    return Answer(pl.concat(frames), notes)
+
+
+def _with_kinds(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
+    """The kind as the name tells, else the type, else the direction that Ascend states (level 2), else the operator."""
+    rows = rows.with_columns(pl.col("name", "type", "operator").cast(pl.String), direction=pl.lit(None, pl.String))
+    rows = rows.with_columns(pl.col("name").fill_null(""), kind=_first_kind("name", "type"))
+    unknown = rows.filter(pl.col("kind").is_null())["slice"]
+    if len(unknown):
+        details = store.scan("details", [rank]).filter(pl.col("slice").is_in(unknown.implode()))
+        stated = details.select("slice", direction=pl.col("json").str.extract(_DIRECTION, 1)).collect()
+        rows = rows.drop("direction").join(stated, on="slice", how="left")
+        rows = rows.with_columns(kind=pl.coalesce("kind", _first_kind("direction", "operator")))
+    return rows.with_columns(pl.col("kind").fill_null("unknown"))
+
+
+_DIRECTION = r'"memcpy direction"\s*:\s*"([^"]*)"'
+
+
+def _first_kind(*columns: str) -> pl.Expr:
+    # Each distinct text is looked at once (copy_kind remembers).
+    return pl.coalesce(pl.col(name).map_elements(copy_kind, pl.String) for name in columns)
+
+
+@cache
+def copy_kind(text: str) -> str | None:
+    """The kind that a copy's name or stated direction means, or None.
+
+    >>> copy_kind("Memcpy HtoD (Pageable -> Device)"), copy_kind("Memset (Device)"), copy_kind("MEMCPY_ASYNC")
+    ('host_to_device', 'set', None)
+    """
+    for entry in facts.table("operators")["copies"]:
+        if re.search(entry["pattern"], text):
+            return str(entry["kind"])
+    return None
+
+
+def _statistics(rows: pl.DataFrame, rank: int) -> pl.DataFrame:
+    duration, size = pl.col("dur_ns"), pl.col("bytes")
+    groups = rows.group_by("kind", "name").agg(
+        count=pl.len(),
+        total=duration.sum(),
+        greatest=duration.max(),
+        sized=size.count(),
+        sized_total=duration.filter(size.is_not_null()).sum(),
+        bytes=pl.when(size.count() > 0).then(size.sum()),
+        min_bytes=size.min(),
+        max_bytes=size.max(),
+    )
+    total = pl.col("total")
+    rate = pl.when(pl.col("sized_total") > 0).then(pl.col("bytes") * 1_000_000_000 / pl.col("sized_total"))
+    return groups.sort("total", "name", descending=[True, False]).select(
+        rank=pl.lit(rank, pl.Int64),
+        kind="kind",
+        name="name",
+        pageable=pl.col("name").str.contains(facts.table("operators")["pageable"]["pattern"]),
+        count="count",
+        total_us=total / 1000,
+        avg_us=total / pl.col("count") / 1000,
+        max_us=pl.col("greatest") / 1000,
+        share=pl.when(total.sum() > 0).then(total / total.sum()),
+        sized="sized",
+        bytes="bytes",
+        min_bytes="min_bytes",
+        max_bytes="max_bytes",
+        bandwidth_bytes_per_s=rate,
+    )

@@ -1,0 +1,225 @@
+"""Which slices' FLOPs count, each once: operators by their shapes, kernels that no such operator owns, and counters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.flops.cost import Cost, compute_dtype
+from stepscope.analysis.flops.formulas import cost, known_names, needs_arguments
+from stepscope.analysis.flops.recomputation import is_recomputed, with_recomputation
+from stepscope.analysis.flops.shapes import ARGUMENTS, arguments, dtypes, shapes
+from stepscope.analysis.flops.typed import rules, typed_cost
+from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.operators.executed import chosen_steps
+from stepscope.analysis.operators.nesting import NOWHERE
+from stepscope.analysis.operators.ownership import Ownership, ownership_of
+from stepscope.store.run_store import RunStore
+
+_SCHEMA: Final = {
+    "place": pl.Int64,
+    "step": pl.Int64,
+    "name": pl.String,
+    "kind": pl.String,
+    "input_shapes": pl.String,
+    "dtype": pl.String,
+    "flops": pl.Int64,
+    "again": pl.Int64,
+    "bytes": pl.Int64,
+    "source": pl.String,
+}
+_TEXTS: Final = ["name", "type", "input_shapes", "output_shapes", "dtypes", "formats"]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Calls whose FLOPs are known (``place`` is that of an operator or kernel), and what could not be counted."""
+
+    calls: pl.DataFrame
+    owners: Ownership
+    without_shapes: int  # calls of operators that have a formula, but no shapes
+    misfits: int  # calls with shapes that fit no formula
+    padded: int  # convolutions counted with channels filled up to a multiple of the block
+
+    def call_of(self, slices: Int64s) -> Int64s:
+        """The counted call (its place) that each device slice works for, or NOWHERE."""
+        mask = np.zeros(self.owners.nesting.size + 1, bool)
+        mask[self.calls["place"].to_numpy()] = True
+        return _around(self.owners, self.owners.nesting.places(slices), mask)
+
+
+def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Counted:
+    """All calls of a rank whose FLOPs can be told."""
+    owners = ownership_of(store, rank)
+    scan = store.scan("slices", [rank])
+    rows = scan.filter((pl.col("kind") == "operator") & pl.col("name").is_in(known_names()))
+    operators = rows.select(
+        "slice", "step", *(pl.col(name).cast(pl.String) for name in ("name", "input_shapes", "dtypes"))
+    ).collect()
+    without_shapes = operators["input_shapes"].null_count()
+    shaped = _placed(operators.filter(pl.col("input_shapes").is_not_null()), owners)
+    inner = _innermost(shaped, owners)
+    found = _by_formula(store, rank, inner)
+    told = set(found["place"])
+    if len(found) < len(inner):
+        rest = _by_formula(store, rank, shaped.join(inner, on="place", how="anti"))
+        told |= set(rest["place"])
+        found = _innermost(pl.concat([found, rest]), owners)
+    found = with_recomputation(found, scan, owners)
+    mask = np.zeros(owners.nesting.size + 1, bool)
+    mask[found["place"].to_numpy()] = True
+    typed, padded, unclear = _by_type(scan, owners, mask)
+    mask[typed["place"].to_numpy()] = True
+    counted = _by_counters(store, rank, owners, mask)
+    calls = pl.concat([found, typed, counted])
+    untold = shaped.filter(~pl.col("place").is_in(list(told)))["place"].to_numpy()
+    misfits = untold[~_with_counted_inside(calls, owners)[untold]]
+    return Counted(chosen_steps(calls, steps), owners, without_shapes, len(misfits) + unclear, padded)
+
+
+def _with_counted_inside(calls: pl.DataFrame, owners: Ownership) -> Bools:
+    """Operators in which a counted call lies, or whose kernel is one."""
+    inside = np.zeros(owners.nesting.size + 1, bool)
+    places = calls["place"].to_numpy()
+    owner = owners.owner[places]
+    places = np.unique(np.where(owner != NOWHERE, owner, owners.above[places]))
+    while len(places := places[places != NOWHERE]):
+        inside[places] = True
+        places = np.unique(owners.above[places])
+    return inside
+
+
+def _around(owners: Ownership, places: Int64s, wanted: Bools) -> Int64s:
+    """The slice itself, else the innermost wanted operator around it or, on the device, around its owner."""
+    owner = owners.owner[places]
+    found = np.where(wanted[places], places, np.where(owner != NOWHERE, owner, owners.above[places]))
+    while (climbing := (found != NOWHERE) & ~wanted[found]).any():
+        found = np.where(climbing, owners.above[found], found)
+    return found
+
+
+def _innermost(calls: pl.DataFrame, owners: Ownership) -> pl.DataFrame:
+    """Without calls that only hand on to others: ``linear`` calls ``addmm``, and only that one counts."""
+    places = calls["place"].to_numpy()
+    mask = np.zeros(owners.nesting.size + 1, bool)
+    mask[places] = True
+    outer = _around(owners, owners.above[places], mask)
+    hands_on = np.zeros(owners.nesting.size + 1, bool)
+    hands_on[outer[outer != NOWHERE]] = True
+    return calls.filter(pl.Series(~hands_on[places]))
+
+
+def _by_formula(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
+    """Operators whose shapes fit a formula. Each distinct call is worked out once."""
+    keys = ["name", "input_shapes", "dtypes", "arguments"]
+    rows = _with_arguments(store, rank, rows)
+    distinct = rows.select(keys).unique()
+    costs = [
+        cost(name, shapes(inputs), dtypes(types), arguments(given))
+        for name, inputs, types, given in distinct.iter_rows()
+    ]
+    distinct = _with_costs(distinct, costs)
+    found = rows.join(distinct, on=keys, nulls_equal=True)
+    return _calls(found, "shapes")
+
+
+def _with_arguments(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
+    wanted = rows.filter(pl.col("name").is_in([name for name in known_names() if needs_arguments(name)]))["slice"]
+    if not len(wanted):
+        return rows.with_columns(arguments=pl.lit(None, pl.String))
+    details = store.scan("details", [rank]).filter(pl.col("slice").is_in(wanted.implode()))
+    known = details.select("slice", arguments=pl.col("json").str.extract(ARGUMENTS, 1)).collect()
+    return rows.join(known, on="slice", how="left")
+
+
+def _with_costs(distinct: pl.DataFrame, costs: Sequence[Cost | None]) -> pl.DataFrame:
+    """Rows whose cost is known and fits 64 bits."""
+    known = [found if found is not None and found.flops < 2**62 else None for found in costs]
+    columns: dict[str, list[Any]] = {
+        "kind": [found and found.kind for found in known],
+        "flops": [found and found.flops for found in known],
+        "again": [found and found.again for found in known],
+        "bytes": [found and found.bytes for found in known],
+        "dtype": [compute_dtype(dtypes(text)) for text in distinct["dtypes"]],
+    }
+    distinct = distinct.with_columns(pl.Series(name, values, dtype=_SCHEMA[name]) for name, values in columns.items())
+    return distinct.filter(pl.col("flops").is_not_null())
+
+
+def _placed(rows: pl.DataFrame, owners: Ownership) -> pl.DataFrame:
+    return rows.with_columns(place=pl.Series(owners.nesting.places(rows["slice"].to_numpy()), dtype=pl.Int64))
+
+
+def _calls(rows: pl.DataFrame, source: str) -> pl.DataFrame:
+    rows = rows.with_columns(source=pl.lit(source))
+    return rows.select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
+
+
+def _by_type(scan: pl.LazyFrame, owners: Ownership, counted: Bools) -> tuple[pl.DataFrame, int, int]:
+    """Kernels (or, without a device, operators) of a known type with shapes, and no counted operator around them.
+
+    Also how many are counted with filled channels, and how many have shapes that do not tell.
+    """
+    rows = scan.filter(pl.col("kind").is_in(["kernel", "operator"]) & pl.col("type").is_in(list(rules())))
+    kernels = rows.select("slice", "step", *(pl.col(name).cast(pl.String) for name in _TEXTS)).collect()
+    kernels = kernels.filter(pl.col("input_shapes").is_not_null())
+    places = owners.nesting.places(kernels["slice"].to_numpy())
+    kernels = kernels.filter(pl.Series(_around(owners, places, counted) == NOWHERE))
+    kernels = kernels.with_columns(weight=_weights(scan, owners, kernels["slice"].to_numpy()))
+    keys = ["type", "input_shapes", "output_shapes", "dtypes", "formats", "weight"]
+    distinct = kernels.select(keys).unique()
+    costs = [
+        typed_cost(kind, shapes(inputs), shapes(outputs), dtypes(types), formats or "", weight)
+        for kind, inputs, outputs, types, formats, weight in distinct.iter_rows()
+    ]
+    found = kernels.join(_with_costs(distinct, costs), on=keys, nulls_equal=True)
+    is_convolution = pl.col("type").is_in([name for name, rule in rules().items() if rule.startswith("convolution")])
+    blocked = pl.col("formats").fill_null("").str.contains("(?i)NC1HWC0|Frac")
+    padded = len(found.filter(is_convolution & blocked & pl.col("weight").is_null()))
+    again = pl.when(is_recomputed("name")).then("flops").otherwise("again")
+    return (
+        _calls(_placed(found.with_columns(name="type", again=again), owners), "shapes"),
+        padded,
+        len(kernels) - len(found),
+    )
+
+
+def _weights(scan: pl.LazyFrame, owners: Ownership, slices: Int64s) -> pl.Series:
+    """Number of weights of the convolution operator that each kernel works for: kernels see channels filled up."""
+    table = facts.table("flops")["convolutions"]
+    rows = scan.filter((pl.col("kind") == "operator") & pl.col("name").is_in(list(table)))
+    rows = rows.select("slice", pl.col("name").cast(pl.String), pl.col("input_shapes").cast(pl.String)).drop_nulls()
+    operators = rows.collect()
+    sizes = np.zeros(owners.nesting.size + 1, np.int64)
+    for number, name, text in operators.iter_rows():
+        inputs, place = shapes(text), table[name]["weight"]
+        weight = inputs[place] if place < len(inputs) else None
+        sizes[owners.nesting.places(np.array([number]))] = int(np.prod(weight)) if weight else 0
+    found = sizes[_around(owners, owners.nesting.places(slices), sizes > 0)]
+    return pl.Series(found, dtype=pl.Int64).replace(0, None)
+
+
+def _by_counters(store: RunStore, rank: int, owners: Ownership, counted: Bools) -> pl.DataFrame:
+    """Kernels without counted shapes, by the arithmetic counters of the device."""
+    metrics = facts.table("flops")["counted"]["metrics"]
+    values = store.scan("pmu", [rank]).filter(pl.col("metric").cast(pl.String).is_in(metrics))
+    sums = values.group_by("slice").agg(pl.col("value").sum()).filter(pl.col("value") > 0).collect()
+    if sums.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    kernels = store.scan("slices", [rank]).filter(pl.col("kind") == "kernel").join(sums.lazy(), on="slice")
+    rows = kernels.select("slice", "step", "value", *(pl.col(name).cast(pl.String) for name in _TEXTS)).collect()
+    rows = rows.filter(pl.Series(_around(owners, owners.nesting.places(rows["slice"].to_numpy()), counted) == NOWHERE))
+    rows = rows.with_columns(
+        name=pl.coalesce("type", "name"),
+        kind=pl.lit("counted"),
+        flops=pl.col("value").round().cast(pl.Int64),
+        again=pl.lit(0, pl.Int64),
+        bytes=pl.lit(None, pl.Int64),
+        dtype=pl.Series([compute_dtype(dtypes(text)) for text in rows["dtypes"]], dtype=pl.String),
+    )
+    return _calls(_placed(rows, owners), "counters")

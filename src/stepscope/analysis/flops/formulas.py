@@ -1,0 +1,123 @@
+"""FLOPs of a call from the shapes of its inputs, by the formulas of facts/flops.toml."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from stepscope import facts
+from stepscope.analysis.flops.convolution import convolution
+from stepscope.analysis.flops.cost import Cost, moved_bytes
+from stepscope.analysis.flops.shapes import Shape
+
+Sizes = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One entry of the table."""
+
+    kind: str
+    inputs: tuple[str, ...]
+    flops: str
+    output: tuple[str, ...]
+    causal: int | None = None
+    again: str | None = None
+
+
+@cache
+def formulas() -> dict[str, tuple[Formula, ...]]:
+    """By name of the operator, in the order to try."""
+    found: dict[str, tuple[Formula, ...]] = {}
+    for entry in facts.table("flops")["formula"]:
+        formula = Formula(
+            entry["kind"],
+            tuple(entry["inputs"]),
+            entry["flops"],
+            tuple(entry["output"]),
+            entry.get("causal"),
+            entry.get("again"),
+        )
+        for name in entry["names"]:
+            found[name] = (*found.get(name, ()), formula)
+    return found
+
+
+def known_names() -> list[str]:
+    """All operators that have a formula."""
+    return [*formulas(), *facts.table("flops")["convolutions"]]
+
+
+def needs_arguments(name: str) -> bool:
+    """Whether shapes alone do not tell all."""
+    return name in facts.table("flops")["convolutions"] or any(
+        entry.causal is not None for entry in formulas().get(name, ())
+    )
+
+
+def cost(
+    name: str, inputs: Sequence[Shape | None], dtypes: Sequence[str | None], arguments: Sequence[str]
+) -> Cost | None:
+    """What a call costs, or None where its shapes do not tell.
+
+    >>> cost("aten::mm", ((4, 8), (8, 2)), ("fp32", "fp32"), ())
+    Cost(kind='matmul', flops=128, again=0, bytes=224)
+    """
+    places: dict[str, Any] | None = facts.table("flops")["convolutions"].get(name)
+    if places is not None:
+        return convolution(places, inputs, dtypes, arguments)
+    for formula in formulas().get(name, ()):
+        sizes = fitted(formula.inputs, inputs)
+        if sizes is not None:
+            return _evaluated(formula, sizes, inputs, dtypes, arguments)
+    return None
+
+
+def fitted(patterns: Sequence[str], shapes: Sequence[Shape | None]) -> Sizes | None:
+    """The size of each letter, or None if the shapes do not fit."""
+    if len(shapes) < len(patterns):
+        return None
+    sizes: Sizes = {}
+    leading: Shape = ()
+    for pattern, shape in zip(patterns, shapes, strict=False):
+        if pattern == "_":
+            continue
+        letters = pattern.lstrip("*")
+        if shape is None or len(shape) < len(letters) or (pattern == letters and len(shape) != len(letters)):
+            return None
+        split = len(shape) - len(letters)
+        for letter, size in zip(letters, shape[split:], strict=True):
+            if sizes.setdefault(letter, size) != size:
+                return None
+        if pattern != letters and math.prod(shape[:split]) >= math.prod(leading):
+            leading = shape[:split]
+    sizes["*"] = math.prod(leading)
+    return sizes
+
+
+def value(expression: str, sizes: Sizes) -> int:
+    """A sum of products.
+
+    >>> value("2 m k + 3 m", {"m": 5, "k": 7})
+    85
+    """
+    products = (product.split() for product in expression.split("+"))
+    return sum(math.prod(int(word) if word.isdigit() else sizes[word] for word in words) for words in products)
+
+
+def _evaluated(
+    formula: Formula,
+    sizes: Sizes,
+    inputs: Sequence[Shape | None],
+    dtypes: Sequence[str | None],
+    arguments: Sequence[str],
+) -> Cost:
+    flops, again = value(formula.flops, sizes), value(formula.again, sizes) if formula.again else 0
+    if formula.causal is not None and formula.causal < len(arguments):
+        causal = arguments[formula.causal] in facts.table("flops")["causal"]["values"]
+        flops, again = (flops // 2, again // 2) if causal else (flops, again)
+    outputs = [math.prod(sizes[letter] for letter in pattern) for pattern in formula.output]
+    return Cost(formula.kind, flops, again, moved_bytes(inputs, dtypes, outputs))

@@ -1,0 +1,189 @@
+"""The question ``flops``: per operator, per step and per rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import polars as pl
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.flops.counting import Counted, counted_calls
+from stepscope.analysis.flops.peaks import Peaks, peaks_of
+from stepscope.analysis.flops.rates import (
+    OperatorFlops,
+    Work,
+    operators_of,
+    tensor_core_share,
+    with_computing_types,
+    work_of_calls,
+)
+from stepscope.analysis.operators.nesting import NOWHERE
+from stepscope.analysis.step_marks import step_marks
+from stepscope.analysis.work import ranks_of
+from stepscope.errors import NoAnswerError, UsageError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+_BY: Final = ("operator", "shape")
+
+
+class StepFlops(msgspec.Struct, frozen=True):
+    """One step of one rank."""
+
+    rank: int
+    step: int
+    duration_us: float
+    flops: int
+    model_flops: int
+    flops_per_s: float | None
+    mfu_share: float | None
+    hfu_share: float | None
+    warm_up: bool
+
+
+class RankFlops(msgspec.Struct, frozen=True):
+    """One rank: over its steps without warm-up, or over all that was recorded where there are no steps."""
+
+    rank: int
+    device: str | None
+    peak_origin: str | None
+    peaks_flops_per_s: dict[str, float]
+    memory_bytes_per_s: float | None
+    duration_us: float | None
+    flops: int
+    model_flops: int
+    flops_per_s: float | None
+    mfu_share: float | None
+    hfu_share: float | None
+    counted_share: float | None
+    tensor_core_share: float | None
+
+
+class Flops(msgspec.Struct, frozen=True):
+    """FLOPs of a run."""
+
+    ranks: list[RankFlops]
+    steps: list[StepFlops]
+    operators: list[OperatorFlops]
+
+
+def flops(
+    store: RunStore,
+    *,
+    ranks: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+    by: str = "operator",
+    peak_tflops: float | None = None,
+    memory_gb_per_s: float | None = None,
+) -> Answer[Flops]:
+    """How many, how fast, and what share of the device's peak; the peaks may be given where no table knows them."""
+    if by not in _BY:
+        raise UsageError("no_such_choice", parameter="by", value=by, choices=", ".join(_BY))
+    found = Flops([], [], [])
+    notes: list[Note] = []
+    for rank in ranks_of(store, ranks):
+        counted = counted_calls(store, rank, steps)
+        _note_uncounted(counted, rank, notes)
+        if counted.calls.is_empty():
+            continue
+        peaks = peaks_of(store, rank, peak_tflops, memory_gb_per_s)
+        work = work_of_calls(store, rank, counted)
+        calls = with_computing_types(counted.calls, work)
+        _note_peaks(calls, peaks, rank, notes)
+        found.operators.extend(operators_of(rank, calls, work, peaks, by))
+        marks = step_marks(store, rank)
+        per_step = _steps(rank, calls, peaks, marks, steps)
+        found.steps.extend(per_step)
+        found.ranks.append(_rank(rank, calls, work, peaks, per_step))
+    if not found.ranks:
+        raise NoAnswerError("no_flops")
+    return Answer(found, notes)
+
+
+def _steps(
+    rank: int, calls: pl.DataFrame, peaks: Peaks, marks: pl.DataFrame, steps: Sequence[int] | None
+) -> list[StepFlops]:
+    rows = []
+    parts: dict[int | None, list[_Sum]] = {}
+    for number, *sums in _sums(calls, "step", "dtype"):
+        parts.setdefault(number, []).append(_Sum(*sums))
+    for number, start, end, warm_up in marks.select("step", "host_start_ns", "host_end_ns", "warm_up").iter_rows():
+        if steps and number not in steps:
+            continue
+        shares = _shares(parts.get(number, []), peaks, end - start)
+        rows.append(StepFlops(rank, number, (end - start) / 1000, *shares, warm_up=warm_up))
+    return rows
+
+
+class _Sum(NamedTuple):
+    dtype: str | None
+    flops: int
+    again: int
+
+
+def _sums(calls: pl.DataFrame, *keys: str) -> list[tuple[Any, ...]]:
+    """Sums of FLOPs, which may exceed 64 bits."""
+    return calls.group_by(keys).agg(pl.col("flops", "again").cast(pl.Int128).sum()).rows()
+
+
+def _shares(
+    sums: Sequence[_Sum], peaks: Peaks, duration_ns: int
+) -> tuple[int, int, float | None, float | None, float | None]:
+    """FLOPs, those of the model, rate, and shares of the peak: ideal time, each element type at its peak, over time."""
+    total, again = sum(part.flops for part in sums), sum(part.again for part in sums)
+    if duration_ns <= 0:
+        return total, total - again, None, None, None
+    seconds = duration_ns / 1e9
+    rates = [rate for part in sums if (rate := peaks.rate(part.dtype))]
+    if not sums or len(rates) < len(sums):
+        return total, total - again, total / seconds, None, None
+    hardware = sum(part.flops / rate for part, rate in zip(sums, rates, strict=True))
+    model = sum((part.flops - part.again) / rate for part, rate in zip(sums, rates, strict=True))
+    return total, total - again, total / seconds, model / seconds, hardware / seconds
+
+
+def _rank(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, steps: list[StepFlops]) -> RankFlops:
+    typical = [step for step in steps if not step.warm_up] or steps
+    slices = work.slices
+    mine = calls.filter(pl.col("step").is_in([step.step for step in typical])) if typical else calls
+    duration = round(sum(step.duration_us for step in typical) * 1000) if typical else _span(slices)
+    total, own = int(slices["dur_ns"].sum()), int(slices.filter(pl.col("call") != NOWHERE)["dur_ns"].sum())
+    return RankFlops(
+        rank,
+        peaks.device,
+        peaks.origin,
+        dict(peaks.rates),
+        peaks.memory,
+        duration / 1000 if duration else None,
+        *_shares([_Sum(*sums) for sums in _sums(mine, "dtype")], peaks, duration),
+        own / total if total and work.on_device else None,
+        tensor_core_share(slices),
+    )
+
+
+def _span(slices: pl.DataFrame) -> int:
+    """From the first start to the last end."""
+    if slices.is_empty():
+        return 0
+    span = slices.select((pl.col("start_ns") + pl.col("dur_ns")).max() - pl.col("start_ns").min())
+    return int(span.item())
+
+
+def _note_uncounted(counted: Counted, rank: int, notes: list[Note]) -> None:
+    if counted.without_shapes:
+        notes.append(Note("flops_without_shapes", rank=rank, count=counted.without_shapes))
+    if counted.misfits:
+        notes.append(Note("flops_not_told", rank=rank, count=counted.misfits))
+    if counted.padded:
+        notes.append(Note("flops_of_filled_channels", rank=rank, count=counted.padded))
+
+
+def _note_peaks(calls: pl.DataFrame, peaks: Peaks, rank: int, notes: list[Note]) -> None:
+    unknown = sorted({dtype or "?" for dtype in calls["dtype"].unique() if not peaks.rate(dtype)})
+    if unknown:
+        params = {"device": peaks.device or "?", "dtypes": ", ".join(unknown)}
+        notes.append(Note("no_peak", rank=rank, params=params))
+    elif peaks.memory is None:
+        notes.append(Note("no_memory_bandwidth", rank=rank, params={"device": peaks.device or "?"}))

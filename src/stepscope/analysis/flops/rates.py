@@ -1,0 +1,191 @@
+"""Calls put together: FLOPs, time on the device, rate, and the place under the roofline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.flops.counting import Counted
+from stepscope.analysis.flops.peaks import Peaks
+from stepscope.analysis.intervals import Int64s, union
+from stepscope.analysis.operators.nesting import NOWHERE
+from stepscope.store.run_store import RunStore
+
+_KEYS: Final = {
+    "operator": ["name", "kind", "dtype", "source"],
+    "shape": ["name", "kind", "input_shapes", "dtype", "source"],
+}
+_MOSTLY: Final = 0.5
+
+
+class OperatorFlops(msgspec.Struct, frozen=True):
+    """One operator (or kernel type) of one rank in one element type; null is what capture or table cannot tell."""
+
+    rank: int
+    name: str
+    kind: str
+    dtype: str | None
+    input_shapes: str | None
+    source: str
+    count: int
+    flops: int
+    device_us: float | None
+    flops_per_s: float | None
+    peak_flops_per_s: float | None
+    peak_share: float | None
+    bytes: int | None
+    intensity: float | None
+    bound: str | None
+    attainable_flops_per_s: float | None
+    attainable_share: float | None
+    tensor_core_share: float | None
+
+
+@dataclass(frozen=True)
+class Work:
+    """What ran: on the device, or on the host where the run has no device."""
+
+    slices: pl.DataFrame  # slice, start_ns, dur_ns, call (place or NOWHERE), on_tensor_cores (null if unknown), short
+    on_device: bool
+    device_kind: str | None
+
+
+def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
+    """Kernels with the call that each works for; without a device, the calls themselves."""
+    scan = store.scan("slices", [rank])
+    kernels = scan.filter(pl.col("kind") == "kernel").select("slice", "start_ns", "dur_ns", "name").collect()
+    on_device = len(kernels) > 0
+    ranks = (
+        store.scan("ranks", [rank])
+        .filter(pl.col("rank") == rank)
+        .select(pl.col("device_kind").cast(pl.String))
+        .collect()
+    )
+    device_kind = ranks.item(0, 0) if len(ranks) else None
+    if on_device:
+        kernels = _with_tensor_cores(store, rank, kernels, device_kind)
+    else:
+        rows = scan.filter(pl.col("kind") == "operator").select("slice", "start_ns", "dur_ns").collect()
+        unknown = pl.lit(None, pl.Boolean)
+        kernels = rows.with_columns(on_tensor_cores=unknown, short=pl.lit(False))
+    call = pl.Series(counted.call_of(kernels["slice"].to_numpy()))
+    kernels = kernels.with_columns(call=call)
+    if not on_device:
+        places = pl.Series(counted.owners.nesting.places(kernels["slice"].to_numpy()))
+        kernels = kernels.filter(pl.col("call") == places)
+    return Work(kernels, on_device, device_kind)
+
+
+def _with_tensor_cores(store: RunStore, rank: int, kernels: pl.DataFrame, device_kind: str | None) -> pl.DataFrame:
+    """Whether each kernel used the matrix units: by its name on a GPU, by its counters on an NPU."""
+    table = facts.table("flops")
+    metrics = [*table["tensor_cores"]["counters"], table["short_float32"]["metric"]]
+    counters = store.scan("pmu", [rank]).select("slice", pl.col("metric").cast(pl.String), "value")
+    values = counters.filter(pl.col("metric").is_in(metrics)).collect()
+    is_short = values["metric"] == table["short_float32"]["metric"]
+    short = values.filter(is_short)["slice"]
+    used = values.filter(~is_short).group_by("slice").agg(on_tensor_cores=pl.col("value").max() > 0)
+    if len(used):
+        kernels = kernels.join(used, on="slice", how="left")
+    elif device_kind == "gpu":
+        names = kernels["name"].unique()
+        found = [on_tensor_cores(name) for name in names.cast(pl.String)]
+        kernels = kernels.join(pl.DataFrame({"name": names, "on_tensor_cores": found}), on="name", how="left")
+    else:
+        kernels = kernels.with_columns(on_tensor_cores=pl.lit(None, pl.Boolean))
+    return kernels.drop("name").with_columns(short=pl.col("slice").is_in(short.implode()))
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(facts.table("flops")["tensor_cores"]["pattern"])
+
+
+def on_tensor_cores(name: str) -> bool:
+    """Whether a kernel of this name computes on tensor cores."""
+    return _pattern().search(name) is not None
+
+
+def with_computing_types(calls: pl.DataFrame, work: Work) -> pl.DataFrame:
+    """32-bit calls that ran on matrix units in a shorter form, TF32 or HF32, have that element type."""
+    duration = pl.col("dur_ns")
+    joined = work.slices.filter(pl.col("call") != NOWHERE).join(
+        calls.filter(pl.col("dtype") == "fp32").select("name", "input_shapes", call="place"), on="call"
+    )
+    on_cores = duration.filter("on_tensor_cores").sum() > duration.sum() * _MOSTLY
+    groups = joined.group_by("name", "input_shapes").agg(
+        short=duration.filter("short").sum() > duration.sum() * _MOSTLY, cores=on_cores
+    )
+    calls = calls.join(groups, on=["name", "input_shapes"], how="left", nulls_equal=True)
+    hf32 = pl.lit(facts.table("flops")["short_float32"]["dtype"])
+    cores = pl.col("cores") & pl.lit(work.device_kind == "gpu")
+    shorter = pl.when(pl.col("short")).then(hf32).when(cores).then(pl.lit("tf32"))
+    dtype = pl.when(pl.col("dtype") == "fp32").then(pl.coalesce(shorter, "dtype")).otherwise("dtype")
+    return calls.with_columns(dtype=dtype).drop("short", "cores")
+
+
+def operators_of(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, by: str) -> list[OperatorFlops]:
+    """Groups of calls, those with the most FLOPs first."""
+    keys = _KEYS[by]
+    groups = calls.group_by(keys).agg(
+        count=pl.len(),
+        flops=pl.col("flops").cast(pl.Int128).sum(),
+        bytes=pl.when(pl.col("bytes").null_count() == 0).then(pl.col("bytes").cast(pl.Int128).sum()),
+        places="place",
+    )
+    groups = groups.sort("flops", "name", "dtype", descending=[True, False, False], nulls_last=True)
+    return list(_rows(rank, groups, work, peaks))
+
+
+def _rows(rank: int, groups: pl.DataFrame, work: Work, peaks: Peaks) -> Iterator[OperatorFlops]:
+    number = pl.DataFrame({"call": groups["places"], "group": np.arange(len(groups))}).explode("call")
+    slices = work.slices.join(number, on="call").sort("group")
+    bounds = np.searchsorted(slices["group"].to_numpy(), np.arange(len(groups) + 1))
+    for index, row in enumerate(groups.drop("places").iter_rows(named=True)):
+        mine = slices[int(bounds[index]) : int(bounds[index + 1])]
+        time = busy(mine) / 1e9
+        rate = row["flops"] / time if time else None
+        peak = peaks.rate(row["dtype"])
+        intensity = row["flops"] / row["bytes"] if row["bytes"] else None
+        attainable = min(peak, intensity * peaks.memory) if peak and peaks.memory and intensity is not None else None
+        yield OperatorFlops(
+            rank,
+            row["name"],
+            row["kind"],
+            row["dtype"],
+            row.get("input_shapes"),
+            row["source"],
+            row["count"],
+            row["flops"],
+            time * 1e6 if len(mine) else None,
+            rate,
+            peak,
+            rate / peak if rate is not None and peak else None,
+            row["bytes"],
+            intensity,
+            None if attainable is None else "compute" if attainable == peak else "memory",
+            attainable,
+            rate / attainable if rate is not None and attainable else None,
+            tensor_core_share(mine),
+        )
+
+
+def busy(slices: pl.DataFrame) -> int:
+    """Nanoseconds in which at least one slice ran."""
+    start: Int64s = slices["start_ns"].to_numpy()
+    return union(start, np.asarray(start + slices["dur_ns"].to_numpy(), np.int64)).length
+
+
+def tensor_core_share(slices: pl.DataFrame) -> float | None:
+    """Share of the kernels' time on tensor cores or matrix units, of those of which it is known."""
+    known = slices.filter(pl.col("on_tensor_cores").is_not_null())
+    total = int(known["dur_ns"].sum())
+    return int(known.filter("on_tensor_cores")["dur_ns"].sum()) / total if total else None

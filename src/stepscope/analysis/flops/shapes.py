@@ -1,0 +1,120 @@
+"""Shapes, element types and arguments of a call, out of the texts that the profilers write."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, Final
+
+import msgspec
+
+from stepscope import facts
+
+Shape = tuple[int, ...]
+
+
+@cache
+def shapes(text: str | None) -> tuple[Shape | None, ...]:
+    """One shape per input; None for what is no single tensor.
+
+    >>> shapes("[[8, 16], [], [[2, 3], [4]]]")
+    ((8, 16), (), None)
+    >>> shapes("32,9216;4096,9216;;4096")
+    ((32, 9216), (4096, 9216), (), (4096,))
+    """
+    if not text:
+        return ()
+    if text.lstrip().startswith("["):
+        return tuple(_shape(entry) for entry in _decoded(text))
+    return tuple(_listed(part) for part in text.strip('"').split(";"))
+
+
+def _decoded(text: str) -> list[Any]:
+    """A list; words such as MindSpore's NoShape and TupleShape(…) stand for what is no tensor."""
+    for written in (text, re.sub(r"[A-Za-z]\w*(?:\([^()]*\))?", "null", text)):
+        try:
+            found = msgspec.json.decode(written)
+        except msgspec.DecodeError:
+            continue
+        return found if isinstance(found, list) else []
+    return []
+
+
+def _shape(entry: Any) -> Shape | None:
+    whole = isinstance(entry, list) and all(isinstance(size, int) and size >= 0 for size in entry)
+    return tuple(entry) if whole else None
+
+
+def _listed(part: str) -> Shape | None:
+    try:
+        sizes = tuple(int(size) for size in part.split(",") if size.strip())
+    except ValueError:
+        return None
+    return sizes if all(size >= 0 for size in sizes) else None
+
+
+@cache
+def dtypes(text: str | None) -> tuple[str | None, ...]:
+    """One element type per input, by the names of the device table; None for what is not a tensor or not known.
+
+    >>> dtypes('["c10::BFloat16", "Scalar"]'), dtypes("FLOAT;DT_BF16;INT8")
+    (('bf16', None), ('fp32', 'bf16', 'int8'))
+    """
+    if not text:
+        return ()
+    if text.lstrip().startswith("["):
+        try:
+            parts = msgspec.json.decode(text)
+        except msgspec.DecodeError:
+            return ()
+    else:
+        parts = text.strip('"').split(";")
+    return tuple(_dtype(part) if isinstance(part, str) else None for part in parts)
+
+
+def _dtype(name: str) -> str | None:
+    table = facts.table("flops")
+    name = name.strip().lower()
+    for prefix in table["dtype_prefixes"]["cut"]:
+        name = name.removeprefix(prefix)
+    found = table["dtypes"].get(name.rstrip("]"))
+    return None if found is None else str(found)
+
+
+def element_bytes(dtype: str | None) -> int | None:
+    """Bytes of one element."""
+    found = facts.table("flops")["dtype_bytes"].get(dtype)
+    return None if found is None else int(found)
+
+
+#: Finds the values of a call's arguments in its details: a list of texts, as PyTorch writes it.
+ARGUMENTS: Final = r'"Concrete Inputs"\s*:\s*(\[(?:[^"\]]*"(?:[^"\\]|\\.)*")*[^"\]]*\])'
+
+
+@cache
+def arguments(text: str | None) -> tuple[str, ...]:
+    """The values of a call's arguments; empty where they were not recorded.
+
+    >>> arguments('["", "[2, 2]", "True"]')
+    ('', '[2, 2]', 'True')
+    """
+    try:
+        found = msgspec.json.decode(text) if text else []
+    except msgspec.DecodeError:
+        return ()
+    return tuple(str(value) for value in found)
+
+
+def whole_numbers(value: str) -> Shape | None:
+    """A list argument such as a stride.
+
+    >>> whole_numbers("[2, 2]"), whole_numbers("")
+    ((2, 2), None)
+    """
+    try:
+        found = msgspec.json.decode(value) if value else None
+    except msgspec.DecodeError:
+        return None
+    if isinstance(found, int):
+        return (found,)
+    return tuple(found) if isinstance(found, list) and all(isinstance(size, int) for size in found) else None

@@ -1,0 +1,47 @@
+"""Leaking sites that belong together: one kept output holds everything that its autograd graph needs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from stepscope.analysis.leaks.structures import Graph, Site
+from stepscope.analysis.memory.sites import own_frames
+
+_MODULE: Final = "nn.Module: "
+
+
+def with_graphs(sites: list[Site], first: int) -> tuple[list[Site], list[Graph]]:
+    """Sites with the number of their graph, and the graphs, numbered from ``first``.
+
+    They were called from one place of the program, and blocks of the same steps are alive.
+    """
+    groups: dict[tuple[tuple[str, ...], tuple[int, ...]], list[int]] = {}
+    for place, site in enumerate(sites):
+        if site.verdict == "leak" and site.stack and site.births:
+            rhythm = tuple(birth.step for birth in site.births)
+            groups.setdefault((_root(site.stack), rhythm), []).append(place)
+    found = list(sites)
+    graphs: list[Graph] = []
+    for (root, _), places in groups.items():
+        if not root or len({sites[place].operator for place in places}) < 2:
+            continue
+        number = first + len(graphs)
+        for place in places:
+            found[place] = msgspec.structs.replace(found[place], graph=number)
+        graphs.append(
+            Graph(
+                graph=number,
+                rank=sites[places[0]].rank,
+                sites=len(places),
+                where=root[-1],
+                bytes_per_step=sum(sites[place].bytes_per_step for place in places),
+            )
+        )
+    return found, graphs
+
+
+def _root(stack: str) -> tuple[str, ...]:
+    """The program's own frames around the network: those before its first module, or, without modules, all."""
+    return tuple(own_frames(stack.partition(f"\n{_MODULE}")[0]))

@@ -1,0 +1,135 @@
+"""The question ``leaks``: every site of every space is judged by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from stepscope import facts
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.leaks.graphs import with_graphs
+from stepscope.analysis.leaks.pools import at_step_ends, pool
+from stepscope.analysis.leaks.sites import LEAK, judged_curve, judged_sites
+from stepscope.analysis.leaks.structures import Graph, Leaks, Pool, Site
+from stepscope.analysis.memory.blocks import blocks_of
+from stepscope.analysis.memory.out_of_memory import capacity_of
+from stepscope.analysis.memory.spaces import Space, spaces_of
+from stepscope.analysis.memory.step_windows import StepWindows, step_windows
+from stepscope.analysis.work import ranks_of
+from stepscope.errors import NoAnswerError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+
+def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None) -> Answer[Leaks]:
+    """Verdict, confidence and reason per site, leaks first. Only complete steps count, or those given."""
+    limits = facts.table("memory")["leaks"]
+    warm_up: int = limits["warm_up_steps"]
+    notes: list[Note] = []
+    sites: list[Site] = []
+    pools: list[Pool] = []
+    graphs: list[Graph] = []
+    temporary = recorded = most = 0
+    for rank in ranks_of(store, ranks):
+        spaces = _worth_judging(spaces_of(store, rank, blocks_of(store, rank, notes)))
+        if not spaces:
+            notes.append(Note("memory_not_recorded", rank=rank))
+            continue
+        recorded += 1
+        windows = step_windows(store, rank).chosen(steps)
+        most = max(most, len(windows))
+        if len(windows) - warm_up < limits["least_intervals"]:
+            notes.append(Note("leaks_too_few_steps", rank=rank, params=_steps_needed(len(windows))))
+            continue
+        notes += _remarks(rank, spaces, windows)
+        capacity = capacity_of(store, rank)
+        for space in spaces:
+            found, left_out = _of_space(store, space, windows, capacity, warm_up)
+            temporary += left_out
+            found, connected = with_graphs(found, len(graphs))
+            graphs += connected
+            sites += found
+            explained = sum(site.bytes_per_step for site in found if site.verdict == LEAK)
+            pools.append(pool(space, windows, explained, warm_up))
+    if not pools:
+        if not recorded:
+            raise NoAnswerError("memory_not_recorded")
+        raise NoAnswerError("leaks_too_few_steps", **_steps_needed(most))
+    sites = _with_other_ranks(sites)
+    sites.sort(
+        key=lambda site: (site.verdict != LEAK, -site.bytes_per_step if site.verdict == LEAK else -site.bytes_at_end)
+    )
+    return Answer(Leaks(sites, pools, graphs, temporary, warm_up), notes)
+
+
+def _worth_judging(spaces: list[Space]) -> list[Space]:
+    """Spaces with blocks, and allocators of which only the curve is known; sums of others repeat these."""
+    parts = {(space.device, space.component) for space in spaces}
+
+    def repeats(space: Space) -> bool:
+        names = [name.strip() for name in space.component.split("+")]
+        return len(names) > 1 and all((space.device, name) in parts for name in names)
+
+    return [space for space in spaces if space.measure != "reserved" and len(space.time) and not repeats(space)]
+
+
+def _of_space(
+    store: RunStore, space: Space, windows: StepWindows, capacity: int | None, warm_up: int
+) -> tuple[list[Site], int]:
+    """The sites of a space, and how many temporary ones were left out."""
+    room = _room(space, capacity)
+    if space.blocks is not None:
+        found, left_out = judged_sites(store, space, space.blocks, windows, room, warm_up)
+        if space.blocks.frame["stack"].count() or any(site.verdict == LEAK for site in found):
+            return found, left_out
+        # Without stacks a buffer that grows is at no site twice: its operator alone may tell.
+        coarse, _ = judged_sites(store, space, space.blocks, windows, room, warm_up, by_size=False)
+        return [*(site for site in coarse if site.verdict == LEAK), *found], left_out
+    return [judged_curve(space, at_step_ends(space, space.measure, windows), windows, room, warm_up)], 0
+
+
+def _room(space: Space, capacity: int | None) -> int | None:
+    """Bytes that the device can still give."""
+    if capacity is None or not space.accelerator:
+        return None
+    return max(capacity - int(space.line[-1]), 0)
+
+
+def _remarks(rank: int, spaces: list[Space], windows: StepWindows) -> list[Note]:
+    limits = facts.table("memory")["leaks"]
+    found = []
+    if len(windows) - limits["warm_up_steps"] < limits["confirmed_intervals"]:
+        params = {"steps": len(windows), "advised": limits["advised_steps"]}
+        found.append(Note("leaks_more_steps", rank=rank, params=params))
+    for space in spaces:
+        if space.blocks is None:
+            found.append(Note("leaks_without_blocks", rank=rank, params={"component": space.component}))
+            continue
+        stack = space.blocks.frame["stack"]
+        if stack.null_count() == len(stack):
+            found.append(Note("leaks_without_stacks", rank=rank, params={"component": space.component}))
+        lost = int(space.blocks.frame["lost_free"].sum())
+        if lost:
+            found.append(Note("memory_frees_lost", rank=rank, count=lost))
+    return found
+
+
+def _steps_needed(steps: int) -> dict[str, int]:
+    limits = facts.table("memory")["leaks"]
+    return {
+        "steps": steps,
+        "needed": limits["warm_up_steps"] + limits["least_intervals"],
+        "advised": limits["advised_steps"],
+    }
+
+
+def _with_other_ranks(sites: list[Site]) -> list[Site]:
+    """On which ranks the same place leaks: everywhere is the program's fault, on one it is that rank's."""
+    leaking: dict[tuple[str, str | None], set[int]] = {}
+    for site in sites:
+        if site.verdict == LEAK:
+            leaking.setdefault((site.site, site.stack), set()).add(site.rank)
+    return [
+        msgspec.structs.replace(site, leaking_ranks=sorted(leaking.get((site.site, site.stack), ()))) for site in sites
+    ]

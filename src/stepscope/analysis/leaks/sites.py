@@ -1,0 +1,177 @@
+"""Judging the sites of a space by the lives of their blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.leaks.growth import Course, confidence, grows, judge
+from stepscope.analysis.leaks.levels import Levels, levels
+from stepscope.analysis.leaks.structures import Birth, Site
+from stepscope.analysis.leaks.trend import median_slope, r_squared
+from stepscope.analysis.memory.blocks import Blocks
+from stepscope.analysis.memory.categories import categorised
+from stepscope.analysis.memory.phases import phases_of
+from stepscope.analysis.memory.sites import with_sites
+from stepscope.analysis.memory.spaces import Space
+from stepscope.analysis.memory.step_windows import StepWindows
+from stepscope.store.run_store import RunStore
+
+LEAK: Final = "leak"
+NOT_LEAK: Final = "not_leak"
+
+
+@dataclass(frozen=True)
+class Place:
+    """How a site is called."""
+
+    label: str
+    operator: str | None
+    stack: str | None
+    category: str | None
+
+
+def judged_sites(
+    store: RunStore,
+    space: Space,
+    blocks: Blocks,
+    windows: StepWindows,
+    room: int | None,
+    warm_up: int,
+    *,
+    by_size: bool = True,
+) -> tuple[list[Site], int]:
+    """Sites with their verdicts, and how many temporary ones were left out. ``room``: bytes left on the device."""
+    numbered, known = with_sites(store, space.rank, blocks.frame, by_size=by_size)
+    site = numbered["site"].to_numpy().astype(np.int64)
+    found = levels(blocks, site, windows)
+    most = facts.table("memory")["leaks"]["most_temporary_sites"]
+    taken = np.bincount(site, weights=blocks.bytes, minlength=len(known))[found.temporary]
+    shown = found.temporary[np.argsort(-taken, kind="stable")][:most]
+    here = ~blocks.older
+    category = pl.Series([None] * len(site), dtype=pl.String)
+    if len(found.sites) or not here.all():
+        category = categorised(blocks, phases_of(store, space.rank, blocks, windows), windows)["category"]
+    places = _places(known, site[here], category.filter(here), blocks.bytes[here])
+    older = _places(known, site[~here], category.filter(~here), blocks.bytes[~here])
+    rows = [
+        _judged(space, places[number], found, row, windows, room, warm_up) for row, number in enumerate(found.sites)
+    ]
+    rows += [_quiet(space, places[number], "freed_in_step", windows, warm_up) for number in shown.tolist()]
+    alive = blocks.older & (blocks.free_ns >= windows.end[-1])
+    for number in np.unique(site[alive]).tolist():
+        own = alive & (site == number)
+        held = int(blocks.bytes[own].sum()), int(own.sum())
+        rows.append(_quiet(space, older[number], "before_window", windows, warm_up, held))
+    return rows, len(found.temporary) - len(shown)
+
+
+def _places(known: pl.DataFrame, site: Int64s, category: pl.Series, bytes_of: Int64s) -> list[Place]:
+    """Names of all sites, with the category that most of their bytes have."""
+    sums = (
+        pl.DataFrame({"site": site, "category": category, "bytes": bytes_of})
+        .group_by("site", "category")
+        .agg(pl.col("bytes").sum())
+        .sort("bytes", "category")
+        .group_by("site", maintain_order=True)
+        .agg(pl.col("category").last())
+    )
+    most = dict(sums.iter_rows())
+    rows = enumerate(known.select("label", "operator", "frames").iter_rows())
+    return [Place(label, operator, frames, most.get(number)) for number, (label, operator, frames) in rows]
+
+
+def _judged(
+    space: Space, place: Place, found: Levels, row: int, windows: StepWindows, room: int | None, warm_up: int
+) -> Site:
+    course = Course(
+        found.held[row],
+        found.kept[row],
+        found.kept_blocks[row],
+        found.allocations[row],
+        int(found.depth[row]),
+        int(found.distinct_sizes[row]),
+        windows.number,
+    )
+    finding = judge(course, warm_up)
+    start = finding.start if finding.leaks else warm_up - 1
+    held = course.held[start:]
+    slope = median_slope(held)
+    growth, total = int(held[-1] - held[0]), int((found.held[:, -1] - found.held[:, start]).sum())
+    births = [
+        Birth(int(windows.number[step]), int(course.kept_blocks[step]), int(course.kept[step]))
+        for step in np.flatnonzero(course.kept).tolist()
+    ]
+    quiet = _quiet(space, place, finding.reason, windows, warm_up, (int(held[-1]), int(course.kept_blocks.sum())))
+    return msgspec.structs.replace(
+        quiet,
+        verdict=LEAK if finding.leaks else NOT_LEAK,
+        confidence=confidence(len(held) - 1),
+        reason_values=finding.values,
+        bytes_per_step=slope,
+        r_squared=r_squared(held),
+        growth_bytes=growth,
+        growth_share=growth / total if total > 0 else None,
+        first_step=births[0].step if births else None,
+        oldest_age_steps=int(len(windows) - 1 - np.argmax(course.kept > 0)) if births else None,
+        intervals=len(held) - 1,
+        in_step_blocks=int(found.in_step_blocks[row]),
+        steps_to_oom=int(room / slope) if finding.leaks and room is not None and slope > 0 else None,
+        births=births if finding.leaks else [],
+    )
+
+
+def _quiet(
+    space: Space, place: Place, reason: str, windows: StepWindows, warm_up: int, held: tuple[int, int] = (0, 0)
+) -> Site:
+    """A site of which nothing comes from step to step; ``held``: bytes and blocks alive at the end."""
+    return Site(
+        rank=space.rank,
+        device=space.device,
+        pool=space.component,
+        site=place.label,
+        operator=place.operator,
+        verdict=NOT_LEAK,
+        confidence=confidence(len(windows) - warm_up),
+        reason=reason,
+        reason_values={},
+        bytes_per_step=0.0,
+        r_squared=None,
+        growth_bytes=0,
+        growth_share=None,
+        bytes_at_end=held[0],
+        blocks=held[1],
+        first_step=None,
+        oldest_age_steps=None,
+        intervals=len(windows) - warm_up,
+        in_step_blocks=0,
+        category=place.category,
+        steps_to_oom=None,
+        leaking_ranks=[],
+        graph=None,
+        births=[],
+        stack=place.stack,
+    )
+
+
+def judged_curve(space: Space, held: Int64s, windows: StepWindows, room: int | None, warm_up: int) -> Site:
+    """A space of which only the curve is known, as one site; ``held``: its bytes at the ends of steps."""
+    watched = held[warm_up - 1 :]
+    leaking, slope = grows(watched), median_slope(watched)
+    place = Place(space.component, None, None, None)
+    reason = "curve_grows" if leaking else "curve_does_not_grow"
+    return msgspec.structs.replace(
+        _quiet(space, place, reason, windows, warm_up, (int(held[-1]), 0)),
+        verdict=LEAK if leaking else NOT_LEAK,
+        bytes_per_step=slope,
+        r_squared=r_squared(watched),
+        growth_bytes=int(watched[-1] - watched[0]),
+        first_step=int(windows.number[warm_up]) if leaking else None,
+        steps_to_oom=int(room / slope) if leaking and room is not None and slope > 0 else None,
+    )

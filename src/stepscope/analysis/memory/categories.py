@@ -1,0 +1,103 @@
+"""What blocks are for: weights, gradients, optimizer state, activations, workspace, inputs, or other.
+
+What the recorder or the user said stands; else the phase of birth and the length of life tell (docs/metrics/memory.md).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.intervals import Bools
+from stepscope.analysis.memory.blocks import Blocks
+from stepscope.analysis.memory.phases import BACKWARD, DATA, FORWARD, OPTIMIZER, Phases
+from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows
+
+BEFORE_WINDOW: Final = "before_window"
+OTHER: Final = "other"
+STATED, LIKELY, GUESS, UNKNOWN = "stated", "likely", "guess", "unknown"
+_NEVER: Final = np.iinfo(np.int64).max
+Texts = npt.NDArray[np.object_]
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    table: dict[str, list[str]] = facts.table("memory")["categories"]["stated"]
+    return [(category, re.compile("|".join(words), re.IGNORECASE)) for category, words in table.items()]
+
+
+def categorised(blocks: Blocks, phases: Phases, windows: StepWindows) -> pl.DataFrame:
+    """category and confidence of each block."""
+    count = len(blocks.frame)
+    category: Texts = np.full(count, OTHER, object)
+    confidence: Texts = np.full(count, UNKNOWN, object)
+
+    def decide(which: Bools, word: str, how: str) -> None:
+        which = which & (confidence == UNKNOWN)
+        category[which], confidence[which] = word, how
+
+    for word, which in _stated(blocks.frame["category"]).items():
+        decide(which, word, STATED)
+    decide(_matches(blocks.frame, "workspace") | _library_workspace(blocks), "workspace", LIKELY)
+    step, phase = phases.step, phases.phase
+    in_step = step != OUTSIDE
+    # Index -1 reads the added last entry: outside every step there is no end of it.
+    ends = np.append(windows.end, _NEVER)[step]
+    backward, optimizer = (np.append(begin, _NEVER)[step] for begin in (phases.backward_start, phases.optimizer_start))
+    leaves_step = in_step & (blocks.free_ns >= ends)
+    reaches_backward = in_step & (blocks.free_ns >= backward)
+    reaches_optimizer = in_step & (blocks.free_ns >= optimizer)
+    decide((phase == OPTIMIZER) & leaves_step, "optimizer", LIKELY)
+    decide((phase == DATA) & ~blocks.older, "inputs", LIKELY)
+    decide(_matches(blocks.frame, "inputs") & (phase == FORWARD) & reaches_backward, "inputs", GUESS)
+    # Where gradients are dropped each step, what backward leaves for longer is none.
+    soon = np.append(windows.end, [_NEVER, _NEVER])[np.where(in_step, step + 1, -1)]
+    replaced = (phase == BACKWARD) & leaves_step & (blocks.free_ns < soon)
+    if replaced.any():
+        decide((phase == BACKWARD) & leaves_step & (blocks.free_ns >= soon) & (soon < _NEVER), "workspace", GUESS)
+    decide((phase == BACKWARD) & (leaves_step | reaches_optimizer), "gradients", LIKELY)
+    decide((phase == FORWARD) & reaches_backward & ~leaves_step, "activations", LIKELY)
+    decide(in_step & ~leaves_step, OTHER, LIKELY)
+    through = blocks.older & blocks.stays & (len(windows) > 0)
+    born_here = bool((category == "optimizer").any())
+    # Where the optimizer's state was made within the window, what is older and stays is what it updates.
+    decide(through, *(("weights", GUESS) if born_here else (BEFORE_WINDOW, UNKNOWN)))
+    category[blocks.older & (confidence == UNKNOWN)] = BEFORE_WINDOW
+    return pl.DataFrame(
+        {
+            "category": pl.Series(category.tolist(), dtype=pl.String),
+            "confidence": pl.Series(confidence.tolist(), dtype=pl.String),
+        }
+    )
+
+
+def _stated(words: pl.Series) -> dict[str, Bools]:
+    distinct = words.drop_nulls().unique().to_list()
+    meaning = {word: next((name for name, pattern in _patterns() if pattern.search(word)), None) for word in distinct}
+    return {
+        name: words.is_in([word for word, known in meaning.items() if known == name]).fill_null(False).to_numpy()
+        for name in {known for known in meaning.values() if known}
+    }
+
+
+def _matches(frame: pl.DataFrame, category: str) -> Bools:
+    """Blocks whose pool or operator is known to serve a category."""
+    pattern = "|".join(f"(?:{word})" for word in facts.table("memory")["categories"]["inferred"][category])
+    found = pl.Series([False]).new_from_index(0, len(frame))
+    for name in ("pool", "operator"):
+        words = frame[name].unique().drop_nulls()
+        found |= frame[name].is_in(words.filter(words.str.contains(pattern)).implode()).fill_null(False)
+    return found.to_numpy()
+
+
+def _library_workspace(blocks: Blocks) -> Bools:
+    """Blocks that stay, and have a size that matrix libraries take once per stream and handle."""
+    sizes: list[int] = facts.table("memory")["categories"]["workspace_sizes"]
+    asked = blocks.frame.select(pl.coalesce("requested_bytes", "bytes").is_in(sizes)).to_series().to_numpy()
+    return np.asarray(asked & blocks.stays & ~blocks.older)

@@ -1,0 +1,72 @@
+"""Lines over time for people: few points, and no peak lost."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from stepscope import facts
+from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.memory.blocks import Blocks
+from stepscope.analysis.memory.spaces import Space
+from stepscope.analysis.memory.structures import CategoryCurve, Curve
+
+
+def points_per_curve(curves: int) -> int:
+    """So many that the answer stays of a size that a page can take."""
+    limits = facts.table("memory")["curves"]
+    affordable = limits["points_in_all"] // max(curves, 1)
+    return int(max(limits["least_points"], min(limits["most_points"], affordable)))
+
+
+def curve(space: Space, most: int) -> Curve:
+    """A space's lines; where the capture has no such line, null."""
+    places = decimated(space.time, list(space.lines.values()), most)
+    shown = {name: line[places].tolist() for name, line in space.lines.items()}
+    return Curve(
+        rank=space.rank,
+        device=space.device,
+        component=space.component,
+        points=len(space.time),
+        time_ns=space.time[places].tolist(),
+        allocated_bytes=shown.get("allocated"),
+        active_bytes=shown.get("active"),
+        reserved_bytes=shown.get("reserved"),
+    )
+
+
+def category_curves(blocks: Blocks, category: list[str], most: int) -> list[CategoryCurve]:
+    """Recorded bytes in use per category; ``category`` has one word per block."""
+    if not len(blocks.time):
+        return []
+    words = np.array(category)
+    time = np.append(blocks.time[0], blocks.time)
+    found = []
+    for word in np.unique(words).tolist():
+        line = blocks.running - blocks.running_without(np.asarray(words == word))
+        places = decimated(time, [line], most)
+        found.append(CategoryCurve(word, time[places].tolist(), line[places].tolist()))
+    return found
+
+
+def decimated(time: Int64s, lines: list[Int64s], most: int) -> Int64s:
+    """Places of the points to keep: per stretch of time its first and last, and each line's lowest and highest."""
+    if len(time) <= most:
+        return np.arange(len(time))
+    stretches = max(most // (2 + 2 * len(lines)), 1)
+    span = int(time[-1]) - int(time[0]) + 1
+    # In floats, for times of years times a thousand stretches leave int64; a border may then lie a hair aside.
+    stretch = np.minimum(((time - time[0]) / span * stretches).astype(np.int64), stretches - 1)
+    first = np.append(True, stretch[1:] != stretch[:-1])
+    starts = np.flatnonzero(first)
+    keep = first | np.append(first[1:], True)
+    number = np.cumsum(first) - 1
+    for line in lines:
+        for extreme in (np.minimum.reduceat(line, starts), np.maximum.reduceat(line, starts)):
+            keep[_first_hits(line == extreme[number], number)] = True
+    return np.flatnonzero(keep)
+
+
+def _first_hits(hit: Bools, number: Int64s) -> Int64s:
+    places = np.flatnonzero(hit)
+    owner = number[places]
+    return np.asarray(places[np.append(True, owner[1:] != owner[:-1])])

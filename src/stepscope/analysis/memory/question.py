@@ -1,0 +1,166 @@
+"""The question ``memory``: which space matters most, and everything about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.memory.blocks import blocks_of
+from stepscope.analysis.memory.categories import categorised
+from stepscope.analysis.memory.curves import category_curves, curve, points_per_curve
+from stepscope.analysis.memory.fragmentation import fragmentation
+from stepscope.analysis.memory.lifetimes import lifetime_bins, lifetimes
+from stepscope.analysis.memory.notes import remarks
+from stepscope.analysis.memory.out_of_memory import capacity_of, out_of_memory
+from stepscope.analysis.memory.owners import category_parts, owners
+from stepscope.analysis.memory.peak import Moment, moment_at, peak
+from stepscope.analysis.memory.phases import phases_of
+from stepscope.analysis.memory.sites import with_sites
+from stepscope.analysis.memory.spaces import Space, spaces_of
+from stepscope.analysis.memory.step_balance import step_balance
+from stepscope.analysis.memory.step_difference import chosen_steps, step_difference
+from stepscope.analysis.memory.step_windows import StepWindows, step_windows
+from stepscope.analysis.memory.structures import Memory, OutOfMemory, Peak
+from stepscope.analysis.work import ranks_of
+from stepscope.errors import NoAnswerError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+
+def memory(
+    store: RunStore,
+    *,
+    ranks: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+    at_ns: int | None = None,
+    device: str | None = None,
+) -> Answer[Memory]:
+    """Memory of these ranks. Owners are those at the highest moment (of the steps given), or at ``at_ns``."""
+    notes: list[Note] = []
+    found: list[Space] = []
+    windows: dict[int, StepWindows] = {}
+    failures: list[OutOfMemory] = []
+    for rank in ranks_of(store, ranks):
+        mine = spaces_of(store, rank, blocks_of(store, rank, notes))
+        windows[rank] = step_windows(store, rank)
+        failures += out_of_memory(store, rank, mine, windows[rank])
+        found += [space for space in mine if device is None or space.device == device]
+        if not mine:
+            notes.append(Note("memory_not_recorded", rank=rank))
+    if not found:
+        raise NoAnswerError("memory_not_recorded") if device is None else NoAnswerError("no_such_device", device=device)
+    chosen = {rank: mine.chosen(steps) if steps else None for rank, mine in windows.items()}
+    if steps and not any(mine is not None and len(mine) for mine in chosen.values()):
+        raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
+    highest = [peak(space, chosen[space.rank]) for space in found]
+    capacity = {rank: capacity_of(store, rank) for rank in windows}
+    peaks = [
+        _peak(space, moment, windows[space.rank], capacity[space.rank])
+        for space, moment in zip(found, highest, strict=True)
+    ]
+    main = _fullest(found, highest)
+    space = found[main]
+    shown = [one for one in found if one.lines[one.measure].any() or one is space]
+    most = points_per_curve(len(shown))
+    curves = [curve(one, most) for one in shown]
+    moment = highest[main] if at_ns is None else moment_at(space, at_ns)
+    parts = _details(store, space, highest[main], moment, windows[space.rank], chosen[space.rank], steps, most)
+    notes += remarks(store, space, windows[space.rank])
+    return Answer(
+        Memory(
+            rank=space.rank,
+            device=space.device,
+            component=space.component,
+            measure=space.measure,
+            peak_bytes=highest[main].bytes,
+            peak_ns=highest[main].time_ns,
+            peak_step=windows[space.rank].number_at(highest[main].time_ns),
+            at_ns=moment.time_ns,
+            at_bytes=moment.bytes,
+            out_of_memory=failures,
+            peaks=sorted(peaks, key=lambda one: -one.peak_bytes),
+            curves=curves,
+            **parts,
+        ),
+        notes,
+    )
+
+
+def _details(
+    store: RunStore,
+    space: Space,
+    highest: Moment,
+    moment: Moment,
+    windows: StepWindows,
+    chosen: StepWindows | None,
+    steps: Sequence[int] | None,
+    most: int,
+) -> dict[str, Any]:
+    """Everything about one space."""
+    blocks = space.blocks
+    balance = step_balance(space, windows)
+    wanted = {int(step) for step in (windows if chosen is None else chosen).number}
+    parts: dict[str, Any] = {
+        "fragmentation": fragmentation(store, space, highest),
+        "steps": [row for row in balance if row.step in wanted],
+        "lifetimes": [],
+        "lifetime_bins": [],
+        "step_difference": None,
+        "category_curves": [],
+    }
+    sites = pl.DataFrame(schema={"site": pl.UInt32, "label": pl.String, "operator": pl.String, "frames": pl.String})
+    labels = pl.DataFrame(schema={"site": pl.UInt32, "category": pl.String, "confidence": pl.String})
+    if blocks is not None:
+        numbered, sites = with_sites(store, space.rank, blocks.frame)
+        kinds = categorised(blocks, phases_of(store, space.rank, blocks, windows), windows)
+        labels = kinds.with_columns(numbered["site"])
+        last_ns = int(np.append(space.time, blocks.time).max())
+        pair = chosen_steps(windows, steps)
+        parts |= {
+            "lifetimes": lifetimes(blocks, windows, last_ns),
+            "lifetime_bins": lifetime_bins(blocks),
+            "category_curves": category_curves(blocks, kinds["category"].to_list(), most),
+        }
+        if pair is not None:
+            parts["step_difference"] = step_difference(blocks, numbered["site"], sites, windows, balance, pair)
+    alive = owners(space, moment, labels, sites, windows)
+    return parts | {"owners": alive, "categories": category_parts(alive, moment.bytes)}
+
+
+def _peak(space: Space, moment: Moment, windows: StepWindows, capacity: int | None) -> Peak:
+    reserved = space.lines.get("reserved")
+    held = int(reserved.max()) if reserved is not None and len(reserved) else None
+    own = capacity if space.accelerator else None
+    return Peak(
+        rank=space.rank,
+        device=space.device,
+        component=space.component,
+        measure=space.measure,
+        peak_bytes=moment.bytes,
+        peak_ns=moment.time_ns,
+        peak_step=windows.number_at(moment.time_ns),
+        first_bytes=int(space.line[0]) if len(space.line) else 0,
+        last_bytes=int(space.line[-1]) if len(space.line) else 0,
+        reserved_peak_bytes=held,
+        capacity_bytes=own,
+        headroom_bytes=own - (held or moment.bytes) if own is not None else None,
+    )
+
+
+def _fullest(spaces: list[Space], highest: list[Moment]) -> int:
+    """The space to tell about: on an accelerator if any is used, of the framework's own allocator, the highest."""
+    order: list[str] = facts.table("memory")["spaces"]["order"]
+
+    def preference(place: int) -> tuple[bool, bool, int, int]:
+        space = spaces[place]
+        known = space.component.lower()
+        rank = order.index(known) if known in order else len(order)
+        used = highest[place].bytes > 0
+        return not (space.accelerator and used), space.measure == "reserved", rank, -highest[place].bytes
+
+    return min(range(len(spaces)), key=preference)

@@ -1,0 +1,97 @@
+"""What was executed, one row per slice: work on the device, and on the host operators that do the work themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.intervals import union
+from stepscope.analysis.operators.nesting import NOWHERE
+from stepscope.analysis.operators.ownership import Ownership, ownership_of
+from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, leaf_operators
+from stepscope.store.run_store import RunStore
+
+LANES: Final = {"kernel": COMPUTE, "collective": COMMUNICATION, "copy": COPY}
+HOST_CORE: Final = "HOST_CPU"
+_TEXTS: Final = ["name", "type", "core", "operator", "module", "input_shapes", "dtypes"]
+_COLUMNS: Final = ["slice", "start_ns", "dur_ns", "step", *_TEXTS]
+
+
+def device_work(
+    store: RunStore, rank: int, steps: Sequence[int] | None = None, *, detailed: bool = False
+) -> pl.DataFrame:
+    """Kernels, collectives and copies of a device. ``detailed`` fills shapes and modules from the owning operators."""
+    scan = store.scan("slices", [rank]).filter(pl.col("kind").is_in(list(LANES)))
+    rows = scan.select(*_COLUMNS, "track", lane=pl.col("kind").cast(pl.String).replace_strict(LANES)).collect()
+    if (rows["lane"] == COMMUNICATION).any():
+        # Collectives of gloo or MPI run on the host and are no work of a device.
+        there = pl.col("track").is_in(device_tracks(store, rank))
+        rows = rows.filter((pl.col("lane") != COMMUNICATION) | there)
+    rows = chosen_steps(rows.drop("track"), steps)
+    if detailed and len(rows):
+        rows = _with_facts_of_owners(store, rows, ownership_of(store, rank), rank)
+    return rows
+
+
+def host_work(store: RunStore, rank: int, steps: Sequence[int] | None = None) -> pl.DataFrame:
+    """Operators in which no other operator lies, and collectives on the host, as ``device_work`` shows kernels."""
+    slices = store.scan("slices", [rank]).select(*_COLUMNS, "parent", "kind", "track")
+    rows = leaf_operators(slices).filter(~pl.col("track").is_in(device_tracks(store, rank)).fill_null(False))
+    rows = rows.with_columns(
+        type=pl.coalesce("type", "name"),
+        core=pl.coalesce("core", pl.lit(HOST_CORE, rows.schema["core"])),
+        operator=pl.coalesce("operator", "name"),
+        lane=pl.when(pl.col("kind") == "operator").then(pl.lit(COMPUTE)).otherwise(pl.lit(COMMUNICATION)),
+    )
+    return chosen_steps(rows.select(*_COLUMNS, "lane"), steps)
+
+
+def chosen_steps(rows: pl.DataFrame, steps: Sequence[int] | None) -> pl.DataFrame:
+    """Rows of these steps, or all."""
+    return rows.filter(pl.col("step").is_in(list(steps))) if steps else rows
+
+
+def _with_facts_of_owners(store: RunStore, rows: pl.DataFrame, owners: Ownership, rank: int) -> pl.DataFrame:
+    """Kernels of a GPU carry no shapes, and those of a backward pass no module: their operators do."""
+    operator = owners.owner[owners.nesting.places(rows["slice"].to_numpy())]
+    forward = owners.forward_of(operator)
+    known = store.scan("slices", [rank]).filter(pl.col("kind") == "operator")
+    wanted = known.select(
+        place=pl.col("slice"), owner_shapes="input_shapes", owner_dtypes="dtypes", owner_module="module"
+    ).collect()
+    wanted = wanted.with_columns(place=pl.Series(owners.nesting.places(wanted["place"].to_numpy())))
+    rows = rows.with_columns(owner=pl.Series(operator), forward=pl.Series(forward)).with_columns(
+        pl.when(pl.col(name) != NOWHERE).then(pl.col(name)).alias(name) for name in ("owner", "forward")
+    )
+    rows = rows.join(wanted, left_on="owner", right_on="place", how="left", maintain_order="left")
+    rows = rows.join(
+        wanted.select("place", forward_module="owner_module"),
+        left_on="forward",
+        right_on="place",
+        how="left",
+        maintain_order="left",
+    )
+    fills = {
+        "module": ("module", "owner_module", "forward_module"),
+        "input_shapes": ("input_shapes", "owner_shapes"),
+        "dtypes": ("dtypes", "owner_dtypes"),
+    }
+    return rows.select(
+        pl.coalesce(*fills[column]).alias(column) if column in fills else pl.col(column)
+        for column in (*_COLUMNS, "lane")
+    )
+
+
+def device_tracks(store: RunStore, rank: int) -> list[int]:
+    """Tracks of streams and communication planes."""
+    tracks = store.scan("tracks", [rank]).filter(pl.col("kind").is_in(["stream", "plane"]))
+    return tracks.select("track").collect()["track"].to_list()
+
+
+def busy_ns(rows: pl.DataFrame) -> int:
+    """How long at least one of the slices ran."""
+    start = rows["start_ns"].to_numpy()
+    return union(start, np.asarray(start + rows["dur_ns"].to_numpy())).length

@@ -1,0 +1,75 @@
+"""Which slice lies in which, as arrays over all slices of a rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.store.run_store import RunStore
+
+NOWHERE: Final = -1
+# Slices are numbered as events in their file, so numbers are nearly dense; a table by number is then the fastest.
+_DENSE: Final = 8
+_SMALL: Final = 1 << 20
+_ROUNDS: Final = 32  # 2³² levels
+
+
+@dataclass(frozen=True)
+class Nesting:
+    """Slices have places 0 … n−1; arrays by place have one entry more, at the end, for NOWHERE."""
+
+    ids: Int64s  # the slice at each place, sorted; empty where the place is the slice's number
+    parent: Int64s
+    kind: pl.Series
+    present: Int64s  # places that hold a slice, in the order of ``kind``
+
+    @property
+    def size(self) -> int:
+        return len(self.parent) - 1
+
+    def places(self, slices: Int64s) -> Int64s:
+        """The places of slices; NOWHERE for those that the rank does not have."""
+        slices = slices.astype(np.int64)
+        if not len(self.ids):
+            return np.where((slices >= 0) & (slices < self.size), slices, NOWHERE)
+        place = np.minimum(np.searchsorted(self.ids, slices), len(self.ids) - 1)
+        return np.where(self.ids[place] == slices, place, NOWHERE)
+
+    def mask(self, *kinds: str) -> Bools:
+        """Which places hold slices of these kinds."""
+        found = np.zeros(self.size + 1, bool)
+        found[self.present] = self.kind.is_in(list(kinds)).to_numpy()
+        return found
+
+    def nearest(self, wanted: Bools) -> Int64s:
+        """By place: the innermost wanted slice around it (never itself), or NOWHERE.
+
+        Each round doubles how far an unwanted slice looks up, so that deep stacks take few rounds.
+        """
+        found = self.parent.copy()
+        climbing = np.flatnonzero((found != NOWHERE) & ~wanted[found])
+        for _ in range(_ROUNDS):
+            if not len(climbing):
+                break
+            higher = found[found[climbing]]
+            found[climbing] = higher
+            climbing = climbing[(higher != NOWHERE) & ~wanted[higher]]
+        return found
+
+
+def nesting_of(store: RunStore, rank: int) -> Nesting:
+    """How the slices of a rank nest."""
+    rows = store.scan("slices", [rank]).select("slice", "parent", "kind").collect()
+    slices = rows["slice"].cast(pl.Int64).to_numpy()
+    parents = rows["parent"].cast(pl.Int64).fill_null(NOWHERE).to_numpy()
+    top = int(slices.max()) + 1 if len(slices) else 0
+    dense = top <= _DENSE * len(slices) + _SMALL
+    ids = np.empty(0, np.int64) if dense else np.sort(slices)
+    size = top if dense else len(slices)
+    nesting = Nesting(ids, np.full(size + 1, NOWHERE), rows["kind"], slices if dense else np.searchsorted(ids, slices))
+    nesting.parent[nesting.present] = nesting.places(parents)
+    return nesting

@@ -1,0 +1,201 @@
+"""The question ``operators``: what took the time, put together as asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+import polars as pl
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.operators.counters import with_counters
+from stepscope.analysis.operators.executed import HOST_CORE, busy_ns, device_work, host_work
+from stepscope.analysis.operators.groups import KEYS, described, grouped
+from stepscope.analysis.operators.host import calls, grouped_calls
+from stepscope.analysis.step_marks import step_marks
+from stepscope.analysis.work import COMPUTE, ranks_of
+from stepscope.errors import NoAnswerError, UsageError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+#: Groupings in which every operator of the host has a row, not only those that do the work themselves.
+_OF_CALLS: Final = ("operator", "shape", "module")
+_LANES: Final = ("compute", "communication", "copy", "all")
+_SIDES: Final = ("host", "device")
+
+
+class Operator(msgspec.Struct, frozen=True):
+    """One group of one rank; null is what the capture cannot tell or what has no meaning on that side."""
+
+    rank: int
+    name: str | None
+    type: str | None
+    core: str | None
+    side: str
+    operator: str | None
+    category: str | None
+    count: int
+    total_us: float
+    avg_us: float
+    min_us: float
+    p50_us: float
+    p95_us: float
+    max_us: float
+    share: float | None
+    busy_share: float | None
+    per_step_us: float | None
+    steps: int
+    self_us: float | None
+    device_total_us: float | None
+    device_self_us: float | None
+    input_shapes: str | None
+    dtypes: str | None
+    pmu: dict[str, float | None] | None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    by: str
+    side: str | None
+    lane: str
+    steps: Sequence[int] | None
+    search: str | None
+    search_operator: str | None
+
+
+def operators(
+    store: RunStore,
+    *,
+    ranks: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+    by: str = "kernel",
+    side: str | None = None,
+    lane: str | None = None,
+    search: str | None = None,
+    search_operator: str | None = None,
+    limit: int | None = None,
+) -> Answer[pl.DataFrame]:
+    """Rows of ``Operator``, device first, longest first; compute alone, unless a lane or categories are asked for."""
+    for parameter, value, choices in (("by", by, tuple(KEYS)), ("side", side, _SIDES), ("lane", lane, _LANES)):
+        if value is not None and value not in choices:
+            raise UsageError("no_such_choice", parameter=parameter, value=value, choices=", ".join(choices))
+    lane = lane or ("all" if by == "category" else COMPUTE)
+    asked = _Asked(by, side, lane, steps, search, search_operator)
+    frames: list[pl.DataFrame] = []
+    notes: list[Note] = []
+    for rank in ranks_of(store, ranks):
+        count = _step_count(store, rank, steps, notes)
+        for groups in _of_rank(store, rank, asked, notes):
+            if limit is not None and len(groups) > limit:
+                left = {"rows": len(groups) - limit, "side": groups["side"][0]}
+                notes.append(Note("rows_left_out", rank=rank, params=left))
+            frames.append(_finished(groups.head(limit) if limit is not None else groups, rank, count))
+    if not frames:
+        raise NoAnswerError("no_operators")
+    return Answer(pl.concat(frames, how="diagonal_relaxed"), notes)
+
+
+def _step_count(store: RunStore, rank: int, steps: Sequence[int] | None, notes: list[Note]) -> int:
+    if steps:
+        return len(set(steps))
+    marks = step_marks(store, rank)
+    if len(marks) and marks["warm_up"].any():
+        numbers = ", ".join(map(str, marks.filter("warm_up")["step"]))
+        notes.append(Note("warm_up_counted", rank=rank, params={"steps": numbers}))
+    return len(marks)
+
+
+def _of_rank(store: RunStore, rank: int, asked: _Asked, notes: list[Note]) -> list[pl.DataFrame]:
+    """Groups on the device, then on the host."""
+    frames = []
+    device = device_work(store, rank, asked.steps, detailed=asked.by in ("shape", "module"))
+    if len(device) and asked.side != "host":
+        _note_missing(device, asked.by, rank, notes)
+        frames.append(_executed(store, rank, device, asked, "device"))
+    if asked.side == "device":
+        pass
+    elif asked.by in _OF_CALLS:
+        rows = calls(store, rank, asked.steps, by=asked.by)
+        _note_missing(rows, asked.by, rank, notes)
+        frames.append(_called(rows, asked, on_device=len(device) > 0))
+    elif asked.side == "host" or not len(device) or _ran_on_host(store, rank):
+        if not len(device):
+            notes.append(Note("operators_are_kernels", rank=rank))
+        frames.append(_executed(store, rank, host_work(store, rank, asked.steps), asked, "host"))
+    return [frame for frame in frames if len(frame)]
+
+
+def _ran_on_host(store: RunStore, rank: int) -> bool:
+    """Whether the capture itself says that operators ran on the host's processor, beside the device."""
+    there = store.scan("slices", [rank]).filter((pl.col("kind") == "operator") & (pl.col("core") == HOST_CORE))
+    return len(there.select("slice").head(1).collect()) > 0
+
+
+def _executed(store: RunStore, rank: int, rows: pl.DataFrame, asked: _Asked, side: str) -> pl.DataFrame:
+    busy = busy_ns(rows)
+    rows = described(rows if asked.lane == "all" else rows.filter(pl.col("lane") == asked.lane))
+    total = rows["dur_ns"].sum()
+    rows = _searched(_searched(rows, asked.search, "name", "type", asked.by), asked.search_operator, "operator")
+    groups = grouped(rows, asked.by)
+    if side == "device":
+        groups = with_counters(store, rank, rows, groups, KEYS[asked.by])
+    else:
+        groups = groups.with_columns(self_ns="total_ns")
+    return groups.with_columns(
+        side=pl.lit(side),
+        share=pl.col("total_ns") / total if total else pl.lit(None, pl.Float64),
+        busy_share=pl.col("total_ns") / busy if busy else pl.lit(None, pl.Float64),
+    )
+
+
+def _called(rows: pl.DataFrame, asked: _Asked, *, on_device: bool) -> pl.DataFrame:
+    total = rows["self_ns"].sum()
+    rows = _searched(_searched(rows, asked.search, "name", asked.by), asked.search_operator, "name")
+    share = pl.col("self_ns") / total if total else pl.lit(None, pl.Float64)
+    return grouped_calls(rows, asked.by, on_device=on_device).with_columns(side=pl.lit("host"), share=share)
+
+
+def _searched(rows: pl.DataFrame, wanted: str | None, *columns: str) -> pl.DataFrame:
+    """Rows in which one of the columns contains the text, whatever its case."""
+    if not wanted:
+        return rows
+    found = (
+        pl.col(name).cast(pl.String).str.to_lowercase().str.contains(wanted.lower(), literal=True).fill_null(False)
+        for name in dict.fromkeys(columns)
+        if name in rows.columns
+    )
+    return rows.filter(pl.any_horizontal(found))
+
+
+def _note_missing(rows: pl.DataFrame, by: str, rank: int, notes: list[Note]) -> None:
+    if by not in ("shape", "module") or not len(rows):
+        return
+    recorded = rows["input_shapes" if by == "shape" else "module"]
+    note = Note("no_shapes" if by == "shape" else "no_modules", rank=rank)
+    if recorded.null_count() == len(rows) and note not in notes:
+        notes.append(note)
+
+
+def _finished(groups: pl.DataFrame, rank: int, steps: int) -> pl.DataFrame:
+    """All fields of ``Operator``, times in microseconds."""
+    total = pl.col("total_ns")
+    per_step = total / steps if steps else pl.lit(None, pl.Float64)
+    groups = groups.with_columns(rank=pl.lit(rank, pl.Int64), avg_ns=total / pl.col("count"), per_step_ns=per_step)
+    columns: list[pl.Expr] = []
+    for name in Operator.__struct_fields__:
+        stem, timed = name.removesuffix("_us"), name.endswith("_us")
+        source = f"{stem}_ns" if timed else name
+        if source in groups.columns:
+            column = pl.col(source)
+            if timed:
+                column = column / 1000
+            elif isinstance(groups.schema[source], pl.Categorical):
+                column = column.cast(pl.String)
+            columns.append(column.alias(name))
+        elif name == "pmu":
+            columns.append(pl.lit(None, pl.Null).alias(name))
+        else:
+            columns.append(pl.lit(None, pl.Float64 if timed or name.endswith("share") else pl.String).alias(name))
+    return groups.select(columns)

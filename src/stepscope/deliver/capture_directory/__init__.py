@@ -1,0 +1,86 @@
+"""The documented files of a capture directory, from the store: no formula exists twice.
+
+Every file that the switches ask for and the data can truly fill is written; what no source carries is not.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from stepscope.deliver.capture_directory.communication_files import communication, communication_matrix
+from stepscope.deliver.capture_directory.kernel_details import kernel_details
+from stepscope.deliver.capture_directory.memory_files import memory_record, operator_memory
+from stepscope.deliver.capture_directory.pipeline_files import dataset, pipeline_raw, pipeline_summary
+from stepscope.deliver.capture_directory.rank_data import RankData
+from stepscope.deliver.capture_directory.statistic_files import api_statistic, op_statistic, operator_details
+from stepscope.deliver.capture_directory.step_trace_time import step_trace_time
+from stepscope.deliver.capture_directory.trace_view import write_trace_view
+from stepscope.layout import names
+from stepscope.store.run_store import RunStore
+
+_TABLES: dict[str, Callable[[RankData], pl.DataFrame | None]] = {
+    "kernel_details.csv": kernel_details,
+    "step_trace_time.csv": step_trace_time,
+    "op_statistic.csv": op_statistic,
+    "api_statistic.csv": api_statistic,
+    "operator_details.csv": operator_details,
+    "memory_record.csv": memory_record,
+    "operator_memory.csv": operator_memory,
+    "dataset.csv": dataset,
+    "minddata_pipeline_raw_{rank}.csv": pipeline_raw,
+}
+_DOCUMENTS: dict[str, Callable[[RankData], dict[str, Any] | None]] = {
+    "communication.json": communication,
+    "communication_matrix.json": communication_matrix,
+    "minddata_pipeline_summary_{rank}.json": pipeline_summary,
+}
+
+
+def deliver(store: RunStore, rank: int, directory: Path, *, steps: Sequence[int] | None = None) -> list[Path]:
+    """Write the documented files of a rank into its capture directory; what was written."""
+    data = RankData(store, rank, steps)
+    out = directory / names.OUTPUT_FOLDER
+    out.mkdir(parents=True, exist_ok=True)
+    written = []
+    for pattern, make in _TABLES.items():
+        frame = make(data)
+        if frame is not None:
+            written.append(_place(out / pattern.format(rank=rank), frame.write_csv))
+    for pattern, compose in _DOCUMENTS.items():
+        document = compose(data)
+        if document is not None:
+            written.append(_place(out / pattern.format(rank=rank), partial(_dump, document)))
+    summary = pipeline_summary(data)
+    if summary is not None:
+        file = out / f"minddata_pipeline_summary_{rank}.csv"
+        written.append(_place(file, partial(_dump_rows, summary)))
+    written.append(_place(out / "trace_view.json", partial(write_trace_view, data)))
+    return written
+
+
+def _place(final: Path, write: Callable[[Path], Any]) -> Path:
+    """Nothing appears under its name before it is whole."""
+    draft = final.with_name(f".{final.name}.part")
+    try:
+        write(draft)
+        draft.replace(final)
+    finally:
+        draft.unlink(missing_ok=True)
+    return final
+
+
+def _dump(document: dict[str, Any], path: Path) -> None:
+    path.write_text(json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8")
+
+
+def _dump_rows(document: dict[str, list[Any]], path: Path) -> None:
+    """One key per row, its values in the cells behind it."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([key, *values] for key, values in document.items())

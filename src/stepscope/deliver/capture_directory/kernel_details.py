@@ -1,0 +1,87 @@
+"""``kernel_details.csv``: every kernel and communication call of a rank in time order."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from stepscope.analysis.work import COMMUNICATION, COPY
+from stepscope.deliver.capture_directory.cells import MISSING, micro, shapes, text, types
+from stepscope.deliver.capture_directory.rank_data import RankData
+from stepscope.layout import columns
+
+# Vendor tools know communication by this word.
+_COMMUNICATION_CORE = "HCCL"
+
+
+def kernel_details(data: RankData) -> pl.DataFrame | None:
+    """The table, or None where nothing ran."""
+    work = data.work
+    chosen = work.slice[~work.of(COPY)]
+    if not len(chosen):
+        return None
+    rows = _rows(data, pl.Series("slice", chosen).cast(pl.UInt32))
+    if rows.is_empty():
+        return None
+    end = pl.col("start_ns") + pl.col("dur_ns")
+    rows = rows.sort("start_ns", "slice").with_columns(
+        wait_ns=(pl.col("start_ns") - end.shift(1)).clip(lower_bound=0).fill_null(0)
+    )
+    default_core = "GPU" if work.on_device and data.about.get("device_kind") == "gpu" else "HOST_CPU"
+    core = (
+        pl.when(pl.col("lane") == COMMUNICATION)
+        .then(pl.lit(_COMMUNICATION_CORE))
+        .otherwise(pl.coalesce(pl.col("core").cast(pl.String), pl.lit(default_core)))
+    )
+    found = rows.select(
+        _step=pl.col("step").cast(pl.String).fill_null(""),
+        **{
+            "Model ID": pl.lit(MISSING),
+            "Task ID": text("correlation"),
+            "Stream ID": text("stream"),
+            "Name": pl.col("name").cast(pl.String),
+            "Type": pl.coalesce(
+                pl.col("type").cast(pl.String), pl.col("operator").cast(pl.String), pl.col("name").cast(pl.String)
+            ),
+            "OP State": pl.lit(MISSING),
+            "Accelerator Core": core,
+            # The tab keeps spreadsheets from rounding.
+            "Start Time(us)": pl.concat_str(micro(pl.col("start_ns")), pl.lit("\t")),
+            "Duration(us)": micro(pl.col("dur_ns")),
+            "Wait Time(us)": micro(pl.col("wait_ns")),
+            "Block Num": pl.col("blocks").cast(pl.String).fill_null(MISSING),
+            "Mix Block Num": pl.lit(MISSING),
+            "HF32 Eligible": pl.lit(MISSING),
+            "Input Shapes": shapes("input_shapes"),
+            "Input Data Types": types("dtypes"),
+            "Input Formats": pl.lit(MISSING),
+            "Output Shapes": shapes("output_shapes"),
+            "Output Data Types": pl.lit(MISSING),
+            "Output Formats": pl.lit(MISSING),
+            "Context ID": pl.lit(MISSING),
+        },
+    )
+    wanted = [
+        name for name in columns.KERNEL_DETAILS if not (_level0(data) and name in columns.KERNEL_DETAILS_FROM_LEVEL1)
+    ]
+    step = {columns.STEP_ID[data.backend]: pl.col("_step")} if data.has_steps else {}
+    return found.select(**step, **{name: pl.col(name) for name in wanted})
+
+
+def _level0(data: RankData) -> bool:
+    return str(data.about.get("level") or "").lower() in ("level0", "levelnone")
+
+
+def _rows(data: RankData, chosen: pl.Series) -> pl.DataFrame:
+    wanted = ["slice", "start_ns", "dur_ns", "name", "type", "operator", "core", "step", "correlation", "stream"]
+    rows = data.scan("slices").filter(pl.col("slice").is_in(chosen.implode()))
+    rows = rows.select(*wanted, "input_shapes", "output_shapes", "dtypes")
+    lanes = pl.DataFrame({"slice": chosen, "lane": data.work.lane.filter(~pl.Series(data.work.of(COPY)))})
+    return rows.join(lanes.lazy(), on="slice", how="left").join(_blocks(data), on="slice", how="left").collect()
+
+
+def _blocks(data: RankData) -> pl.LazyFrame:
+    """Thread blocks of a CUDA kernel, from its grid."""
+    grid = pl.col("json").str.extract_groups(r'"grid"\s*:\s*\[\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\]')
+    numbers = [grid.struct.field(str(place)).cast(pl.Int64, strict=False) for place in (1, 2, 3)]
+    found = data.store.scan("details", [data.rank]).filter(pl.col("json").str.contains('"grid"', literal=True))
+    return found.select("slice", blocks=numbers[0] * numbers[1] * numbers[2])

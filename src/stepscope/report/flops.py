@@ -1,0 +1,80 @@
+"""FLOPs at a terminal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+from rich.console import Console
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.flops import Flops
+from stepscope.analysis.flops.question import RankFlops
+from stepscope.report.tables import show_table
+from stepscope.texts import text
+
+_MOST: Final = 20
+_TERA: Final = 1e12
+
+
+def show(answer: Answer[Flops], lang: str) -> None:
+    """For each rank a verdict, then operators by FLOPs, then the steps."""
+    console = Console(highlight=False)
+    data = answer.data
+    for rank in data.ranks:
+        console.print(_verdict(rank, lang), markup=False, soft_wrap=True)
+    most = data.operators[0]
+    if most.bound is not None and most.attainable_share is not None:
+        line = text(
+            "report.flops_bound",
+            lang,
+            name=most.name,
+            dtype=most.dtype,
+            bound=text("report.bound_compute" if most.bound == "compute" else "report.bound_memory", lang),
+            share=f"{100 * most.attainable_share:.1f}",
+        )
+        console.print(line, markup=False, soft_wrap=True)
+    operators = [
+        {
+            "rank": row.rank,
+            "name": row.name,
+            "dtype": row.dtype,
+            "count": row.count,
+            "gflop": row.flops / 1e9,
+            "device_us": row.device_us,
+            "tflops": None if row.flops_per_s is None else row.flops_per_s / _TERA,
+            "peak_share": row.peak_share,
+            "intensity": row.intensity,
+            "bound": row.bound,
+            "tensor_core_share": row.tensor_core_share,
+        }
+        for row in data.operators
+    ]
+    show_table(pl.DataFrame(operators, infer_schema_length=None), lang, most=_MOST)
+    steps = [
+        {
+            "rank": row.rank,
+            "step": row.step,
+            "duration_us": row.duration_us,
+            "gflop": row.flops / 1e9,
+            "tflops": None if row.flops_per_s is None else row.flops_per_s / _TERA,
+            "mfu_share": row.mfu_share,
+            "hfu_share": row.hfu_share,
+            "warm_up": row.warm_up,
+        }
+        for row in data.steps
+    ]
+    if steps:
+        show_table(pl.DataFrame(steps, infer_schema_length=None), lang, most=_MOST)
+
+
+def _verdict(rank: RankFlops, lang: str) -> str:
+    return text(
+        "report.flops_rank_without_peak" if rank.mfu_share is None else "report.flops_rank",
+        lang,
+        rank=rank.rank,
+        device=rank.device or "?",
+        rate=f"{(rank.flops_per_s or 0) / _TERA:,.3f}",
+        mfu=f"{100 * (rank.mfu_share or 0):.1f}",
+        tensor_cores="?" if rank.tensor_core_share is None else f"{100 * rank.tensor_core_share:.1f}",
+    )

@@ -1,0 +1,70 @@
+"""Leaks at a terminal."""
+
+from __future__ import annotations
+
+import polars as pl
+from rich.console import Console
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.leaks.structures import Leaks, Site
+from stepscope.report.memory import mib
+from stepscope.report.tables import show_table
+from stepscope.texts import text
+
+_MOST = 20
+_LEAK = "leak"
+_UNEXPLAINED, _RESERVED = "unexplained_growth", "reserved_growth"
+
+
+def show(answer: Answer[Leaks], lang: str) -> None:
+    """Which sites leak and why, then what only looks like it."""
+    data = answer.data
+    console = Console(highlight=False)
+
+    def say(key: str, **params: object) -> None:
+        console.print(text(key, lang, **params), markup=False, soft_wrap=True)
+
+    leaking = [site for site in data.sites if site.verdict == _LEAK]
+    others = [site for site in data.sites if site.verdict != _LEAK and site.bytes_at_end]
+    if leaking:
+        worst = leaking[0]
+        rate = sum(site.bytes_per_step for site in leaking)
+        sizes = {"rate": mib(rate), "worst": mib(worst.bytes_per_step)}
+        say("report.leaks_found", count=len(leaking), site=worst.site, confidence=worst.confidence, **sizes)
+    elif data.sites:
+        best = max(data.sites, key=lambda site: site.intervals)
+        say("report.leaks_none", confidence=best.confidence, intervals=best.intervals)
+    for graph in data.graphs:
+        say("report.leaks_graph", where=graph.where, sites=graph.sites, rate=mib(graph.bytes_per_step))
+    for pool in data.pools:
+        named = {"pool": pool.pool, "device": pool.device, "rank": pool.rank}
+        if pool.verdict == _UNEXPLAINED:
+            say("report.leaks_unexplained", rate=mib(pool.unexplained_bytes_per_step), **named)
+        elif pool.verdict == _RESERVED:
+            say("report.leaks_reserved", rate=mib(pool.reserved_bytes_per_step), **named)
+    if leaking:
+        show_table(_frame(leaking, lang), lang, _MOST)
+    if others:
+        show_table(_frame(others, lang), lang, _MOST, text("report.leaks_not", lang))
+
+
+def _frame(sites: list[Site], lang: str) -> pl.DataFrame:
+    rows = [
+        {
+            "rank": site.rank,
+            "site": site.site,
+            "confidence": site.confidence,
+            "per_step_bytes": site.bytes_per_step,
+            "at_end_bytes": site.bytes_at_end,
+            "blocks": site.blocks,
+            "first_step": site.first_step,
+            "reason": reason(site, lang),
+        }
+        for site in sites
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def reason(site: Site, lang: str) -> str:
+    """The sentence of a site's verdict."""
+    return text(f"leak_reason.{site.reason}", lang, **site.reason_values)

@@ -1,0 +1,130 @@
+"""Where memory goes, at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+from rich.console import Console
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.memory.structures import Memory, OutOfMemory, Owner
+from stepscope.report.tables import show_table
+from stepscope.texts import text
+
+_MOST = 20
+_MIB = 1 << 20
+_DIFFERENCE = ("site", "verdict", "base_blocks", "blocks", "base_bytes", "bytes", "delta_bytes")
+_PEAK = ("rank", "device", "component", "measure", "peak_bytes", "peak_step", "reserved_peak_bytes", "last_bytes")
+
+
+def show(answer: Answer[Memory], lang: str) -> None:
+    """The peak and what limits it, then who owns it, then tables."""
+    data = answer.data
+    console = Console(highlight=False)
+
+    def say(key: str, **params: object) -> None:
+        console.print(text(key, lang, **params), markup=False, soft_wrap=True)
+
+    named = {"rank": data.rank, "device": data.device, "component": data.component, "measure": data.measure}
+    key = "report.memory_peak" if data.peak_step is None else "report.memory_peak_in_step"
+    say(key, peak=mib(data.peak_bytes), step=data.peak_step, **named)
+    for failure in data.out_of_memory:
+        say(f"memory_cause.{failure.cause}", **_sizes(failure))
+    main = next(peak for peak in data.peaks if (peak.rank, peak.device, peak.component) == _space(data))
+    if main.capacity_bytes is not None:
+        held = mib(main.reserved_peak_bytes or main.peak_bytes)
+        sizes = {"capacity": mib(main.capacity_bytes), "headroom": mib(main.headroom_bytes)}
+        say("report.memory_capacity", reserved=held, **sizes)
+    _show_fragmentation(data, console, lang)
+    say("report.memory_owners", bytes=mib(data.at_bytes))
+    show_table(_owners(data.owners, lang), lang, _MOST)
+    _table(data.categories, {"bytes": "size_bytes"}, "report.memory_categories", lang)
+    _table(data.lifetimes, {"bytes": "size_bytes"}, "report.memory_lifetimes", lang)
+    difference = data.step_difference
+    if difference is not None:
+        say(
+            "report.memory_difference",
+            step=difference.step,
+            base=difference.base_step,
+            delta=mib(difference.bytes - difference.base_bytes),
+            net=mib(difference.net_bytes - difference.base_net_bytes),
+            same=difference.same_sites,
+        )
+        _table(difference.sites, {"bytes": "size_bytes"}, None, lang, _DIFFERENCE)
+    _table(data.peaks, {}, "report.memory_peaks", lang, _PEAK)
+
+
+def mib(size: int | float | None) -> str:
+    """Bytes in MiB, with as many digits as small sizes need.
+
+    >>> mib(3 << 20), mib(512), mib(None)
+    ('3.00', '0.0005', '?')
+    """
+    if size is None:
+        return "?"
+    value = size / _MIB
+    return f"{value:,.2f}" if abs(value) >= 0.01 or not value else f"{value:.4f}"
+
+
+def _space(data: Memory) -> tuple[int, str, str]:
+    return data.rank, data.device, data.component
+
+
+def _sizes(failure: OutOfMemory) -> dict[str, str]:
+    return {
+        "requested": mib(failure.requested_bytes),
+        "free": mib(failure.pool_free_bytes),
+        "device_free": mib(failure.device_free_bytes),
+        "others": mib(failure.others_bytes),
+    }
+
+
+def _show_fragmentation(data: Memory, console: Console, lang: str) -> None:
+    parts = data.fragmentation
+    if parts is None:
+        return
+    line = text(
+        "report.memory_idle",
+        lang,
+        idle=mib(parts.peak_idle_bytes),
+        share=f"{100 * parts.peak_idle_share:.1f}",
+        reserved=mib(parts.peak_reserved_bytes),
+        rooms=parts.growths_with_room,
+        growths=parts.growths,
+    )
+    console.print(line, markup=False, soft_wrap=True)
+    if parts.largest_free_bytes is not None:
+        sizes = {"largest": mib(parts.largest_free_bytes), "free": mib(parts.free_bytes)}
+        line = text("report.memory_external", lang, runs=parts.free_runs, **sizes)
+        console.print(line, markup=False, soft_wrap=True)
+
+
+def _owners(owners: list[Owner], lang: str) -> pl.DataFrame:
+    rows = [
+        {
+            "owner": owner.owner if owner.blocks is not None else text(f"memory_owner.{owner.kind}", lang),
+            "category": owner.category,
+            "confidence": owner.confidence,
+            "blocks": owner.blocks,
+            "size_bytes": owner.bytes,
+            "share": owner.share,
+            "saving_bytes": owner.saving_bytes,
+        }
+        for owner in owners
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _table(
+    rows: Sequence[msgspec.Struct],
+    renamed: dict[str, str],
+    title: str | None,
+    lang: str,
+    columns: tuple[str, ...] | None = None,
+) -> None:
+    if rows:
+        frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
+        frame = frame.select(columns or frame.columns).rename(renamed, strict=False)
+        show_table(frame, lang, _MOST, None if title is None else text(title, lang))
