@@ -8,6 +8,7 @@ from pathlib import Path
 import ingest
 import peers
 import results
+import timeline_tiles
 
 HERE = Path(__file__).resolve().parent
 
@@ -21,6 +22,7 @@ def main() -> None:
     sections = {
         "Reading traces": ingest.run(options.data, options.megabytes),
         "Beside other tools": peers.run(options.data),
+        "Timeline": timeline_tiles.run(options.data),
     }
     results.write(HERE / "RESULTS.md", sections)
     print((HERE / "RESULTS.md").read_text("utf-8"))

@@ -27,6 +27,7 @@ from stepscope.cli import (
     sql,
     steps,
     summary,
+    view,
 )
 from stepscope.cli.ask import with_csv_target
 from stepscope.cli.options import language
@@ -57,6 +58,7 @@ for command in (
     cpu.cpu,
     memory.memory,
     leaks.leaks,
+    view.view,
     sql.sql,
     export.export,
     demo.demo,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import threading
 from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
@@ -27,11 +28,14 @@ _DUCKDB_TYPES: Final = {
 }
 
 
-def select(store: RunStore, query: str) -> pl.DataFrame:
-    """Run one SELECT; the result as a frame."""
+def select(
+    store: RunStore, query: str, *, most_rows: int | None = None, most_seconds: float | None = None
+) -> pl.DataFrame:
+    """Run one SELECT; the result as a frame. A bound on rows cuts the result, one on seconds stops the query."""
     import duckdb
 
     connection = duckdb.connect(":memory:")
+    clock = threading.Timer(most_seconds, connection.interrupt) if most_seconds is not None else None
     try:
         _prepare(connection, store)
         statements = connection.extract_statements(query)
@@ -39,13 +43,20 @@ def select(store: RunStore, query: str) -> pl.DataFrame:
             raise UsageError("sql_one_statement", count=len(statements))
         if statements[0].type != duckdb.StatementType.SELECT:  # EXPLAIN ANALYZE executes what it explains, also a COPY
             raise UsageError("sql_only_select", kind=statements[0].type.name)
-        return _frame(connection.sql(query))
+        if clock is not None:
+            clock.start()
+        result = connection.sql(query)
+        return _frame(result if most_rows is None else result.limit(most_rows))
+    except duckdb.InterruptException as error:
+        raise UsageError("sql_too_long", seconds=most_seconds) from error
     except duckdb.Error as error:
         gone = [name for name in store.manifest.sizes if not (store.directory / name).is_file()]
         if gone:
             raise NoAnswerError("store_gone", reason=gone[0]) from error
         raise UsageError("sql_error", reason=str(error)) from error
     finally:
+        if clock is not None:
+            clock.cancel()
         connection.close()
 
 

@@ -1,0 +1,88 @@
+"""Curves of a rank, thinned to bins by minimum, maximum and last value, so that no peak is ever lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.timeline.clock import RunClock
+from stepscope.analysis.timeline.tiles import BINS, UInt16s
+from stepscope.store.run_store import RunStore
+
+Float64s = npt.NDArray[np.float64]
+
+_FAR = 1 << 62
+
+
+@dataclass(frozen=True)
+class CounterColumns:
+    """Samples of all curves of a rank, sorted by track and time."""
+
+    tracks: Int64s
+    track_first: Int64s  # one more than tracks
+    time: Int64s
+    value: Float64s
+
+    @property
+    def bytes(self) -> int:
+        return self.time.nbytes + self.value.nbytes
+
+    def of(self, track: int) -> tuple[Int64s, Float64s]:
+        """Times and values of one curve; empty if there is no such curve."""
+        place = int(np.searchsorted(self.tracks, track))
+        if place == len(self.tracks) or self.tracks[place] != track:
+            return self.time[:0], self.value[:0]
+        stretch = slice(int(self.track_first[place]), int(self.track_first[place + 1]))
+        return self.time[stretch], self.value[stretch]
+
+
+@dataclass(frozen=True)
+class CounterTile:
+    """Bins that hold samples, in time order. ``before`` is the value that holds when the tile begins."""
+
+    before: float
+    least: Float64s
+    most: Float64s
+    last: Float64s
+    bin: UInt16s
+
+    def encoded(self) -> bytes:
+        """The columns one after the other, little endian, padded to eight bytes."""
+        columns = (self.least.astype("<f8"), self.most.astype("<f8"), self.last.astype("<f8"), self.bin.astype("<u2"))
+        body = b"".join(column.tobytes() for column in columns)
+        return body + bytes(-len(body) % 8)
+
+
+def counter_columns(store: RunStore, rank: int, clock: RunClock) -> CounterColumns:
+    """Read the curves of a rank."""
+    samples = store.scan("counters", [rank]).select("track", "time_ns", "value").drop_nulls("time_ns").collect()
+    samples = samples.sort("track", "time_ns", maintain_order=True)
+    tracks, first = np.unique(samples["track"].to_numpy(), return_index=True)
+    return CounterColumns(
+        tracks.astype(np.int64),
+        np.concatenate((first, [samples.height])).astype(np.int64),
+        clock.relative(rank, samples["time_ns"].to_numpy()),
+        samples["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
+    )
+
+
+def counter_tile(columns: CounterColumns, track: int, level: int, index: int) -> CounterTile:
+    """One curve in 1024 bins of 2^level nanoseconds, from ``index`` tile widths after the run's origin."""
+    time, value = columns.of(track)
+    base = index * (BINS << level)
+    if not -_FAR < base < _FAR:
+        time, value, base = time[:0], value[:0], 0
+    edges = base + (np.arange(BINS + 1, dtype=np.int64) << level)
+    found = np.searchsorted(time, edges)
+    filled = np.flatnonzero(np.diff(found))
+    first, last = found[filled], found[filled + 1] - 1
+    inside = value[found[0] : found[-1]]
+    # Samples that are no numbers do not hide those that are.
+    least = np.fmin.reduceat(inside, first - found[0]) if len(filled) else inside[:0]
+    most = np.fmax.reduceat(inside, first - found[0]) if len(filled) else inside[:0]
+    before = float(value[found[0] - 1]) if found[0] > 0 else float("nan")
+    return CounterTile(before, least, most, value[last], filled.astype(np.uint16))

@@ -1,0 +1,73 @@
+"""``stepscope view``: the pages, served from this machine."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stepscope.cli.options import Form, Language, Store, language
+from stepscope.errors import UnreadableInputError
+
+
+def view(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Captures, or directories to open them from.")],
+    host: Annotated[str, typer.Option(help="Address to listen on; one of other machines needs a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8080,
+    base_path: Annotated[str, typer.Option(help="Prefix of all addresses, behind a proxy or in a notebook.")] = "",
+    allow_host: Annotated[
+        list[str] | None, typer.Option(help="A name under which a proxy reaches this server; may be repeated.")
+    ] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="STEPSCOPE_TOKEN", help="Ask for this token; one is made up where other machines can ask."),
+    ] = None,
+    source: Form = None,
+    store: Store = None,
+    lang: Language = None,
+) -> None:
+    """Serve the pages: timeline, steps, operators, data pipeline, memory, and SQL."""
+    from stepscope.report import terminal
+    from stepscope.server.serve import serve
+    from stepscope.server.settings import Settings, is_loopback, normal_base_path
+
+    del lang
+    settings = Settings(
+        roots=tuple(_resolved(path) for path in paths),
+        host=host,
+        port=port,
+        base_path=normal_base_path(base_path),
+        token=token or (None if is_loopback(host) else secrets.token_urlsafe(24)),
+        allowed_hosts=tuple(allow_host or ()),
+        store=store,
+        form=source,
+    )
+
+    def ready(address: str) -> None:
+        terminal.say("view_serving", language(), count=len(paths), address=address)
+        if settings.token is not None:
+            terminal.say("view_token", language(), roots=", ".join(map(str, settings.roots)))
+        terminal.say("view_stop", language())
+        if not no_browser and _has_display():
+            webbrowser.open(address)
+
+    serve(settings, ready)
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return path.expanduser().resolve(strict=True)
+    except (OSError, RuntimeError):
+        raise UnreadableInputError("no_such_path", path=str(path)) from None
+
+
+def _has_display() -> bool:
+    """Without one, a text browser would take the terminal over."""
+    return os.name == "nt" or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or os.uname().sysname == "Darwin"
+    )

@@ -1,0 +1,1 @@
+"""The analyses and the timeline over HTTP, and the page that shows them."""

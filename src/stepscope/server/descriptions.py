@@ -1,0 +1,162 @@
+"""What the list of runs and the head of each page say about a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from stepscope.analysis.catalogue import QUESTIONS
+from stepscope.analysis.timeline.view import TimelineView
+from stepscope.report.json_document import note_entry
+from stepscope.run import Run
+from stepscope.server.library import Entry
+from stepscope.server.replies import Fault, fault_of
+from stepscope.store.schema import TABLES
+
+
+@dataclass(frozen=True)
+class ReadProgress:
+    done_bytes: int
+    total_bytes: int
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """One line of the list of runs; what only a run that was read can tell is null before."""
+
+    id: str
+    name: str
+    path: str
+    window: str | None
+    state: str
+    progress: ReadProgress
+    error: Fault | None
+    uploaded: bool
+    ranks: int | None = None
+    steps: int | None = None
+    slices: int | None = None
+    duration_ns: int | None = None
+    devices: list[str] | None = None
+    frameworks: list[str] | None = None
+    notes: int | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True)
+class RunList:
+    """``revision`` changes whenever anything here does."""
+
+    revision: int
+    roots: list[str]
+    max_upload_bytes: int
+    runs: list[RunSummary]
+
+
+@dataclass(frozen=True)
+class NoteEntry:
+    code: str
+    message: str
+    rank: int | None
+    file: str
+    place: str
+    count: int
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RankFacts:
+    rank: int
+    host: str | None
+    device_kind: str | None
+    device_name: str | None
+    framework: str | None
+    level: str | None
+    dp: int | None
+    tp: int | None
+    pp: int | None
+    ep: int | None
+    cp: int | None
+    first_at_ns: int | None
+    last_at_ns: int | None
+    source: str | None
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """A run that was read. ``tables`` counts rows, so that a page knows what was not collected."""
+
+    summary: RunSummary
+    windows: list[str]
+    origin_ns: str
+    end_at_ns: int
+    rank_list: list[RankFacts]
+    step_list: list[int]
+    tables: dict[str, int]
+    readers: list[str]
+    notes: list[NoteEntry]
+    analyses: list[str]
+
+
+def counted_facts(run: Run, view: TimelineView) -> dict[str, object]:
+    """The part of a summary that only a run that was read can tell; worked out once."""
+    ranks = run.table("ranks").select("device_kind", "framework").collect()
+    return {
+        "ranks": len(run.ranks),
+        "steps": run.table("steps").select(pl.col("step").n_unique()).collect().item() or 0,
+        "slices": run.store.manifest.rows("slices"),
+        "duration_ns": view.clock.end_ns - view.clock.origin_ns,
+        "devices": sorted(ranks["device_kind"].drop_nulls().cast(pl.String).unique().to_list()),
+        "frameworks": sorted(ranks["framework"].drop_nulls().cast(pl.String).unique().to_list()),
+        "notes": run.store.manifest.rows("notes"),
+        "version": view.version,
+    }
+
+
+def summary(entry: Entry, lang: str) -> RunSummary:
+    """One line of the list of runs."""
+    known: dict[str, Any] = entry.facts
+    return RunSummary(
+        id=entry.id,
+        name=entry.name,
+        path=_name_only(entry) if entry.uploaded else str(entry.path),
+        window=entry.window,
+        state=entry.state,
+        progress=ReadProgress(entry.done_bytes, entry.total_bytes),
+        error=None if entry.error is None else fault_of(entry.error, lang),
+        uploaded=entry.uploaded,
+        **known,
+    )
+
+
+def details(entry: Entry, run: Run, view: TimelineView, lang: str) -> RunDetails:
+    """A run that was read."""
+    clock = view.clock
+    wanted = [name for name in RankFacts.__dataclass_fields__ if not name.endswith("_at_ns")]
+    rows = run.table("ranks").sort("rank").select(*wanted, "first_ns", "last_ns").collect().to_dicts()
+    steps = run.table("steps").select(pl.col("step").drop_nulls().unique().sort()).collect()["step"].to_list()
+    return RunDetails(
+        summary=summary(entry, lang),
+        windows=run.windows,
+        origin_ns=str(clock.origin_ns),
+        end_at_ns=clock.end_ns - clock.origin_ns,
+        rank_list=[
+            RankFacts(
+                **{name: row[name] for name in wanted},
+                first_at_ns=clock.at(row["rank"], row["first_ns"]),
+                last_at_ns=clock.at(row["rank"], row["last_ns"]),
+            )
+            for row in rows
+        ],
+        step_list=steps,
+        tables={name: run.store.manifest.rows(name) for name in TABLES},
+        readers=sorted({part.reader for part in run.store.manifest.parts}),
+        notes=[NoteEntry(**note_entry(note, lang)) for note in run.notes],
+        analyses=list(QUESTIONS),
+    )
+
+
+def _name_only(entry: Entry) -> str:
+    """Where a dropped file lies is nobody's business."""
+    return entry.path.name

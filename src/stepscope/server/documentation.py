@@ -1,0 +1,137 @@
+"""The OpenAPI document: requests come from the routes, answers from the types that the analyses declare."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from stepscope.server.replies import Fault
+from stepscope.version import __version__
+
+_TEMPLATE: Final = "#/components/schemas/{name}"
+_OURS: Final = "stepscope.analysis."
+_DECIMAL: Final = {"type": "string", "pattern": "^-?[0-9]+$"}
+_NUMBERED: Final = "#/answers/"
+_FAULTS: Final = {
+    "400": "a wrong question",
+    "401": "the token is missing or wrong",
+    "403": "a foreign host or origin, or a path outside the roots",
+    "404": "no such run, rank or slice",
+    "409": "the run is not ready, or its store is gone",
+    "422": "no answer in this data, or a request of the wrong shape",
+}
+
+
+class AnswerTypes:
+    """Collects the types that routes answer with. A route names its type by number until all of them are known."""
+
+    def __init__(self) -> None:
+        self._types: list[Any] = []
+        self._documents: set[int] = set()
+
+    def document(self, kind: Any) -> dict[int | str, dict[str, Any]]:
+        """The ``responses`` of a route whose integers may come as text, on request."""
+        found = self.json(kind)
+        self._documents.add(self._types.index(kind))
+        return found
+
+    def json(self, kind: Any, status: int = 200) -> dict[int | str, dict[str, Any]]:
+        """The ``responses`` of a route that answers with a type in JSON."""
+        return self._responses(status, {"application/json": {"schema": self._numbered(kind)}})
+
+    def binary(self) -> dict[int | str, dict[str, Any]]:
+        """The ``responses`` of a route that answers with bytes."""
+        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+        return self._responses(200, content)
+
+    def nothing(self) -> dict[int | str, dict[str, Any]]:
+        """The ``responses`` of a route that answers with a status only."""
+        return self._responses(204, None)
+
+    def resolve(self, document: dict[str, Any]) -> dict[str, Any]:
+        """Put schemas in the place of numbers, and shared ones among the components."""
+        schemas, components = msgspec.json.schema_components(self._types, ref_template=_TEMPLATE)
+        for place in self._documents:
+            _allow_exact_text(schemas[place], components, set())
+        document.setdefault("components", {}).setdefault("schemas", {}).update(components)
+        found: dict[str, Any] = _replaced(document, schemas)
+        return _with_plain_names(found)
+
+    def _responses(self, status: int, content: Any) -> dict[int | str, dict[str, Any]]:
+        fault = {"application/json": {"schema": self._numbered(Fault)}}
+        found: dict[int | str, dict[str, Any]] = {
+            code: {"description": reason, "content": fault} for code, reason in _FAULTS.items()
+        }
+        found[status] = {"description": "the answer", **({"content": content} if content else {})}
+        return found
+
+    def _numbered(self, kind: Any) -> dict[str, Any]:
+        if kind not in self._types:
+            self._types.append(kind)
+        return {"$ref": f"{_NUMBERED}{self._types.index(kind)}"}
+
+
+def _allow_exact_text(schema: Any, components: dict[str, Any], seen: set[str]) -> None:
+    """Absolute nanoseconds are beyond what JavaScript reads exactly, so they may be decimal text."""
+    if isinstance(schema, list):
+        for item in schema:
+            _allow_exact_text(item, components, seen)
+    if not isinstance(schema, dict):
+        return
+    name = str(schema.get("$ref", "")).removeprefix(_TEMPLATE.format(name=""))
+    if name in components and name not in seen:
+        seen.add(name)
+        _allow_exact_text(components[name], components, seen)
+    for field, part in schema.get("properties", {}).items():
+        if field.endswith("_ns"):
+            schema["properties"][field] = _or_text(part)
+    for part in schema.values():
+        _allow_exact_text(part, components, seen)
+
+
+def _or_text(part: dict[str, Any]) -> dict[str, Any]:
+    """The same with decimal text wherever it has an integer, also in lists."""
+    if "anyOf" in part:
+        options = [_or_text(option) for option in part["anyOf"]]
+        return {**part, "anyOf": [inner for option in options for inner in option.get("anyOf", [option])]}
+    if part.get("type") == "array" and "items" in part:
+        return {**part, "items": _or_text(part["items"])}
+    return {"anyOf": [part, _DECIMAL]} if part.get("type") == "integer" else part
+
+
+def _with_plain_names(document: dict[str, Any]) -> dict[str, Any]:
+    """Types of one name in several modules are told apart by dotted names, which generators of clients dislike."""
+    known = document["components"]["schemas"]
+    text = msgspec.json.encode(document).decode()
+    for name in (name for name in known if "." in name):
+        plain = "".join(part[:1].upper() + part[1:] for part in re.split(r"[._]", name.removeprefix(_OURS)) if part)
+        text = text.replace(f'"{name}":', f'"{plain}":').replace(
+            f'{_TEMPLATE.format(name=name)}"', f'{_TEMPLATE.format(name=plain)}"'
+        )
+    found: dict[str, Any] = msgspec.json.decode(text)
+    return found
+
+
+def _replaced(value: Any, schemas: tuple[dict[str, Any], ...]) -> Any:
+    if isinstance(value, dict):
+        place = value.get("$ref")
+        if isinstance(place, str) and place.startswith(_NUMBERED):
+            return schemas[int(place.removeprefix(_NUMBERED))]
+        return {key: _replaced(item, schemas) for key, item in value.items()}
+    return [_replaced(item, schemas) for item in value] if isinstance(value, list) else value
+
+
+def install(app: FastAPI, answers: AnswerTypes) -> None:
+    """Make the application give this document."""
+
+    def document() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            plain = get_openapi(title="Stepscope", version=__version__, routes=app.routes)
+            app.openapi_schema = answers.resolve(plain)
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]

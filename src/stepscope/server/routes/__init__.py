@@ -1,0 +1,1 @@
+"""One file per subject; each adds its routes to a router."""

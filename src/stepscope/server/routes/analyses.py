@@ -1,0 +1,126 @@
+"""Every question of the catalogue as a route, with the document that its command prints with ``--json``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from fastapi import APIRouter, Query, Request
+from starlette.responses import Response
+
+from stepscope.analysis.catalogue import QUESTIONS, Parameter, Question
+from stepscope.analysis.explain import Explanation, description, explain, fields
+from stepscope.errors import UsageError
+from stepscope.server.documentation import AnswerTypes
+from stepscope.server.documents import document_reply, document_type
+from stepscope.server.library import Library
+from stepscope.server.replies import json_reply
+from stepscope.server.requests import Rank
+
+Integers = Annotated[
+    Literal["number", "text"], Query(description="text: integers beyond 2^53 come as decimal text, which is exact")
+]
+Ranks = Annotated[list[Rank] | None, Query(max_length=4_096)]
+Steps = Annotated[list[Annotated[int, Query(ge=-(1 << 53), le=1 << 53)]] | None, Query(max_length=4_096)]
+_KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
+
+
+class FieldMeaning(msgspec.Struct, frozen=True):
+    field: str
+    en: str
+    zh: str
+    formula: str
+
+
+class QuestionInfo(msgspec.Struct, frozen=True):
+    """A question with its parameters and what its fields mean."""
+
+    name: str
+    by_step: bool
+    parameters: list[str]
+    fields: list[FieldMeaning]
+
+
+def router(library: Library, answers: AnswerTypes) -> APIRouter:
+    """The routes of this file."""
+    routes = APIRouter(tags=["analyses"])
+
+    @routes.get("/questions", responses=answers.json(list[QuestionInfo]))
+    def questions() -> Response:
+        """All questions, and what each field of their answers means."""
+        return json_reply([_info(question) for question in QUESTIONS.values()])
+
+    @routes.get("/run/{run_id}/explain/{question}", responses=answers.document(document_type("explain", Explanation)))
+    def explain_field(
+        request: Request,
+        run_id: str,
+        question: str,
+        field: Annotated[str, Query(min_length=1, max_length=200)],
+        rank: Ranks = None,
+        step: Steps = None,
+        integers: Integers = "number",
+    ) -> Response:
+        """A field's formula, where its data come from, and the vendor's value beside ours."""
+        if question not in QUESTIONS:
+            raise UsageError("no_such_question", question=question, questions=", ".join(QUESTIONS))
+        run, _ = library.ready(run_id)
+        found = msgspec.to_builtins(explain(run.store, question, field, rank, step))
+        return document_reply(request, "explain", run, run.notes, found, integers)
+
+    for question in QUESTIONS.values():
+        responses = answers.document(document_type(question.name, question.type))
+        routes.get(f"/run/{{run_id}}/{question.name}", name=question.name, responses=responses)(
+            _endpoint(library, question)
+        )
+    return routes
+
+
+def _endpoint(library: Library, question: Question) -> Callable[..., Response]:
+    def endpoint(*, request: Request, run_id: str, rank: Any, integers: str, **chosen: Any) -> Response:
+        run, _ = library.ready(run_id)
+        wanted = {"ranks": rank, **{name: value for name, value in chosen.items() if value is not None}}
+        if "step" in wanted:
+            wanted["steps"] = wanted.pop("step")
+        answer = run.ask(question.name, **wanted)
+        notes = [*run.notes, *answer.notes]
+        return document_reply(request, question.name, run, notes, answer.plain(), integers)
+
+    parameters = [
+        inspect.Parameter("request", _KEYWORD, annotation=Request),
+        inspect.Parameter("run_id", _KEYWORD, annotation=str),
+        inspect.Parameter("rank", _KEYWORD, annotation=Ranks, default=None),
+        inspect.Parameter("integers", _KEYWORD, annotation=Integers, default="number"),
+        *([inspect.Parameter("step", _KEYWORD, annotation=Steps, default=None)] if question.by_step else []),
+        *(
+            inspect.Parameter(each.name, _KEYWORD, annotation=_type(each), default=each.default)
+            for each in question.parameters
+        ),
+    ]
+    endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    endpoint.__doc__ = f"The document of `stepscope {question.name} --json`."
+    return endpoint
+
+
+def _type(parameter: Parameter) -> Any:
+    if parameter.choices:
+        kind: Any = Literal[parameter.choices]
+    elif parameter.type is int:
+        # Moments are nanoseconds since 1970; a query carries them as text, so they need not fit into a double.
+        kind = Annotated[int, Query(ge=-(1 << 63), lt=1 << 63)]
+    elif parameter.type is float:
+        kind = Annotated[float, Query(allow_inf_nan=False)]
+    elif parameter.type is str:
+        kind = Annotated[str, Query(max_length=1_000)]
+    else:
+        kind = parameter.type
+    return kind if parameter.default is not None else kind | None
+
+
+def _info(question: Question) -> QuestionInfo:
+    known = []
+    for field in fields(question):
+        entry = description(question, field)
+        known.append(FieldMeaning(field, entry["en"], entry["zh"], entry["formula"]))
+    return QuestionInfo(question.name, question.by_step, [each.name for each in question.parameters], known)

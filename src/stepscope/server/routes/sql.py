@@ -1,0 +1,84 @@
+"""Read-only SQL over the tables of a run, bounded in rows and in time; and which tables there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from stepscope import facts
+from stepscope.server.descriptions import NoteEntry
+from stepscope.server.documentation import AnswerTypes
+from stepscope.server.documents import RunHead, document_reply
+from stepscope.server.library import Library
+from stepscope.server.replies import json_reply
+from stepscope.server.requests import SqlRequest
+from stepscope.server.routes.analyses import Integers
+from stepscope.store.query import select
+from stepscope.store.schema import TABLES
+
+
+class SqlColumn(msgspec.Struct, frozen=True):
+    name: str
+    type: str
+
+
+class SqlDocument(msgspec.Struct, frozen=True):
+    """``truncated`` says that there were more rows than the limit."""
+
+    schema: str
+    run: RunHead
+    notes: list[NoteEntry]
+    data: list[dict[str, Any]]
+    columns: list[SqlColumn]
+    truncated: bool
+
+
+class TableColumn(msgspec.Struct, frozen=True):
+    name: str
+    type: str
+    meaning: str
+
+
+class TableInfo(msgspec.Struct, frozen=True):
+    name: str
+    meaning: str
+    rows: int
+    columns: list[TableColumn]
+
+
+def router(library: Library, answers: AnswerTypes) -> APIRouter:
+    """The routes of this file."""
+    routes = APIRouter(prefix="/run/{run_id}", tags=["sql"])
+
+    @routes.post("/sql", responses=answers.document(SqlDocument))
+    def sql(request: Request, run_id: str, wanted: SqlRequest, integers: Integers = "number") -> Response:
+        """The result of one SELECT."""
+        run, _ = library.ready(run_id)
+        limits = facts.table("server")
+        most = min(wanted.limit, int(limits["most_sql_rows"]))
+        found = select(run.store, wanted.query, most_rows=most + 1, most_seconds=float(limits["most_sql_seconds"]))
+        columns = [SqlColumn(name, str(kind)) for name, kind in found.schema.items()]
+        more = {"columns": msgspec.to_builtins(columns), "truncated": found.height > most}
+        return document_reply(request, "sql", run, run.notes, found.head(most).to_dicts(), integers, **more)
+
+    @routes.get("/tables", responses=answers.json(list[TableInfo]))
+    def tables(run_id: str) -> Response:
+        """The tables of a run with their columns."""
+        run, _ = library.ready(run_id)
+        rows = run.store.manifest.rows
+        return json_reply(
+            [
+                TableInfo(
+                    table.name,
+                    table.meaning,
+                    rows(table.name),
+                    [TableColumn(each.name, str(each.type), each.meaning) for each in table.columns],
+                )
+                for table in TABLES.values()
+            ]
+        )
+
+    return routes

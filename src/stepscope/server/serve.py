@@ -1,0 +1,71 @@
+"""Runs the server until it is stopped."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+from urllib.parse import urlencode
+
+from stepscope.errors import UsageError
+from stepscope.server.settings import Settings
+
+_GRACE_SECONDS: Final = 2
+_WAITING_CLIENTS: Final = 128
+
+
+def serve(settings: Settings, ready: Callable[[str], None]) -> None:
+    """Listen and answer; ``ready`` gets the address, with the token where one is needed, once it can be opened."""
+    import uvicorn
+
+    from stepscope.server.app import create_app, new_library
+
+    listening = _listen(settings)
+    settings = replace(settings, port=int(listening.getsockname()[1]))
+    library = new_library(settings)
+    config = uvicorn.Config(
+        create_app(library),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    ready(address(settings))
+    try:
+        server.run(sockets=[listening])
+    finally:
+        listening.close()
+    if library.is_reading():
+        # Python would wait for the worker processes of a long read; they end with this one, and the store bears it.
+        sys.stdout.flush()
+        os._exit(0)
+
+
+def address(settings: Settings) -> str:
+    """Where a browser finds the page."""
+    host = {"0.0.0.0": socket.gethostname(), "::": socket.gethostname()}.get(settings.host, settings.host)
+    host = f"[{host}]" if ":" in host else host
+    query = f"?{urlencode({'token': settings.token})}" if settings.token else ""
+    return f"http://{host}:{settings.port}{settings.base_path}/{query}"
+
+
+def _listen(settings: Settings) -> socket.socket:
+    """Bind first, so that a port in use is a clear sentence and port 0 finds a free one."""
+    try:
+        family, *_, place = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(place)
+            listening.listen(_WAITING_CLIENTS)  # a browser that comes early waits instead of being refused
+        except OSError:
+            listening.close()
+            raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError("port_taken", port=settings.port, host=settings.host, reason=reason) from error
+    return listening
