@@ -160,7 +160,7 @@ def test_our_own_recording_names_the_stage_of_the_loader(
     loader = _loader(slow, workers)
     with profile(schedule=schedule(wait=0, active=100), output_path=str(tmp_path)) as recording:
         for _ in loader:
-            time.sleep(0.1 if slow == "training" else 0.002)
+            time.sleep(0.25 if slow == "training" else 0.002)
             recording.step()
     found = pipeline(stepscope.load(tmp_path, progress=False).store).data
     if named is None:
