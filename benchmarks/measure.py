@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from typing import Any
 
+# The system keeps the peak of each process, so nothing needs to run beside what is measured.
 _FRAME = """
-import json, resource, sys, threading, time
-peak = [0]
-def watch():
-    import os
-    while True:
-        total = 0
-        pids = [os.getpid()]
-        while pids:
-            pid = pids.pop()
-            try:
-                with open(f"/proc/{{pid}}/status") as status:
-                    total = max(total, next(int(line.split()[1]) for line in status if line.startswith("VmHWM")))
-                with open(f"/proc/{{pid}}/task/{{pid}}/children") as children:
-                    pids += map(int, children.read().split())
-            except (OSError, StopIteration):
-                pass
-        peak[0] = max(peak[0], total)
-        time.sleep(0.02)
-threading.Thread(target=watch, daemon=True).start()
-began = time.perf_counter()
+import json, resource, time
 {setup}
 cpu = time.process_time()
 children = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -38,7 +21,7 @@ after = resource.getrusage(resource.RUSAGE_CHILDREN)
 print("\\n@@" + json.dumps({{
     "cpu_s": time.process_time() - cpu + after.ru_utime + after.ru_stime - children.ru_utime - children.ru_stime,
     "wall_s": time.perf_counter() - wall,
-    "peak_mb": max(peak[0], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024,
+    "peak_mb": max(after.ru_maxrss, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) / 1024,
     "result": globals().get("result"),
 }}))
 """
@@ -56,11 +39,12 @@ class Measured:
 
 def measure(code: str, setup: str = "", repeat: int = 1) -> Measured:
     """The best of some runs of ``code``; ``setup`` is not counted. A global named ``result`` comes back."""
+    # An installed package has its modules compiled; without this variable the first run does that.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    command = [sys.executable, "-c", _FRAME.format(setup=setup, code=code)]
     runs = []
     for _ in range(repeat):
-        done = subprocess.run(
-            [sys.executable, "-c", _FRAME.format(setup=setup, code=code)], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise RuntimeError(done.stderr[-2000:])
         runs.append(Measured(**json.loads(done.stdout.rsplit("@@", 1)[1])))

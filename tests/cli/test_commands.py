@@ -192,7 +192,7 @@ class TestJson:
             "windows": ["trace"],
             "ranks": [2],
             "readers": ["kineto"],
-            "schema_version": 1,
+            "schema_version": 2,
         }
         data = document["data"]
         assert {key: data[key] for key in ("events", "bytes", "read_bytes")} == {

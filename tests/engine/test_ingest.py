@@ -212,5 +212,5 @@ class TestCalling:
             "windows": ["trace"],
             "ranks": [4],
             "readers": ["kineto"],
-            "schema_version": 1,
+            "schema_version": 2,
         }

@@ -140,3 +140,8 @@ def test_one_absurd_text_does_not_slow_the_others_down() -> None:
     assert found[:20_000].tolist() == [number * 1_000 + 125 for number in range(20_000)]
     assert found[20_000:].tolist() == [INVALID, INVALID]
     assert not math.isfinite(float("9" * 100_000))
+
+
+@given(st.lists(st.sampled_from(["1736405443871466.840", '"12.5"', "6e-05", "-3.001", "null", "3999999999999999.9"])))
+def test_odd_ones_among_many_change_nothing_for_the_others(texts: list[str]) -> None:
+    assert nanoseconds([text.encode() for text in texts]).tolist() == [expected(text) for text in texts]

@@ -203,3 +203,19 @@ def test_a_track_for_each_slice() -> None:
     nesting = nest(tracks, np.zeros(len(tracks), np.int64), np.full(len(tracks), 5))
     assert (nesting.row == 0).all()
     assert (nesting.containing(tracks, np.full(len(tracks), 3)) == tracks).all()
+
+
+def test_more_rows_than_are_tried_one_by_one_equal_those_of_trying_every_pair() -> None:
+    overlapping = [(0, 3 * number, 400 + 5 * number) for number in range(90)]
+    inside = [(0, 3 * number + 1, 1 + number % 7) for number in range(120)]
+    nesting, twin = laid([*overlapping, *inside]), Twin([*overlapping, *inside])
+    assert max(twin.row) > 64
+    assert (nesting.row.tolist(), nesting.parent.tolist()) == (twin.row, twin.parent)
+
+
+@given(_intervals)
+def test_by_row_sorts_by_track_row_and_start(intervals: list[Interval]) -> None:
+    nesting, twin = laid(intervals), Twin(intervals)
+    place = {own: number for number, own in enumerate(twin.order)}
+    expected = sorted(place, key=lambda own: (intervals[own][0], twin.row[own], place[own]))
+    assert nesting.by_row().tolist() == expected

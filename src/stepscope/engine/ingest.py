@@ -10,14 +10,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars as pl
-
-from stepscope.engine import rank_task
-from stepscope.engine.local import run_tasks
-from stepscope.engine.merge import merge
+from stepscope.engine.found import find_windows
 from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
-from stepscope.readers.windows import Window, window_of_file, windows
+from stepscope.readers.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer
 from stepscope.store.notes import Notes
@@ -30,6 +27,9 @@ from stepscope.store.run_store import (
     sweep,
 )
 from stepscope.version import __version__
+
+if TYPE_CHECKING:  # opening what was read before needs nothing of this
+    from stepscope.engine.rank_task import RankTask
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in all
 
@@ -63,8 +63,8 @@ def ingest(
     known = None if again else _known_file(path, window, store)
     if known is not None:
         return Ingested(known, [known.manifest.window], [], time.perf_counter() - began)
-    found = windows(path, form)
-    chosen = _choose(found, window, path)
+    found = find_windows(path, form, store, again)
+    chosen = _choose(found.windows, window, path)
     directory = directory_of(path, chosen.name, store)
     prints = {source.path: _fingerprint(source.path, source.files) for source in chosen.sources}
     current = open_store(directory)
@@ -77,7 +77,8 @@ def ingest(
                     sweep(directory, current.manifest if current else None)
                 current, read = _complete(path, chosen, prints, directory, current, progress, executor)
     assert current is not None
-    return Ingested(current, [each.name for each in found], read, time.perf_counter() - began)
+    found.remember()
+    return Ingested(current, [each.name for each in found.windows], read, time.perf_counter() - began)
 
 
 def _known_file(path: Path, window: str | None, store: Path | None) -> RunStore | None:
@@ -124,6 +125,11 @@ def _complete(
     progress: Progress | None,
     executor: Executor | None,
 ) -> tuple[RunStore, list[Part]]:
+    import polars as pl
+
+    from stepscope.engine.merge import merge
+    from stepscope.engine.rank_task import RankTask
+
     known = {(part.rank, part.source, part.fingerprint): part for part in old.manifest.parts} if old else {}
     kept = [
         part
@@ -132,7 +138,7 @@ def _complete(
     ]
     kept_sources = {part.source for part in kept}
     tasks = [
-        rank_task.RankTask(source, prints[source.path], directory)
+        RankTask(source, prints[source.path], directory)
         for source in window.sources
         if str(source.path) not in kept_sources
     ]
@@ -156,13 +162,16 @@ def _complete(
 
 
 def _run(
-    tasks: list[rank_task.RankTask],
+    tasks: list[RankTask],
     notes: Notes,
     progress: Progress | None,
     executor: Executor | None,
     others: bool,
 ) -> list[Part]:
     """Read the sources. One that cannot be read is noted, unless none can and there are no others."""
+    from stepscope.engine import rank_task
+    from stepscope.engine.local import run_tasks
+
     sizes = {task.source.path: task.source.bytes for task in tasks}
     total, done = sum(sizes.values()), 0
 
@@ -172,7 +181,7 @@ def _run(
         if progress is not None:
             progress(done, total)
 
-    def results() -> Iterator[tuple[rank_task.RankTask, Part | Exception]]:
+    def results() -> Iterator[tuple[RankTask, Part | Exception]]:
         if len(tasks) == 1 and executor is None:
             try:
                 yield tasks[0], rank_task.run(tasks[0], on_read)

@@ -8,7 +8,7 @@ import polars as pl
 def lives(events: pl.DataFrame) -> pl.DataFrame:
     """Pair each allocation with the free that follows at its address.
 
-    ``events``: device, address, time_ns, seq, size (negative for a free), operator; sorted by time.
+    ``events``: device, address, time_ns, seq, size (negative for a free), operator, perhaps stack; sorted by time.
     """
     here = pl.struct("device", "address")
     paired = events.with_columns(
@@ -22,6 +22,7 @@ def lives(events: pl.DataFrame) -> pl.DataFrame:
         "device",
         "address",
         "operator",
+        *(["stack"] if "stack" in events.columns else []),
         bytes="size",
         alloc_ns="time_ns",
         alloc_seq="seq",

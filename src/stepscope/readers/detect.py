@@ -20,6 +20,7 @@ from stepscope.readers.source import Source, named_rank
 
 #: Readers in the order in which they are asked; a general format comes after the special ones that use it.
 READERS: Final = (
+    "stepscope_capture",
     "mindspore_cpu",
     "mindinsight",
     "ascend_text",

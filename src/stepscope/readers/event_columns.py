@@ -49,19 +49,25 @@ class _Sorts(dict[Any, int]):
     def __init__(self, columns_of: Callable[..., tuple[int, ...]]) -> None:
         super().__init__()
         self._columns_of = columns_of
-        self._rows: list[tuple[int, ...]] = []
-        self._columns: tuple[Int32s, ...] = ()
+        self._new: list[tuple[int, ...]] = []
+        self._table = np.zeros((4, 1024), np.int32)
+        self._filled = 0
 
     def __missing__(self, fields: tuple[Any, ...]) -> int:
-        self[fields] = code = len(self._rows)
-        self._rows.append(self._columns_of(*fields))
+        self[fields] = code = len(self)
+        self._new.append(self._columns_of(*fields))
         return code
 
-    def columns(self) -> tuple[Int32s, ...]:
+    def columns(self) -> npt.NDArray[np.int32]:
         """Family, track, category and name by number."""
-        if not self._columns or len(self._columns[0]) != len(self._rows):
-            self._columns = tuple(np.array(self._rows or [(_OTHER, 0, 0, 0)], np.int32).T.copy())
-        return self._columns
+        if self._new:
+            # Ascend's arrows have a name each, so the table may grow with every batch.
+            filled = self._filled + len(self._new)
+            if filled > self._table.shape[1]:
+                self._table = np.pad(self._table, ((0, 0), (0, filled)))
+            self._table[:, self._filled : filled] = np.array(self._new, np.int32).T
+            self._new, self._filled = [], filled
+        return self._table
 
 
 def _pick(events: list[Event], places: Int64s) -> list[Event]:
@@ -101,7 +107,10 @@ class Columns:
         self._columns: list[list[npt.NDArray[Any]]] = []
 
     def add(self, batch: Batch, *more: npt.NDArray[Any]) -> None:
-        columns: list[npt.NDArray[Any]] = [batch.index, batch.track, batch.category, batch.name, *more]
+        self.extend(batch.index, batch.track, batch.category, batch.name, *more)
+
+    def extend(self, *columns: npt.NDArray[Any]) -> None:
+        """Append whole columns."""
         if not self._columns:
             self._columns = [[] for _ in columns]
         for parts, values in zip(self._columns, columns, strict=True):
@@ -171,12 +180,13 @@ class EventColumns:
         """Index, track, category, name, start, duration of all that becomes a slice, and whether it is a mark: first
         the complete events, in file order, then begins with their ends, then instants with duration 0.
         """
-        complete = self.complete.take(2)
-        paired = pair(self.pairs.take(3), self.tracks, self.notes, self.file)
         marks = self.instants.take(1)
-        marks = (*marks, np.zeros(len(marks[0]), np.int64))
-        columns = [np.concatenate(parts) for parts in zip(complete, paired, marks, strict=True)]
-        return (*columns, np.arange(len(columns[0])) >= len(columns[0]) - len(marks[0]))
+        self.complete.extend(*pair(self.pairs.take(3), self.tracks, self.notes, self.file))
+        self.complete.extend(*marks, np.zeros(len(marks[0]), np.int64))
+        columns = self.complete.take(2)
+        is_mark = np.zeros(len(columns[0]), np.bool_)
+        is_mark[len(columns[0]) - len(marks[0]) :] = True
+        return (*columns, is_mark)
 
     def _columns_of(self, phase: str | None, category: Any, name: Any, pid: Any, tid: Any) -> tuple[int, int, int, int]:
         """Family, track, category and name of events that have these fields in common."""

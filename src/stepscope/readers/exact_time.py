@@ -7,6 +7,7 @@ Digits below the nanosecond are rounded to the nearest, ties to even, as ``decim
 from __future__ import annotations
 
 import decimal
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -23,6 +24,7 @@ INVALID: Final = int(np.iinfo(np.int64).min)
 LARGEST_NS: Final = 4 * 10**18
 
 _PLAIN: Final = b"0123456789.\n"
+_SIMPLE: Final = re.compile(rb'("?)[0-3]?\d{1,15}(?:\.\d*)?\1')  # at most LARGEST_NS
 _ZERO: Final = ord("0")
 _MOST_DIGITS: Final = 16  # before the point; LARGEST_NS has 16, beginning with a 4
 _EXACT: Final = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_EVEN)
@@ -36,11 +38,25 @@ def nanoseconds(texts: Sequence[bytes | memoryview]) -> Int64s:
     """
     if not texts:
         return np.empty(0, np.int64)
-    lines = b"\n".join(texts).replace(b'"', b"") + b"\n"
-    at_once = _all_lines(lines, len(texts))
-    if at_once is None:
+    at_once = _all_lines(_lines(texts), len(texts))
+    return _with_odd_ones(texts) if at_once is None else at_once
+
+
+def _lines(texts: Sequence[bytes | memoryview]) -> bytes:
+    return b"\n".join(texts).replace(b'"', b"") + b"\n"
+
+
+def _with_odd_ones(texts: Sequence[bytes | memoryview]) -> Int64s:
+    """Exponents, signs and what is no number are read one by one, all the others still at once."""
+    odd = [place for place, text in enumerate(texts) if _SIMPLE.fullmatch(text) is None]
+    plain = list(texts)
+    for place in odd:
+        plain[place] = b"0"
+    found = _all_lines(_lines(plain), len(plain))
+    if found is None:
         return np.fromiter(map(_one, texts), np.int64, len(texts))
-    return at_once
+    found[odd] = [_one(texts[place]) for place in odd]
+    return found
 
 
 def _all_lines(lines: bytes, count: int) -> Int64s | None:
@@ -52,10 +68,11 @@ def _all_lines(lines: bytes, count: int) -> Int64s | None:
     if len(ends) != count:
         return None
     starts = np.concatenate(([0], ends[:-1] + 1))
-    dots = np.flatnonzero(text == ord("."))
     # What Kineto writes: three decimals on every line.
-    three_decimals = len(dots) == count and bool((ends - dots == 4).all())
-    points = dots if three_decimals else _points(dots, ends)
+    points: Int64s | None = ends - 4
+    three_decimals = lines.count(b".") == count and bool((text[points] == ord(".")).all())
+    if not three_decimals:
+        points = _points(np.flatnonzero(text == ord(".")), ends)
     if points is None:
         return None
     digits = points - starts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from typing import Final
@@ -78,7 +79,7 @@ def modules(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Co
     paths = Codes()
     words = list(slices.names)
     own: dict[int, str] = {}
-    code = np.full(len(slices), -1, np.int64)
+    code = np.full(len(slices), -1, np.int32)
     positions = np.flatnonzero(is_module)
     for position in positions[np.argsort(slices.nesting.row[positions], kind="stable")].tolist():
         parent = int(slices.parent[position])
@@ -91,8 +92,13 @@ def modules(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Co
     return np.where(launch != NONE, code[launch], code), paths.texts()
 
 
-def stacks(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Codes) -> tuple[Int64s, pl.DataFrame]:
-    """Stack number of each slice, and the ``stacks`` table: from the Python frames around it, else as stated."""
+def stacks(
+    slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Codes, *, of_frames: bool = False
+) -> tuple[Int64s, pl.DataFrame]:
+    """Stack number of each slice, and the ``stacks`` table: from the Python frames around it, else as stated.
+
+    A frame has no number, or ``of_frames`` the one of the stack that it ends.
+    """
     is_frame = slices.is_kind("python", "module")
     if not is_frame.any():
         frames = [_unquoted(text).replace("\r\n", "").replace(";", "\n") for text in stated_texts]
@@ -100,22 +106,59 @@ def stacks(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Cod
         return number, pl.DataFrame({"stack": range(len(frames)), "frames": frames})
     around = nearest(slices.parent, is_frame)
     order = slices.nesting.order[is_frame[slices.nesting.order]]  # parents come first
-    outer = np.where(slices.parent[order] == NONE, NONE, around[slices.parent[order]])
-    known: dict[tuple[int, int], int] = {}
-    stack_of = [NONE] * (len(slices) + 1)  # the last place stands for NONE
-    depth = [0] * (len(slices) + 1)
-    for position, parent, name in zip(order.tolist(), outer.tolist(), slices.name[order].tolist(), strict=True):
-        depth[position] = depth[parent] + 1
-        deeper = depth[position] <= _DEEPEST  # texts of a hostile depth would grow with its square
-        stack_of[position] = known.setdefault((stack_of[parent], name), len(known)) if deeper else stack_of[parent]
+    place = np.full(len(slices) + 1, NONE, np.int64)  # the last place stands for NONE
+    place[order] = np.arange(len(order))
+    outer = place[np.where(slices.parent[order] == NONE, NONE, around[slices.parent[order]])]
+    stack_of, first = _distinct_stacks(outer, slices.name[order])
     words = slices.names.texts()
     frames = []
-    for parent, name in known:
-        frames.append(f"{frames[parent]}\n{words[name]}" if parent != NONE else str(words[name]))
-    number = np.where(around == NONE, NULL, np.array(stack_of[:-1], np.int64)[around])
+    for parent, name in zip(outer[first].tolist(), slices.name[order[first]].tolist(), strict=True):
+        frames.append(f"{frames[stack_of[parent]]}\n{words[name]}" if parent != NONE else str(words[name]))
+    number = np.where(around == NONE, NULL, stack_of[place[around]])
     number = np.where(launch != NONE, number[launch], number)
-    number[is_frame] = NULL  # a frame's own stack is what lies around it
+    if not of_frames:
+        number[is_frame] = NULL  # a frame's own stack is what lies around it
     return number, pl.DataFrame({"stack": range(len(frames)), "frames": frames})
+
+
+def _distinct_stacks(outer: Int64s, name: Int32s) -> tuple[Int64s, Int64s]:
+    """Number of each frame's stack, and the first frame that has it; equal names around equal stacks are one stack.
+
+    ``outer`` is the frame around each one, which comes before it. Numbers are in order of first appearance.
+
+    >>> stack, first = _distinct_stacks(np.array([NONE, 0, NONE, 2, 2]), np.array([7, 8, 7, 8, 9], np.int32))
+    >>> stack.tolist(), first.tolist()
+    ([0, 1, 0, 1, 2], [0, 1, 4])
+    """
+    depth = _depths(outer)
+    by_depth = np.argsort(depth, kind="stable")
+    level_first = np.searchsorted(depth[by_depth], np.arange(1, min(int(depth.max()), _DEEPEST) + 2))
+    stack = np.full(len(outer) + 1, NONE, np.int64)  # the last place stands for NONE
+    firsts = [np.empty(0, np.int64)]
+    known = 0
+    for low, high in itertools.pairwise(level_first.tolist()):
+        here = by_depth[low:high]
+        _, first, own = np.unique(stack[outer[here]] << 32 | name[here], return_index=True, return_inverse=True)
+        stack[here] = known + own
+        known += len(first)
+        firsts.append(here[first])
+    if level_first[-1] < len(outer):  # texts of a hostile depth would grow with its square
+        stack[:-1] = stack[nearest(outer, depth <= _DEEPEST)]
+    found = np.concatenate(firsts)
+    order = np.argsort(found)
+    renumbered = np.empty(known, np.int64)
+    renumbered[order] = np.arange(known)
+    return renumbered[stack[:-1]], found[order]
+
+
+def _depths(outer: Int64s) -> Int64s:
+    """How many frames each one is inside, itself included; in steps that double."""
+    up = np.append(outer, NONE)  # the last place stands for NONE
+    depth = np.append(np.ones(len(outer), np.int64), 0)
+    while bool((up != NONE).any()):
+        depth += depth[up]
+        up = up[up]
+    return depth[:-1]
 
 
 def _inherited(slices: SliceTable, launch: Int64s, stated: Int64s, absent: int) -> Int64s:

@@ -12,6 +12,7 @@ import polars as pl
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, categorical, nullable
 from stepscope.readers.exact_time import LARGEST_NS
+from stepscope.readers.freed_memory import give_back
 from stepscope.store.nesting import NONE, Nesting, nest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -26,7 +27,8 @@ KIND: Final = {name: code for code, name in enumerate(SLICE_KINDS)}
 
 _DAY_NS: Final = 86_400 * 10**9
 _LONGEST_NS: Final = 7 * _DAY_NS  # longer ones are overflows of the device's clock
-_ROWS_AT_ONCE: Final = 1 << 18
+_ROWS_AT_ONCE: Final = 1 << 17
+_MANY_ROWS: Final = _ROWS_AT_ONCE  # from here on memory is worth a thought
 
 
 @dataclass
@@ -46,6 +48,8 @@ class SliceTable:
     texts: dict[str, tuple[npt.NDArray[Any], list[str | None]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if len(self) >= _MANY_ROWS:
+            give_back()  # what reading needed
         self.nesting = nest(self.track, self.start, self.dur)
 
     @property
@@ -64,9 +68,10 @@ class SliceTable:
 
     def write(self, out: RankWriter) -> None:
         """Into the ``slices`` table, sorted by track, row and start."""
+        if len(self) >= _MANY_ROWS:
+            give_back()  # what understanding needed
         nesting = self.nesting
-        lanes = self.track[nesting.order].astype(np.int64) << 32 | nesting.row[nesting.order]
-        order = nesting.order[np.argsort(lanes, kind="stable")]
+        order = nesting.by_row()
         names = self.names.texts()
         kinds = pl.Series(SLICE_KINDS, dtype=Kind)
         for first in range(0, len(order), _ROWS_AT_ONCE):

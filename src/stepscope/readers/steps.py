@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,11 +42,20 @@ class Steps:
         )
 
 
+#: Steps of a capture that knows them from elsewhere than its trace, given those that the trace marks.
+ChooseSteps = Callable[[Steps], Steps]
+
+
+def no_steps(marks_from: str = "window") -> Steps:
+    """None at all."""
+    nothing = np.empty(0, np.int64)
+    return Steps(nothing, nothing, nothing, marks_from)
+
+
 def whole_window(slices: SliceTable, notes: Notes, file: str) -> Steps:
     """One step over all there is, where nothing marks any."""
     if not len(slices):
-        nothing = np.empty(0, np.int64)
-        return Steps(nothing, nothing, nothing, "window")
+        return no_steps()
     notes.add("no_step_marks", file=file)
     return Steps(np.zeros(1, np.int64), slices.start.min(keepdims=True), slices.end.max(keepdims=True) + 1, "window")
 

@@ -311,10 +311,10 @@ def value_end(text: bytes, at: int, limit: int | None = None) -> int | None:
 
 def _last_borders(text: bytes, begin: int) -> list[int]:
     """Ends of events that another one follows, at least the last ones, in order."""
-    window = 1 << 16
+    window = 1 << 13
     while True:
         low = max(begin, len(text) - window)
         borders = [border.start() + 1 for border in _BORDER.finditer(text, low)]
-        if borders or low == begin:
+        if len(borders) >= _CUTS[-1] or low == begin:
             return borders
         window *= 16

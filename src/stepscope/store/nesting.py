@@ -20,6 +20,8 @@ Bools = npt.NDArray[np.bool_]
 
 # Around overlaps at a hostile depth the levels are not peeled off one by one.
 _MOST_PEELS = 64
+_LAID_AT_ONCE = 256  # slices, for which a look at the levels inside takes longer
+_MOST_ROWS_TRIED = 64  # one after the other, for a free one
 _PLAIN_STEPS = 64  # from slice to parent, before the ancestors of all slices are worked out
 
 #: Stands for "no slice" in arrays of positions.
@@ -37,6 +39,14 @@ class Nesting:
     start: Int64s
     end: Int64s
     _track_first: Int64s  # where each track begins in ``order``
+
+    def by_row(self) -> Int64s:
+        """Positions sorted by track, row and start."""
+        result = self.order.copy()
+        for low, high in itertools.pairwise(self._track_first):
+            members = self.order[low:high]
+            result[low:high] = members[np.argsort(self.row[members], kind="stable")]
+        return result
 
     def containing(self, track: Int32s, moment: Int64s) -> Int64s:
         """The innermost slice of ``track`` that contains each moment, NONE where none does."""
@@ -121,16 +131,19 @@ def nearest(parent: Int64s, flagged: Bools) -> Int64s:
     >>> nearest(np.array([-1, 0, 1]), np.array([True, False, False])).tolist()
     [0, 0, 0]
     """
-    # One more place at the end stands for NONE, and points to itself.
+    # One more place at the end stands for NONE, and points to itself. Half the width is half the memory to go through.
     count = len(parent)
-    up = np.append(np.where(flagged, np.arange(count), np.where(parent == NONE, count, parent)), count)
+    up = np.full(count + 1, count, np.int32 if count < 1 << 31 else np.int64)
+    np.copyto(up[:-1], parent, where=parent != NONE, casting="unsafe")
+    np.copyto(up[:-1], np.arange(count, dtype=up.dtype), where=flagged)
     while True:
         further = up[up]
         if np.array_equal(further, up):
             break
         up = further
-    found = up[:count]
-    return np.where(found == count, NONE, found)
+    found = up[:-1].astype(np.int64)
+    found[found == count] = NONE
+    return found
 
 
 def _by_start(start: Int64s, end: Int64s) -> Int64s:
@@ -167,8 +180,8 @@ def _lay_overlapping(start: Int64s, end: Int64s, row: Int32s, parent: Int64s, in
     """Mend the stretches in which slices overlap without nesting, one slice after the other.
 
     ``row`` comes in as the number of slices open at each start. Where it falls back to a level at which one slice
-    contains all that follows, the stretches between are independent of each other, so only the smallest ones that
-    hold an overlap are laid by hand.
+    contains all that follows, the stretches between are independent of each other, so only small ones that hold an
+    overlap are laid by hand.
     """
     depth = row.copy()
     faults = np.flatnonzero(~inside)
@@ -180,7 +193,8 @@ def _lay_overlapping(start: Int64s, end: Int64s, row: Int32s, parent: Int64s, in
         here = faults[np.searchsorted(faults, low) : np.searchsorted(faults, high)]
         for place in np.unique(np.searchsorted(tops, here, side="right") - 1):
             first, behind = int(limits[place]), int(limits[place + 1])
-            if level < _MOST_PEELS and end[first] >= end[first:behind].max():
+            large = behind - first > _LAID_AT_ONCE
+            if large and level < _MOST_PEELS and end[first] >= end[first:behind].max():
                 row[first], parent[first] = level, around
                 stretches.append((first + 1, behind, level + 1, first))
                 continue
@@ -190,6 +204,32 @@ def _lay_overlapping(start: Int64s, end: Int64s, row: Int32s, parent: Int64s, in
 
 
 def _lay_stretch(starts: list[int], ends: list[int]) -> tuple[list[int], list[int]]:
+    """Rows and parents, slice by slice: the first row below the parent's that is free."""
+    rows: list[int] = []
+    parents: list[int] = []
+    around: list[int] = []  # candidates for parent: later ones end earlier, the others can contain no more
+    row_ends: list[int] = []  # when the last slice of each row ends
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        while around and ends[around[-1]] < end:
+            around.pop()
+        parent = around[-1] if around else NONE
+        row = rows[parent] + 1 if around else 0
+        while row < len(row_ends) and row_ends[row] > start:
+            row += 1
+        if row == len(row_ends):
+            if row == _MOST_ROWS_TRIED:
+                return _lay_wide_stretch(starts, ends)
+            row_ends.append(end)
+        else:
+            row_ends[row] = end
+        rows.append(row)
+        parents.append(parent)
+        around.append(number)
+    return rows, parents
+
+
+def _lay_wide_stretch(starts: list[int], ends: list[int]) -> tuple[list[int], list[int]]:
+    """The same for any number of rows: free ones are looked up, not tried, so that the time stays bounded."""
     rows: list[int] = []
     parents: list[int] = []
     around: list[int] = []  # candidates for parent: later ones end earlier, the others can contain no more

@@ -50,7 +50,8 @@ def claim_file(path: Path, head: bytes) -> Source | None:
     if file is not None and file.extension == "csv":
         return _source(path, [path], ()) if file.stem not in _SHARED_STEMS else None
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    is_timeline = text.startswith(b"[") and _IN_TRACE.search(text) is not None
+    named = file is not None and file.stem == "trace_view"
+    is_timeline = text.startswith(b"[") and (named or _IN_TRACE.search(text) is not None)
     stated = file is not None and file.stem in ("communication", "communication_matrix")
     return _source(path, [path], ()) if is_timeline or (stated and text.startswith(b"{")) else None
 

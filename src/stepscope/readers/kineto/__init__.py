@@ -24,7 +24,7 @@ from stepscope.readers.kineto.recognition import claim_file
 from stepscope.readers.series import CounterEvents
 from stepscope.readers.slice_table import KIND, SliceTable, believable
 from stepscope.readers.source import Source
-from stepscope.readers.steps import whole_window, with_device_work
+from stepscope.readers.steps import ChooseSteps, whole_window, with_device_work
 from stepscope.readers.trace_text import TraceText
 from stepscope.readers.tracks import kinds_of_tracks, track_rows
 from stepscope.store.nesting import NONE
@@ -41,8 +41,17 @@ _UNUSED_FLOWS: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu")
 _FLOW_KINDS: Final = {"fwdbwd": "forward_backward", "forward_backward": "forward_backward"}
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
-    """Read one trace file of one rank into the tables of ``out``."""
+def read(
+    source: Source,
+    out: RankWriter,
+    notes: Notes,
+    on_read: Callable[[int], None] | None = None,
+    choose_steps: ChooseSteps | None = None,
+) -> None:
+    """Read one trace file of one rank into the tables of ``out``.
+
+    ``choose_steps`` is for a capture that knows its steps from elsewhere: it is given those that the trace marks.
+    """
     path = source.path
     text = TraceText(path, notes, on_read)
     columns = EventColumns(notes, path.name, _UNUSED_FLOWS)
@@ -64,10 +73,10 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     base_ns = identity.base_ns(text.metadata)
     slices, argument, on_device = _slices(columns, arguments, base_ns, notes, path.name)
     groups = identity.groups(text.metadata)
-    _understand(slices, argument, on_device, arguments, groups, out, notes, path.name)
+    stack = _understand(slices, argument, on_device, arguments, groups, out, notes, path.name, choose_steps)
     slices.write(out)
     out.add("links", flow_links(slices, columns, base_ns, _FLOW_KINDS, notes))
-    memory.write(out, slices, base_ns, notes, path.name)
+    memory.write(out, slices, stack, base_ns, notes, path.name)
     counters.write(out, base_ns, notes, path.name)
     track_kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(counters.numbers, "counter")
     out.add("tracks", track_rows(columns.tracks, columns.metadata, track_kinds))
@@ -108,9 +117,10 @@ def _understand(
     out: RankWriter,
     notes: Notes,
     file: str,
-) -> None:
-    """Fill what the file says only between the lines, and write the tables that follow from it."""
-    correlation, stream = argument["correlation"], argument["stream"]
+    choose_steps: ChooseSteps | None,
+) -> Int64s:
+    """Fill what the file says only between the lines, and write the tables that follow; gives stacks, of frames too."""
+    correlation = argument["correlation"]
     carries_collective = np.isin(
         slices.id, [index for index, own in arguments.collectives.items() if own.get("Collective name")]
     )
@@ -130,6 +140,8 @@ def _understand(
     operator = meaning.operators(slices, argument.pop("external"), launch)
     phase = pytorch.phases(slices, launch)
     steps = pytorch.marked_steps(slices)
+    if choose_steps is not None:
+        steps = choose_steps(steps)
     if not len(steps.number):
         steps = whole_window(slices, notes, file)
     # Device work belongs to the step that launched it.
@@ -137,7 +149,7 @@ def _understand(
     device_work = on_device & slices.is_kind("kernel", "collective", "copy")
     forward, backward = phase == pytorch.FORWARD, phase == pytorch.BACKWARD
     out.add("steps", with_device_work(steps, slices, step, device_work, forward, backward, operator))
-    stream = np.where(on_device, stream, NULL)
+    stream = np.where(on_device, argument.pop("stream"), NULL)
     shapes, dtypes = _decoded(arguments.texts["input_shapes"]), _decoded(arguments.texts["dtypes"])
     calls = communication.Calls(
         arguments.collectives,
@@ -146,17 +158,17 @@ def _understand(
         groups,
     )
     out.add("collectives", communication.collectives(slices, calls, operator, step, stream))
-    stack, stacks = pytorch.stacks(slices, launch, argument["stack"], arguments.texts["stack"])
+    stack, stacks = pytorch.stacks(slices, launch, argument["stack"], arguments.texts["stack"], of_frames=True)
     out.add("stacks", stacks)
     module = pytorch.modules(slices, launch, argument["module"], arguments.texts["module"])
     names = slices.names.texts()
-    core = np.where(device_work, 0, -1)
+    core = np.where(device_work, np.int8(0), np.int8(-1))
     slices.integers |= {
         "step": step,
         "correlation": correlation,
         "stream": stream,
         "bytes": argument["bytes"],
-        "stack": stack,
+        "stack": np.where(slices.is_kind("python", "module"), NULL, stack),
     }
     slices.texts |= {
         "phase": (phase, list(pytorch.PHASES)),
@@ -166,6 +178,7 @@ def _understand(
         "input_shapes": (argument["input_shapes"], shapes),
         "dtypes": (argument["dtypes"], dtypes),
     }
+    return stack
 
 
 def _rank_row(

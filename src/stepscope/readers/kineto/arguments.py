@@ -24,24 +24,23 @@ Int32s = npt.NDArray[np.int32]
 _ABSENT: Final = msgspec.Raw()
 
 
-class _Operator(msgspec.Struct, gc=False):
+class _Any(msgspec.Struct, gc=False):
     external: int = msgspec.field(name="External id", default=NULL)
+    old_external: int = msgspec.field(name="external id", default=NULL)  # as older writers spell it
+
+
+class _Operator(_Any, gc=False):
     input_shapes: msgspec.Raw = msgspec.field(name="Input Dims", default=_ABSENT)
     dtypes: msgspec.Raw = msgspec.field(name="Input type", default=_ABSENT)
-
-
-class _PlacedOperator(_Operator, gc=False):
     stack: msgspec.Raw = msgspec.field(name="Call stack", default=_ABSENT)
     module: msgspec.Raw = msgspec.field(name="Module Hierarchy", default=_ABSENT)
 
 
-class _Runtime(msgspec.Struct, gc=False):
-    external: int = msgspec.field(name="External id", default=NULL)
+class _Runtime(_Any, gc=False):
     correlation: int = NULL
 
 
-class _Device(msgspec.Struct, gc=False):
-    external: int = msgspec.field(name="External id", default=NULL)
+class _Device(_Any, gc=False):
     correlation: int = NULL
     stream: int = NULL
     bytes: int = NULL
@@ -119,15 +118,15 @@ class ArgumentColumns:
         places: Int64s,
         columns: dict[str, Any],
     ) -> None:
-        text = b"[" + b",".join(raws) + b"]"
-        if b'"external id"' in text:  # as older writers spell it
-            text = text.replace(b'"external id"', b'"External id"')
-        if structure is _Operator and (b'"Call stack"' in text or b'"Module Hierarchy"' in text):
-            structure = _PlacedOperator
-        found = _decode(structure, text, raws)
-        for field in structure.__struct_fields__:
+        found = _decode(structure, raws)
+        for field, absent in zip(structure.__struct_fields__, structure.__struct_defaults__, strict=True):
             values = list(map(attrgetter(field), found))
-            if field in _INTEGERS:
+            if values.count(absent) == len(values):
+                continue
+            if field == "old_external":
+                old = integers(values)
+                columns["external"][places] = np.where(old == NULL, columns["external"][places], old)
+            elif field in _INTEGERS:
                 columns[field][places] = integers(values)
             elif field in _TEXTS:
                 columns[field][places] = _codes(self.texts[field], values)
@@ -136,9 +135,9 @@ class ArgumentColumns:
                     self.collectives[int(batch.index[places[place]])] = arguments(raws[place])
 
 
-def _decode(structure: type[msgspec.Struct], text: bytes, raws: list[msgspec.Raw]) -> list[Any]:
+def _decode(structure: type[msgspec.Struct], raws: list[msgspec.Raw]) -> list[Any]:
     try:
-        found: list[Any] = _decoder(structure).decode(text)
+        found: list[Any] = _decoder(structure).decode(b"[" + b",".join(raws) + b"]")
         return found
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return [_without_types(structure, arguments(raw)) for raw in raws]
@@ -165,6 +164,8 @@ def _without_types(structure: type[msgspec.Struct], found: dict[str, Any]) -> An
 
 
 def _codes(texts: Codes, raws: list[msgspec.Raw]) -> Int32s:
+    if not raws.count(_ABSENT):
+        return np.fromiter(map(texts.__getitem__, map(bytes, raws)), np.int32, len(raws))
     codes = np.full(len(raws), -1, np.int32)
     present = np.fromiter(map(len, raws), np.int64, len(raws)) > 0
     if present.any():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from operator import attrgetter
 from typing import Final
 
 import msgspec
@@ -51,16 +52,13 @@ class MemoryEvents:
                 found = _DECODER.decode(b"[" + b",".join(raws) + b"]")
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 found = [_without_types(raw) for raw in raws]
-            columns = [
-                integers([getattr(item, name) for item in found])
-                for name in ("size", "address", "allocated", "reserved", "device_type", "device")
-            ]
+            columns = [integers(list(map(attrgetter(name), found))) for name in _Memory.__struct_fields__]
             self._parts.append(
                 (batch.index[places], batch.track[places].astype(np.int64), times(batch)[places], *columns)
             )
         return [place for place, memory in enumerate(is_memory) if not memory]
 
-    def write(self, out: RankWriter, slices: SliceTable, base_ns: int, notes: Notes, file: str) -> None:
+    def write(self, out: RankWriter, slices: SliceTable, stack: Int64s, base_ns: int, notes: Notes, file: str) -> None:
         if not self._parts:
             return
         index, track, time, size, address, allocated, reserved, device_type, device = (
@@ -73,6 +71,7 @@ class MemoryEvents:
         operator = np.where(holder == NONE, NONE, owner[holder]) if len(slices) else np.full(len(index), NONE)
         code = np.where(operator == NONE, -1, slices.name[operator]) if len(slices) else operator
         operators = categorical(code, slices.names.texts())
+        stacks = np.where(holder == NONE, NULL, stack[holder]) if len(slices) else np.full(len(index), NULL)
         events = (
             pl.DataFrame(
                 {
@@ -84,6 +83,7 @@ class MemoryEvents:
                     "reserved": nullable(reserved),
                     "device": _device_names(device_type, device),
                     "operator": operators,
+                    "stack": nullable(stacks),
                 }
             )
             .filter(pl.Series(good))

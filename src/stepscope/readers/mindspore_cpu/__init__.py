@@ -22,7 +22,7 @@ from stepscope.readers.reported import Reported
 from stepscope.readers.slice_parts import SliceParts
 from stepscope.readers.slice_table import SliceTable
 from stepscope.readers.source import Source
-from stepscope.readers.steps import whole_window
+from stepscope.readers.steps import ChooseSteps, no_steps, whole_window
 from stepscope.readers.text_files import OnRead, read_csv, read_json
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -78,8 +78,10 @@ def claim_file(path: Path, head: bytes) -> Source | None:
     return None if rank is None or not head.strip() else Source(path, "mindspore_cpu", rank, (path,), form="text")
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
-    """Read the files of one rank."""
+def read(
+    source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None, choose_steps: ChooseSteps | None = None
+) -> None:
+    """Read the files of one rank; ``choose_steps`` is for a capture that knows its steps from elsewhere."""
     found = {
         subject: file for file in source.files for subject, name in _FILES.items() if name.fullmatch(_plain(file.name))
     }
@@ -96,7 +98,8 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
     _note_what_is_missing(source, found, notes)
     slices = parts.build(out, notes, source.path.name)
     if len(slices):
-        steps = whole_window(slices, notes, source.path.name)
+        steps = no_steps() if choose_steps is None else choose_steps(no_steps())
+        steps = steps if len(steps.number) else whole_window(slices, notes, source.path.name)
         slices.integers["step"] = steps.at(slices.start)
         out.add("steps", steps.frame())
         if any(minddata.rank_of(file.name) is not None for file in source.files):

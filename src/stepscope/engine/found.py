@@ -1,0 +1,121 @@
+"""What a capture directory holds, remembered: while nothing in it has changed, no reader needs to be asked again.
+
+Asking means importing every reader and opening every file. The answer lies beside the stored runs of the capture.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import uuid
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from stepscope.readers.source import Source
+from stepscope.readers.windows import Window, windows
+from stepscope.store.location import directory_of
+from stepscope.store.notes import Notes
+from stepscope.store.schema import SCHEMA_VERSION
+from stepscope.version import __version__
+
+_WRITTEN_BY: Final = f"{__version__} {SCHEMA_VERSION}"
+
+
+@dataclass
+class Found:
+    """The windows of a capture, oldest first, and where to write them down, if that is worth it."""
+
+    windows: list[Window]
+    path: Path
+    state: str = ""
+    memory: Path | None = None
+
+    def remember(self) -> None:
+        """Write down what was found; for when a run is stored, because a failure must leave nothing behind."""
+        if self.memory is not None:
+            _write(self.memory, self)
+
+
+def find_windows(path: Path, form: str | None, store: Path | None, again: bool = False) -> Found:
+    """What ``readers.windows`` finds, or found when the capture was the same; ``again`` asks it in any case."""
+    if not path.is_dir():
+        return Found(windows(path, form), path)
+    memory = directory_of(path, "", store).parent / f"found-{form or 'any'}.json"
+    state = _state_below(path)
+    if not again and (known := _recall(memory, state)) is not None:
+        return Found(known, path)
+    return Found(windows(path, form), path, state, memory)
+
+
+def _recall(memory: Path, state: str) -> list[Window] | None:
+    """What was found when the capture was in this state, None if that is not known."""
+    try:
+        known = json.loads(memory.read_text("utf-8"))
+        if known["written_by"] != _WRITTEN_BY or known["state"] != state:
+            return None
+        if any(_state(Path(file)) != before for file, before in known["outside"].items()):
+            return None
+        return [_window(fields) for fields in known["windows"]]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def _write(memory: Path, found: Found) -> None:
+    files = {file for window in found.windows for source in window.sources for file in source.files}
+    known = {
+        "written_by": _WRITTEN_BY,
+        "state": found.state,
+        # Given the folder of results only, readers look at what lies beside it too.
+        "outside": {str(file): _state(file) for file in sorted(files) if not file.is_relative_to(found.path)},
+        "windows": [_fields(window) for window in found.windows],
+    }
+    draft = memory.with_name(f"{memory.name}-{uuid.uuid4().hex}")
+    with contextlib.suppress(OSError):  # then it will be found again
+        try:
+            draft.write_text(json.dumps(known), "utf-8")
+            draft.replace(memory)
+        finally:
+            draft.unlink(missing_ok=True)
+
+
+def _state_below(path: Path) -> str:
+    """Changes when a file below comes, goes or changes."""
+    digest = hashlib.blake2b(digest_size=16)
+    for place, folders, files in os.walk(path):
+        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+        for name in sorted(files):
+            file = Path(place, name)
+            digest.update(f"{file} {_state(file)}\n".encode("utf-8", "surrogateescape"))
+        digest.update(f"{folders}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def _state(file: Path) -> str:
+    try:
+        state = file.stat()
+    except OSError:
+        return "unreadable"
+    return f"{state.st_size} {state.st_mtime_ns} {state.st_ino} {state.st_mode}"
+
+
+def _fields(window: Window) -> dict[str, Any]:
+    sources = [
+        {**asdict(source), "path": str(source.path), "files": [str(file) for file in source.files]}
+        for source in window.sources
+    ]
+    notes = [[note.code, note.count, note.params] for note in window.notes.all()]
+    return {"name": window.name, "sources": sources, "notes": notes}
+
+
+def _window(fields: dict[str, Any]) -> Window:
+    sources = [
+        Source(**{**source, "path": Path(source["path"]), "files": tuple(map(Path, source["files"]))})
+        for source in fields["sources"]
+    ]
+    notes = Notes()
+    for code, count, params in fields["notes"]:
+        notes.add(code, count=count, **params)
+    return Window(fields["name"], sources, notes)
