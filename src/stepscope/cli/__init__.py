@@ -9,6 +9,7 @@ import sys
 import typer
 
 from stepscope.cli import (
+    analyse,
     api_statistics,
     copies,
     cpu,
@@ -24,9 +25,12 @@ from stepscope.cli import (
     op_statistics,
     operators,
     pipeline,
+    profile,
+    profiler_zip,
     sql,
     steps,
     summary,
+    trigger,
     view,
 )
 from stepscope.cli.ask import with_csv_target
@@ -59,11 +63,16 @@ for command in (
     memory.memory,
     leaks.leaks,
     view.view,
+    trigger.trigger,
+    analyse.analyse,
+    profiler_zip.profiler_zip,
     sql.sql,
     export.export,
     demo.demo,
 ):
     app.command()(command)
+# What follows the command to profile is that command's own.
+app.command(context_settings={"allow_interspersed_args": False})(profile.profile)
 
 
 def _version(wanted: bool) -> None:

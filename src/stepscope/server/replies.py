@@ -14,6 +14,8 @@ from stepscope.texts import LANGUAGES, catalogue, text
 
 _UNPROCESSABLE: Final = 422
 _MOST_EXACT: Final = 1 << 53
+_NO_ANSWER: Final = "stepscope-no-answer"
+_FAULT: Final = "Stepscope-Fault"
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=str)
 
 
@@ -56,7 +58,13 @@ def status_of(error: StepscopeError) -> int:
 
 def error_reply(error: StepscopeError, request: Request) -> Response:
     """An error as an answer."""
-    return json_reply(fault_of(error, language_of(request)), status_of(error))
+    fault, status = fault_of(error, language_of(request)), status_of(error)
+    if isinstance(error, NoAnswerError) and request.headers.get(_NO_ANSWER) == "ok":
+        # A browser logs every refusal as an error of its page; what a capture cannot tell is none.
+        reply = json_reply(fault)
+        reply.headers[_FAULT] = str(status)
+        return reply
+    return json_reply(fault, status)
 
 
 def exact_for_javascript(value: Any) -> Any:

@@ -1,0 +1,89 @@
+"""``stepscope trigger``: have a running job record some of its steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from stepscope.cli.options import Json, Language, language
+
+_SCHEMA: Final = "stepscope.trigger/1"
+
+
+def trigger(
+    cfg_path: Annotated[
+        Path, typer.Argument(help="The folder that the job's DynamicProfilerMonitor watches.", show_default=False)
+    ],
+    start: Annotated[int | None, typer.Option(min=1, help="First step to record; steps count from 1.")] = None,
+    stop: Annotated[int | None, typer.Option(min=1, help="Last step to record.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Record the next so many steps instead.")] = None,
+    off: Annotated[bool, typer.Option("--off", help="Take back what has not begun.")] = False,
+    level: Annotated[int | None, typer.Option(min=0, max=2, help="Profiler level.")] = None,
+    shapes: Annotated[bool | None, typer.Option(help="Record shapes of operators.")] = None,
+    stack: Annotated[bool | None, typer.Option(help="Record Python stacks.")] = None,
+    memory: Annotated[bool | None, typer.Option(help="Record memory.")] = None,
+    parse: Annotated[bool | None, typer.Option(help="Write the documented files when the window ends.")] = None,
+    background: Annotated[bool | None, typer.Option(help="Parse beside the training.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Directory for the captures.")] = None,
+    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the job's answer.")] = 0.0,
+    json: Json = False,
+    lang: Language = None,
+) -> None:
+    """Ask a running job for a window: which steps, or the next so many. What is not said keeps its value."""
+    from stepscope.errors import NoAnswerError, UsageError
+    from stepscope.profiler.dynamic_trigger import answers, ask, config_path
+
+    del lang
+    if [steps is not None, start is not None or stop is not None, off].count(True) != 1:
+        raise UsageError("trigger_what")
+    if steps is None and not off and (start is None or stop is None or stop < start):
+        raise UsageError("trigger_range")
+    switches: dict[str, Any] = {
+        "profiler_level": None if level is None else f"Level{level}",
+        "record_shapes": shapes,
+        "with_stack": stack,
+        "profile_memory": memory,
+        "analyse": parse,
+        "analyse_mode": None if background is None else int(background),
+        "prof_path": None if out is None else str(out.absolute()),
+    }
+    given = {name: value for name, value in switches.items() if value is not None}
+    try:
+        mark = ask(cfg_path, start=start, stop=stop, steps=steps, **given)
+    except OSError as error:
+        raise UsageError("trigger_cannot_write", path=str(cfg_path), reason=error.strerror or str(error)) from error
+    found = answers(cfg_path, mark, wait)
+    if json:
+        import json as encoder
+
+        answer = {"config": str(config_path(cfg_path)), "request": mark, "jobs": found}
+        typer.echo(encoder.dumps({"schema": _SCHEMA, "data": answer}, ensure_ascii=False))
+    else:
+        _show(cfg_path, found)
+    if wait and not found:
+        raise NoAnswerError("trigger_no_answer", seconds=wait)
+    if found and not off and all(status["state"] in ("missed", "rejected") for status in found):
+        raise NoAnswerError("trigger_missed")
+
+
+def _show(cfg_path: Path, found: list[dict[str, Any]]) -> None:
+    from stepscope.profiler.dynamic_trigger import config_path
+    from stepscope.texts import text
+
+    typer.echo(text("report.trigger_written", language(), path=config_path(cfg_path)))
+    for status in found:
+        windows = ", ".join(f"{window['start']}-{window['stop']}" for window in status["windows"]) or "-"
+        ranks = len(status["ranks"])
+        typer.echo(
+            text(
+                "report.trigger_answer",
+                language(),
+                host=status["host"],
+                pid=status["pid"],
+                state=status["state"],
+                windows=windows,
+                ranks=ranks,
+            )
+        )

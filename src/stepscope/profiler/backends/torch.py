@@ -1,0 +1,171 @@
+"""PyTorch: its own profiler (Kineto) records operators, kernels, memory and stacks; we say when, and keep its trace."""
+
+from __future__ import annotations
+
+import errno
+import sys
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stepscope.layout.names import TRACE_FILE
+from stepscope.profiler.backends import Backend
+from stepscope.profiler.backends.switches import not_served
+from stepscope.profiler.enums import ProfilerLevel
+from stepscope.profiler.say import warn
+from stepscope.profiler.settings import Settings
+
+if TYPE_CHECKING:
+    from stepscope.profiler.window import Window
+
+
+class TorchBackend(Backend):
+    """Drives ``torch.profiler._KinetoProfile``, the documented layer below ``torch.profiler.profile``."""
+
+    name = "torch"
+    framework = "pytorch"
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        import torch
+
+        self._torch: Any = torch
+        self._kineto: Any = None
+        self._started = False
+        self._marker: Any = None
+        self._raw = Path()
+
+    def prepare(self, window: Window) -> None:
+        self._raw = window.raw
+        if self.settings.profiler_level is ProfilerLevel.LevelNone:
+            return  # marks only
+        if self._torch.autograd._profiler_enabled():
+            warn("foreign_profiler")
+            return
+        activities = self._activities()
+        if not activities:
+            warn("no_activity")
+            return
+        made = self._torch.profiler._KinetoProfile(
+            activities=activities,
+            record_shapes=self.settings.record_shapes,
+            profile_memory=self.settings.profile_memory,
+            with_stack=self.settings.with_stack,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # some versions warn of cycles, which are not used here
+            made.prepare_trace()
+        self._kineto = made
+
+    def start(self) -> None:
+        if self._kineto is None:
+            return
+        if self._torch.autograd._profiler_enabled():
+            warn("foreign_profiler")
+            self._kineto = None
+            return
+        self._kineto.start_trace()
+        self._started = True
+
+    def begin_step(self, step: int) -> None:
+        if self._started:
+            self._marker = self._torch.profiler.record_function(f"ProfilerStep#{step}")
+            self._marker.__enter__()
+
+    def end_step(self, step: int) -> None:
+        del step
+        marker, self._marker = self._marker, None
+        if marker is not None:
+            marker.__exit__(None, None, None)
+
+    def stop(self) -> None:
+        if self._started:
+            self._started = False
+            self._kineto.stop_trace()
+
+    def save(self) -> None:
+        recorded, self._kineto = self._kineto, None
+        if recorded is not None:
+            draft = self._raw / f".{TRACE_FILE}"
+            recorded.export_chrome_trace(str(draft))
+            if not draft.exists():  # Kineto writes its failures to its log only
+                draft.with_name(f"{draft.name}.tmp").unlink(missing_ok=True)
+                raise OSError(errno.ENOSPC, "Kineto could not write its trace", str(draft))
+            draft.chmod(0o640)
+            draft.replace(self._raw / TRACE_FILE)
+            if self.settings.on_device and self._torch.cuda.is_initialized():
+                _check_kernels(self._raw / TRACE_FILE)
+
+    def discard(self) -> None:
+        if self._kineto is not None and not self._started:
+            self._kineto.start_trace()  # what was prepared can only be ended by way of a start
+            self._started = True
+        self.stop()
+        self._kineto = None
+
+    def describe(self) -> dict[str, Any]:
+        torch = self._torch
+        versions = {"torch": str(torch.__version__), "python": sys.version.split()[0]}
+        if torch.version.cuda:
+            versions["cuda"] = str(torch.version.cuda)
+        return {"versions": versions, "device": self._device()}
+
+    def unsupported(self) -> Iterable[str]:
+        return not_served(self.settings)
+
+    def watch_optimizer(self, on_step: Callable[[int], None]) -> Callable[[], None]:
+        """By PyTorch's own hook on all optimizers, also those that were made before."""
+        import weakref
+
+        from torch.optim.optimizer import register_optimizer_step_post_hook
+
+        seen: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+        def after(optimizer: Any, args: Any, kwargs: Any) -> None:
+            del args, kwargs
+            on_step(seen.setdefault(optimizer, len(seen)))
+
+        remove: Callable[[], None] = register_optimizer_step_post_hook(after).remove
+        return remove
+
+    def _activities(self) -> list[Any]:
+        kinds = self._torch.profiler.ProfilerActivity
+        found = [kinds.CPU] if self.settings.on_host else []
+        if self.settings.on_device:
+            supported = self._torch.profiler.supported_activities()
+            found += [
+                kind
+                for name in ("CUDA", "XPU")
+                if (kind := getattr(kinds, name, None)) is not None and kind in supported
+            ]
+        return found
+
+    def _device(self) -> dict[str, Any]:
+        """What is known without waking a GPU that the job has not used."""
+        cuda = self._torch.cuda
+        if not cuda.is_initialized():
+            return {"kind": "cpu"}
+        index = cuda.current_device()
+        properties = cuda.get_device_properties(index)
+        return {
+            "kind": "gpu",
+            "name": properties.name,
+            "index": index,
+            "memory_capacity": properties.total_memory,
+            "compute_units": properties.multi_processor_count,
+        }
+
+
+def _check_kernels(trace: Path) -> None:
+    """Where the GPU's counters are not permitted, Kineto goes on without kernels and says nothing to the user."""
+    import mmap
+
+    with trace.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        if text.find(b'"cat": "kernel"') < 0:
+            warn("no_kernels")
+
+
+def make(settings: Settings) -> TorchBackend:
+    """The backend of a window."""
+    return TorchBackend(settings)

@@ -1,0 +1,81 @@
+"""``profiler_status_HOST_PID.json`` beside the config: what the job made of it, for people and for the trigger."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from stepscope.profiler.dynamic_agreement import Agreement
+from stepscope.profiler.dynamic_board import Board, process_started
+from stepscope.profiler.guard import report
+from stepscope.profiler.stream import write_json
+
+SCHEMA = "stepscope.dynamic/1"
+PATTERN = "profiler_status_*.json"
+STATES = ("idle", "recording", "parsing", "ended")
+_MOST_BYTES = 1 << 20
+_EVERY_S = 10.0
+
+
+class StatusFile:
+    """Written by the leader when something changed; says once that it cannot be written."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / f"profiler_status_{socket.gethostname()}_{os.getpid()}.json"
+        self._written: dict[str, Any] = {}
+        self._next_s = 0.0
+        self._works = True
+        _sweep(folder)
+
+    def write(self, board: Board, agreed: Agreement, ended: bool = False) -> None:
+        """What is known now; that the training goes on is written now and then, all else at once."""
+        content: dict[str, Any] = {
+            "schema": SCHEMA,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "process_started": process_started(os.getpid()),
+            "state": "ended" if ended else agreed.outcome,
+            "request": agreed.mark,
+            "windows": [{"start": one.start, "stop": one.stop} for one in agreed.windows],
+            "ranks": [
+                {"rank": place.rank, "pid": place.pid, "step": place.step, "state": STATES[place.state]}
+                for place in sorted(board.places(), key=lambda place: place.rank)
+            ],
+        }
+        news = {**content, "ranks": [{**rank, "step": None} for rank in content["ranks"]]}
+        if not self._works or (news == self._written and time.monotonic() < self._next_s):
+            return
+        try:
+            write_json(self.path, {**content, "time_ns": time.time_ns()})
+            self._written = news
+            self._next_s = time.monotonic() + _EVERY_S
+        except OSError as error:
+            self._works = False
+            report(self.path.name, error)
+
+
+def statuses(folder: Path) -> list[dict[str, Any]]:
+    """All status files of a folder that can be read."""
+    found = []
+    for path in sorted(folder.glob(PATTERN)):
+        with contextlib.suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
+            content = json.loads(file.read(_MOST_BYTES))
+            if isinstance(content, dict) and content.get("schema") == SCHEMA:
+                found.append({**content, "file": str(path)})
+    return found
+
+
+def _sweep(folder: Path) -> None:
+    """Jobs of this host that are gone leave nothing behind once the next one starts."""
+    for status in statuses(folder):
+        pid = status.get("pid")
+        if not isinstance(pid, int) or status.get("host") != socket.gethostname():
+            continue
+        if process_started(pid) != status.get("process_started"):
+            with contextlib.suppress(OSError):
+                Path(status["file"]).unlink()

@@ -1,0 +1,80 @@
+"""Asks a running job for a window: changes ``profiler_config.json`` in one move, and sees what the job makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+from stepscope.profiler.dynamic_config import CONFIG_FILE, DEFAULTS, NEXT_STEPS, REQUEST
+from stepscope.profiler.dynamic_status import statuses
+
+_LOOK_S = 0.2
+
+
+def config_path(place: Path) -> Path:
+    """The config of a folder; the file itself may be given too.
+
+    >>> config_path(Path("cfg")).as_posix(), config_path(Path("cfg/profiler_config.json")).as_posix()
+    ('cfg/profiler_config.json', 'cfg/profiler_config.json')
+    """
+    return place if place.name == CONFIG_FILE else place / CONFIG_FILE
+
+
+def ask(
+    place: Path,
+    *,
+    start: int | None = None,
+    stop: int | None = None,
+    steps: int | None = None,
+    **switches: Any,
+) -> str:
+    """Write a request for ``start`` to ``stop``, or for the next ``steps``; neither switches profiling off.
+
+    Keys that are not named keep their value. Returns the mark by which the job's answer is known.
+    """
+    path = config_path(place)
+    content = {**_present(path), **switches}
+    content.pop(NEXT_STEPS, None)
+    content["start_step"], content["stop_step"] = (-1 if start is None else start), (-1 if stop is None else stop)
+    if steps is not None:
+        content[NEXT_STEPS] = steps
+    mark = content[REQUEST] = uuid.uuid4().hex[:12]
+    _replace(path, content)
+    return mark
+
+
+def answers(place: Path, mark: str, wait_s: float = 0.0) -> list[dict[str, Any]]:
+    """What the jobs that watch this folder made of a request; waits until there is an answer, or the time is over."""
+    end = time.monotonic() + wait_s
+    while True:
+        found = [status for status in statuses(config_path(place).parent) if status.get("request") == mark]
+        if found or time.monotonic() >= end:
+            return found
+        time.sleep(min(_LOOK_S, max(0.0, end - time.monotonic())))
+
+
+def _present(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return dict(DEFAULTS)
+    except (OSError, ValueError, RecursionError):  # somebody is writing it, or broke it: the request makes it whole
+        return dict(DEFAULTS)
+    return content if isinstance(content, dict) else dict(DEFAULTS)
+
+
+def _replace(path: Path, content: dict[str, Any]) -> None:
+    """Readers see the old file or the new one; who could read the old one can read the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{uuid.uuid4().hex[:8]}")
+    try:
+        draft.write_text(json.dumps(content, indent=4, ensure_ascii=False), encoding="utf-8")
+        if path.exists():
+            draft.chmod(path.stat().st_mode & 0o777)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

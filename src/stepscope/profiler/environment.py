@@ -1,0 +1,215 @@
+"""Profiling that is switched on from outside: by ``MS_PROFILER_OPTIONS``, or by ``stepscope profile -- CMD``.
+
+Recording begins when the script has imported its framework and ends with the process. MindSpore starts its own profiler
+for ``MS_PROFILER_OPTIONS`` as it is imported; whoever imports us before it gets ours and not both.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stepscope.profiler.guard import guarded
+from stepscope.profiler.say import warn
+
+if TYPE_CHECKING:
+    from stepscope.profiler.recording import Profile
+
+MINDSPORE_OPTIONS = "MS_PROFILER_OPTIONS"
+LAUNCHER_OPTIONS = "STEPSCOPE_PROFILE"
+
+#: Ours or the documents', and no parameters of a profile.
+_NOT_PARAMETERS = ("start", "schedule", "on_trace_ready", "analyse", "experimental_config")
+#: Processes below a launcher that do no training themselves.
+_LAUNCHERS = {
+    "torchrun",
+    "torch.distributed.run",
+    "torch.distributed.launch",
+    "torch.distributed.elastic",
+    "accelerate",
+    "accelerate.commands.launch",
+    "deepspeed",
+    "deepspeed.launcher.launch",
+    "deepspeed.launcher.runner",
+    "msrun",
+    "pip",
+    "stepscope",
+}
+#: Helpers of Python's multiprocessing, spawned data loader workers among them.
+_SPAWNED = "--multiprocessing-fork"
+_HELPERS = ("multiprocessing.spawn", "multiprocessing.forkserver", "multiprocessing.resource_tracker")
+
+
+class _Running:
+    """The profile of this process, so that nobody starts a second one, and the options that were taken over for it."""
+
+    profile: Any = None
+    taken: dict[str, Any] | None = None
+
+
+class EnvProfiler:
+    """Profiling by ``MS_PROFILER_OPTIONS``; importing ``stepscope.profiler`` does this where the variable is set."""
+
+    @classmethod
+    @guarded
+    def init_profiler(cls) -> None:
+        """Start now, whatever framework is there or none."""
+        options = _take_over()
+        if options is not None:
+            begin({"analyse": True, **options})
+
+    @guarded
+    def analyse(self) -> None:
+        """End the recording and write the documented files."""
+        profile, _Running.profile = _Running.profile, None
+        if profile is not None and profile.running:
+            profile.stop()
+
+
+@guarded
+def imported() -> None:
+    """Called as ``stepscope.profiler`` is imported where ``MS_PROFILER_OPTIONS`` is set."""
+    options = _take_over() if trains() else None
+    if options is not None:
+        _when_imported(begin, {"analyse": True, **options})
+
+
+@guarded
+def launched() -> None:
+    """Called first in every Python process below ``stepscope profile -- CMD``."""
+    options = _options(LAUNCHER_OPTIONS)
+    if options is not None and trains():
+        _when_imported(begin, options)
+    elif options is not None and _SPAWNED in _command_line():
+        _when_imported(_begin_if_it_trains, options)
+
+
+def begin(options: dict[str, Any], steps_done: int = 0) -> None:
+    """Record from now on; the end of the process ends it."""
+    from stepscope.profiler.plan import Schedule
+    from stepscope.profiler.recording import Profile
+    from stepscope.profiler.settings import checked
+    from stepscope.profiler.trace_handler import TraceHandler
+
+    if _Running.profile is not None:
+        return
+    given = {name: value for name, value in options.items() if name not in _NOT_PARAMETERS}
+    settings = checked(**{**given, "start_profile": False})
+    settings.on_trace_ready = TraceHandler(settings.output_path, None, bool(options.get("analyse")), False)
+    numbers = options.get("schedule")
+    if isinstance(numbers, dict):
+        settings.schedule = Schedule(**{"wait": 0, "active": 1, **numbers})
+    profile = _Running.profile = Profile.of(settings)
+    profile.step_num = steps_done
+    profile.start()
+    if settings.schedule is not None:
+        profile.follow_optimizer()  # nobody calls step()
+        atexit.register(_leave_if_idle, profile, steps_done, os.getpid())
+
+
+@guarded
+def _leave_if_idle(profile: Profile, steps_done: int, pid: int) -> None:
+    """A process that trained nothing (it started those that did) leaves no window of its own."""
+    if os.getpid() == pid and profile.running and profile.step_num == steps_done:
+        profile._stop_window()
+        profile._drop()
+        profile.stop()
+
+
+def _begin_if_it_trains(options: dict[str, Any]) -> None:
+    """A spawned process may be a rank or a worker of a data loader; only a rank makes optimizer steps."""
+    from stepscope.profiler import backends
+    from stepscope.profiler.settings import Settings
+
+    def on_step(optimizer: int) -> None:
+        del optimizer
+        end()
+        guarded(begin)(options, steps_done=1)
+
+    end = backends.choose(Settings()).watch_optimizer(on_step)
+
+
+def trains() -> bool:
+    """Whether this process may be a training script: no launcher, no helper of multiprocessing, none of our own.
+
+    >>> trains()
+    True
+    """
+    words = _command_line()
+    if any(helper in word for word in words for helper in _HELPERS) or _SPAWNED in words:
+        return False
+    program = _program(words)
+    return program not in _LAUNCHERS and not program.startswith("torch._")  # its compile workers
+
+
+def _program(words: list[str]) -> str:
+    """The module or script that Python runs, without its path; empty where it is neither.
+
+    >>> _program(["python", "-u", "-m", "torch.distributed.run", "x.py"]), _program(["python3", "/opt/bin/torchrun"])
+    ('torch.distributed.run', 'torchrun')
+    """
+    rest = iter(words[1:])
+    for word in rest:
+        if word == "-m":
+            return next(rest, "")
+        if word in ("-W", "-X"):
+            next(rest, "")
+        elif not word.startswith("-"):
+            return Path(word).name
+        elif word == "-c":
+            return ""
+    return ""
+
+
+def _command_line() -> list[str]:
+    known = getattr(sys, "orig_argv", None)  # Python 3.10
+    if known:
+        return list(known)
+    try:
+        return Path("/proc/self/cmdline").read_bytes().decode("utf-8", "replace").rstrip("\0").split("\0")
+    except OSError:
+        return [sys.executable, *getattr(sys, "argv", [])]
+
+
+def _when_imported(action: Callable[[dict[str, Any]], None], options: dict[str, Any]) -> None:
+    from stepscope.profiler.after_import import after_import
+    from stepscope.profiler.backends import FRAMEWORKS
+
+    after_import(tuple(FRAMEWORKS.values()), lambda: guarded(action)(options))
+
+
+def _options(variable: str) -> dict[str, Any] | None:
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    try:
+        options = json.loads(text)
+    except ValueError as error:
+        warn("environment_not_json", variable=variable, reason=str(error))
+        return None
+    if not isinstance(options, dict):
+        warn("environment_not_json", variable=variable, reason="not an object")
+        return None
+    return options
+
+
+def _take_over() -> dict[str, Any] | None:
+    """The options, unless they say not to start. MindSpore must not see them; if it did already, it gives way."""
+    options = _options(MINDSPORE_OPTIONS)
+    if options is None or options.get("start") is not True:
+        return _Running.taken
+    _Running.taken = options
+    os.environ.pop(MINDSPORE_OPTIONS, None)
+    module: Any = sys.modules.get("mindspore.profiler.envprofiler")
+    theirs = getattr(getattr(module, "EnvProfiler", None), "profiler", None)
+    if theirs is not None:
+        warn("environment_taken_over", variable=MINDSPORE_OPTIONS)
+        theirs.action_controller.on_trace_ready = None
+        theirs.stop()
+        module.EnvProfiler.profiler = None
+    return options

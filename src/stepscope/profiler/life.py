@@ -1,0 +1,65 @@
+"""Profiles that run, so that the end of the interpreter and a fork find them."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import weakref
+from typing import TYPE_CHECKING
+
+from stepscope.profiler import say
+from stepscope.profiler.guard import attempt
+
+if TYPE_CHECKING:
+    from stepscope.profiler.recording import Profile
+
+
+class _Running:
+    def __init__(self) -> None:
+        self.profiles: list[weakref.ref[Profile]] = []  # one that nobody holds any more stops itself
+        self.pid = os.getpid()
+        self.watched = False
+
+
+_running = _Running()
+
+
+def enter(profile: Profile) -> None:
+    """A profile runs from now on."""
+    if not _running.watched:
+        _running.watched = True
+        _running.pid = os.getpid()
+        atexit.register(_at_exit)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_in_child)
+    _running.profiles.append(weakref.ref(profile))
+
+
+def leave(profile: Profile) -> None:
+    """It has stopped."""
+    _running.profiles = [other for other in _running.profiles if other() not in (None, profile)]
+
+
+def running() -> list[Profile]:
+    """All profiles that run in this process."""
+    return [profile for reference in _running.profiles if (profile := reference()) is not None]
+
+
+def _at_exit() -> None:
+    """The script ended or failed inside a window: what was recorded is written before the process goes."""
+    if os.getpid() != _running.pid:
+        return
+    for profile in running():
+        attempt("exit", profile.stop, keep=True)
+
+
+def _in_child() -> None:
+    """A forked child has the files of its parent's windows open, and must not finish them."""
+    from stepscope.profiler.window import Window
+
+    for profile in running():
+        profile._running = False
+    _running.profiles = []
+    _running.pid = os.getpid()
+    Window.active = None
+    say.listen(None)

@@ -1,0 +1,94 @@
+"""Has the analysis side write the documented files, in a process of its own, where it is installed."""
+
+from __future__ import annotations
+
+import atexit
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+from stepscope.profiler.guard import attempt
+from stepscope.profiler.say import tell, warn
+
+#: A parser must not profile itself, nor load what was preloaded into the training.
+_NOT_FOR_THE_PARSER = ("MS_PROFILER_OPTIONS", "STEPSCOPE_PROFILE", "LD_PRELOAD", "KINETO_USE_DAEMON")
+_NEEDED = ("polars", "numpy", "msgspec", "typer")
+
+
+class _Waiting:
+    def __init__(self) -> None:
+        self.processes: list[tuple[subprocess.Popen[bytes], Path, float]] = []
+        self.watched = False
+
+
+_waiting = _Waiting()
+
+
+def parse(
+    directory: Path,
+    wait: bool = True,
+    simplify: bool = True,
+    steps: Iterable[int] | None = None,
+    jobs: int | None = None,
+) -> bool:
+    """Write the documented files of a capture; False if it is left as recorded. Says how it went."""
+    if not parser_is_here():
+        warn("parsing_elsewhere", directory=str(directory))
+        return False
+    command = [sys.executable, "-m", "stepscope", "analyse", str(directory)]
+    command += [] if simplify else ["--keep-all"]
+    command += [] if jobs is None else ["--jobs", str(jobs)]
+    for step in steps or ():
+        command += ["--step", str(step)]
+    tell("parsing", directory=str(directory))
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
+    )
+    began = time.monotonic()
+    if wait:
+        return _finish(process, directory, began)
+    if not _waiting.watched:
+        _waiting.watched = True
+        atexit.register(_wait_for_all, os.getpid())
+    _waiting.processes.append((process, directory, began))
+    return True
+
+
+def parser_is_here() -> bool:
+    """Whether this interpreter can run the analysis side."""
+    new_enough = sys.version_info >= (3, 11)
+    try:
+        return new_enough and all(importlib.util.find_spec(name) for name in (*_NEEDED, "stepscope.deliver"))
+    except (ImportError, ValueError):
+        return False
+
+
+def _environment() -> dict[str, str]:
+    environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_PARSER}
+    # The package that records is the one that parses, wherever the script put it.
+    places = [str(Path(__file__).resolve().parents[2]), environment.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(place for place in places if place)
+    return environment
+
+
+def _finish(process: subprocess.Popen[bytes], directory: Path, began: float) -> bool:
+    _, errors = process.communicate()
+    if process.returncode == 0:
+        tell("parsed", directory=str(directory), seconds=f"{time.monotonic() - began:.1f}")
+        return True
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
+    warn("parsing_failed", directory=str(directory), reason=lines[-1] if lines else f"exit {process.returncode}")
+    return False
+
+
+def _wait_for_all(pid: int) -> None:
+    """The script ended; its parsers finish first, so that none is left behind."""
+    if os.getpid() != pid:
+        return
+    for process, directory, began in _waiting.processes:
+        attempt("parsing", _finish, process, directory, began)
+    _waiting.processes.clear()

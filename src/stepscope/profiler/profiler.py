@@ -1,0 +1,63 @@
+"""Offline: turns what was recorded into the documented files, at any time, again and again, on any machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from stepscope.layout.names import CAPTURE_FILE
+from stepscope.profiler.guard import guarded
+from stepscope.profiler.parsing import parse
+from stepscope.profiler.say import warn
+
+
+@guarded
+def analyse(
+    profiler_path: str,
+    max_process_number: int | None = None,
+    pretty: bool = False,
+    step_list: list[int] | None = None,
+    data_simplification: bool = True,
+) -> None:
+    """Write the documented files of the capture at a path, or of all captures below it.
+
+    ``pretty`` is accepted and changes nothing; ``step_list`` keeps only these consecutive steps.
+    """
+    del pretty
+    place = Path(profiler_path)
+    found = captures(place)
+    if not found:
+        warn("nothing_to_parse", directory=str(place))
+        return
+    parse(place, simplify=data_simplification, steps=_steps(step_list), jobs=_processes(max_process_number))
+
+
+def captures(place: Path) -> list[Path]:
+    """Directories of recorded windows at or below a place."""
+    found = []
+    for folder, below, files in os.walk(place):
+        if CAPTURE_FILE in files:
+            found.append(Path(folder))
+            below.clear()
+        else:
+            below.sort()
+    return found
+
+
+def _steps(wanted: Any) -> list[int] | None:
+    if wanted is None:
+        return None
+    good = isinstance(wanted, (list, tuple)) and all(type(step) is int and step >= 0 for step in wanted)
+    steps = sorted(wanted) if good else []
+    if not steps or steps != list(range(steps[0], steps[0] + len(steps))):
+        warn("step_list", value=repr(wanted)[:100])
+        return None
+    return steps
+
+
+def _processes(wanted: Any) -> int | None:
+    if wanted is None or (type(wanted) is int and wanted > 0):
+        return wanted
+    warn("process_number", value=repr(wanted)[:100])
+    return None

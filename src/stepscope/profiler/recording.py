@@ -1,0 +1,261 @@
+"""The profile: records a training loop step by step, in windows, and never disturbs it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from stepscope.profiler import backends, life
+from stepscope.profiler.finished import FinishedWindow
+from stepscope.profiler.guard import attempt, guarded
+from stepscope.profiler.plan import ProfilerAction, Schedule, record_all, understood
+from stepscope.profiler.samplers import Samplers
+from stepscope.profiler.say import warn
+from stepscope.profiler.settings import Settings, checked
+from stepscope.profiler.transitions import ACTIONS, EXIT
+from stepscope.profiler.window import Place, Window
+
+_MOST_METADATA_BYTES = 100 << 20
+
+
+class Profile:
+    """Records a training loop; a context manager, or start(), step() after each training step, stop().
+
+    The parameters are those of ``mindspore.profiler.profile``. Bad values are replaced, with a warning; nothing raises.
+    """
+
+    def __init__(
+        self,
+        activities: Any = None,
+        with_stack: bool = False,
+        profile_memory: bool = False,
+        data_process: bool = False,
+        parallel_strategy: bool = False,
+        start_profile: bool = True,
+        hbm_ddr: bool = False,
+        pcie: bool = False,
+        sync_enable: bool = True,
+        record_shapes: bool = False,
+        schedule: Callable[[int], Any] | None = None,
+        on_trace_ready: Callable[[Any], Any] | None = None,
+        experimental_config: Any = None,
+        **further: Any,
+    ) -> None:
+        given = {name: value for name, value in locals().items() if name not in ("self", "further", "__class__")}
+        self._set_up(checked(**given, **further))
+
+    @classmethod
+    def of(cls, settings: Settings) -> Profile:
+        """A profile from settings that were checked already."""
+        made = cls.__new__(cls)
+        made._set_up(settings)
+        return made
+
+    def _set_up(self, settings: Settings) -> None:
+        self.settings = settings
+        self._output = str(Path(settings.output_path).expanduser().absolute())  # wherever the script goes from here
+        self.step_num = 0
+        self.windows: list[FinishedWindow] = []
+        self._plan = understood(settings.schedule or record_all)
+        self._has_plan = settings.schedule is not None
+        self._state = ProfilerAction.NONE
+        self._running = False
+        self._stepped = False
+        self._keep = False
+        self._window: Window | None = None
+        self._metadata: dict[str, Any] = {}
+        self._samplers = Samplers(settings)
+        self._end_watch: Callable[[], None] | None = None
+        self._end_following: Callable[[], None] | None = None
+        if settings.start_profile:
+            self.start()
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started and not stopped yet."""
+        return self._running
+
+    @guarded
+    def start(self) -> None:
+        """Begin with the schedule; the step counter goes on where it stood."""
+        if self._running:
+            warn("already_started")
+            return
+        self._running = True
+        life.enter(self)
+        self._samplers.arm()
+        self._move(self._plan(self.step_num))
+        self._begin_step()
+
+    @guarded
+    def step(self) -> None:
+        """A training step has ended, the next one begins."""
+        if not self._running:
+            warn("not_started", method="step")
+            return
+        self._stepped = True
+        if self._window is not None:
+            self._window.end_step()
+        self.step_num += 1
+        self._move(self._plan(self.step_num))
+        self._begin_step()
+
+    @guarded
+    def stop(self, keep: bool = False) -> None:
+        """End the recording; what an open window has recorded is kept.
+
+        A window that the last step() of the training opened is empty and goes, unless ``keep`` says that the script
+        failed inside it.
+        """
+        if not self._running:
+            warn("not_started", method="stop")
+            return
+        self._running = False
+        self._keep = keep
+        try:
+            if self._window is not None:
+                self._window.cut_step()
+            self._move(EXIT)
+        finally:
+            self._state = ProfilerAction.NONE
+            self._stepped = False
+            self._samplers.disarm()
+            if self._end_following is not None:
+                self._end_following()
+                self._end_following = None
+            life.leave(self)
+
+    @guarded
+    def add_metadata(self, key: str, value: str) -> None:
+        """Put a text into ``profiler_metadata.json`` of every window."""
+        if isinstance(key, str) and isinstance(value, str):
+            self._add_metadata(key, value)
+        else:
+            warn("metadata_not_text", key=repr(key)[:100])
+
+    @guarded
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Put an object, given as JSON text, into ``profiler_metadata.json`` of every window."""
+        if not isinstance(key, str) or not isinstance(value, str):
+            warn("metadata_not_text", key=repr(key)[:100])
+            return
+        try:
+            self._add_metadata(key, json.loads(value))
+        except ValueError as error:
+            warn("metadata_not_json", key=key, reason=str(error))
+
+    @guarded
+    def follow_optimizer(self) -> None:
+        """Call step() after each step of the first optimizer that makes one, where the script itself does not."""
+        if self._end_following is None:
+            self._end_following = backends.choose(self.settings).watch_optimizer(self._on_optimizer)
+
+    def __enter__(self) -> Profile:
+        if not self._running:
+            self.start()
+        return self
+
+    def __exit__(self, kind: object, *exception: object) -> None:
+        if self._running:
+            self.stop(keep=kind is not None)
+
+    def __del__(self) -> None:
+        if getattr(self, "_running", False) and not sys.is_finalizing():
+            warn("stopped_by_collector")
+            self.stop()
+
+    def _move(self, new: ProfilerAction | None) -> None:
+        actions = ACTIONS[self._state, new]
+        self._state = ProfilerAction.NONE if new is EXIT else new
+        for action in actions:
+            getattr(self, f"_{action}")()
+
+    def _begin_step(self) -> None:
+        if self._window is not None and self._state in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
+            self._window.begin_step(self.step_num)
+
+    def _on_optimizer(self, optimizer: int) -> None:
+        if optimizer == 0 and self._running:
+            self.step()
+
+    def _prepare(self) -> None:
+        self._window = None
+        if Window.active is not None:
+            warn("already_recording", directory=str(Window.active.directory))
+            return
+        attempt("capture directory", self._make_window)
+
+    def _make_window(self) -> None:
+        handler = self.settings.on_trace_ready
+        place = Place(getattr(handler, "dir_name", None) or self._output)
+        place.worker = getattr(handler, "worker_name", None)
+        self._window = Window(self.settings, place, self._samplers)
+
+    def _start_window(self) -> None:
+        if self._window is not None and not self._window.start():
+            self._drop()
+        if self._window is not None and not self._has_plan:
+            attempt("optimizer", self._watch_optimizer, self._window)
+
+    def _watch_optimizer(self, window: Window) -> None:
+        self._end_watch = window.backend.watch_optimizer(window.optimizer_step)
+
+    def _stop_window(self) -> None:
+        if self._end_watch is not None:
+            self._end_watch()
+            self._end_watch = None
+        if self._window is not None:
+            self._window.stop()
+
+    def _finalize(self) -> None:
+        window, self._window = self._window, None
+        if window is not None:
+            window.finalize(self._metadata)
+            self.windows.append(FinishedWindow(window.directory, window.identity.rank, self.settings))
+
+    def _hand_over(self) -> None:
+        """The user's callback; a window that was dropped is not handed over."""
+        if self.settings.on_trace_ready is not None and self.windows and not self.windows[-1].handed_over:
+            self.windows[-1].handed_over = True
+            attempt("on_trace_ready", self.settings.on_trace_ready, self.windows[-1])
+
+    def _drop(self) -> None:
+        window, self._window = self._window, None
+        if window is not None:
+            window.discard()
+
+    def _end_early(self) -> None:
+        """The profile ends inside a window: keep it if it has anything, and say what is missing."""
+        window = self._window
+        if window is None or not self._has_plan:
+            return
+        if self._stepped and not window.steps_done and not self._keep:
+            self._stop_window()  # opened by the last step() of the training; nothing happened in it
+            self._drop()
+            if not self.windows:
+                warn("ended_before")
+            return
+        wanted = self.settings.schedule.active if isinstance(self.settings.schedule, Schedule) else None
+        window.why_incomplete = "stopped_early"
+        warn("stopped_early", done=window.steps_done, wanted="?" if wanted is None else wanted)
+
+    def _warn_cut_short(self) -> None:
+        if self._window is not None:
+            self._window.why_incomplete = "schedule_cut"
+        warn("schedule_cut")
+
+    def _warn_nothing_recorded(self) -> None:
+        if not self.windows:  # an endless schedule ends somewhere
+            warn("warm_up_only")
+
+    def _add_metadata(self, key: str, value: Any) -> None:
+        if key in self._metadata:
+            warn("metadata_again", key=key)
+        added = {**self._metadata, key: value}
+        if len(json.dumps(added, ensure_ascii=False).encode("utf-8", "replace")) > _MOST_METADATA_BYTES:
+            warn("metadata_large", key=key, megabytes=_MOST_METADATA_BYTES >> 20)
+            return
+        self._metadata = added

@@ -1,0 +1,169 @@
+"""PyTorch's DataLoader: how long the training loop waits for a batch, what lies ready, and what each stage takes.
+
+While a profile is started, the iterator's ``__next__``, the fetchers, the pinning and the loop of new workers are ours
+and look at a switch first; outside a window that is all they do. Workers that were started before the profile are not
+seen, only what comes out of them.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from stepscope.layout.names import BATCHES_FILE, LOADERS_FILE
+from stepscope.profiler.guard import report
+from stepscope.profiler.samplers import Sampler
+from stepscope.profiler.samplers.loader_stages import StageTimer, TimedWorkerLoop, replace, time_fetchers
+from stepscope.profiler.samplers.loader_switch import Switch
+from stepscope.profiler.settings import Settings
+
+if TYPE_CHECKING:
+    from stepscope.profiler.window import Window
+
+
+class _Hooks:
+    """What is in place in this process; several profiles share it."""
+
+    def __init__(self) -> None:
+        self.users = 0
+        self.undo: list[Callable[[], None]] = []
+        self.window: Window | None = None
+        self.switch: Switch | None = None
+        self.loaders: dict[tuple[int, int], int] = {}
+        self.batches: dict[int, int] = {}
+        self.pinning = threading.local()
+        self.watches_forks = False
+
+
+_hooks = _Hooks()
+
+
+class DataLoaderSampler(Sampler):
+    """Puts the hooks in place and takes them away."""
+
+    def arm(self) -> None:
+        _hooks.users += 1
+        if _hooks.users == 1:
+            _put_in_place()
+
+    def start(self, window: Window) -> None:
+        _hooks.window, _hooks.loaders, _hooks.batches = window, {}, {}
+        if _hooks.switch is not None:
+            _hooks.switch.on(window.raw)
+
+    def stop(self, window: Window) -> None:
+        del window
+        _hooks.window = None
+        if _hooks.switch is not None:
+            _hooks.switch.off()
+
+    def disarm(self) -> None:
+        _hooks.users -= 1
+        if _hooks.users == 0:
+            while _hooks.undo:
+                _hooks.undo.pop()()
+
+
+def _put_in_place() -> None:
+    from torch.utils.data import _utils, dataloader
+
+    switch = _hooks.switch = Switch()
+    timer = StageTimer(switch)
+    iterator = dataloader._BaseDataLoaderIter
+    worker_loop = TimedWorkerLoop(switch, _utils.worker._worker_loop)
+    pin = _timed_pin(_utils.pin_memory.pin_memory, timer)
+    _hooks.undo = [switch.close, timer.close, time_fetchers(timer)]
+    _hooks.undo.append(replace(iterator, "__next__", _timed_next(iterator.__next__)))
+    _hooks.undo.append(replace(_utils.worker, "_worker_loop", worker_loop))
+    _hooks.undo.append(replace(_utils.pin_memory, "pin_memory", pin))
+    if not _hooks.watches_forks and hasattr(os, "register_at_fork"):
+        _hooks.watches_forks = True
+        os.register_at_fork(after_in_child=_in_child)
+
+
+def _timed_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def __next__(self: Any) -> Any:  # noqa: N807
+        window = _hooks.window
+        if window is None:
+            return original(self)
+        ready = _ready(self)
+        start = time.time_ns()
+        batch = original(self)
+        end = time.time_ns()
+        try:
+            _write_batch(window, self, start, end, ready)
+        except Exception as error:
+            report("data loader", error)
+        return batch
+
+    return __next__
+
+
+def _write_batch(window: Window, iterator: Any, start: int, end: int, ready: int | None) -> None:
+    key = (id(iterator._dataset), id(iterator._index_sampler))  # the same for all epochs of a loader
+    loader = _hooks.loaders.get(key)
+    if loader is None:
+        loader = _hooks.loaders[key] = len(_hooks.loaders)
+        window.streams.write(LOADERS_FILE, _describe(loader, iterator))
+    batch = _hooks.batches[loader] = _hooks.batches.get(loader, -1) + 1
+    record = {"loader": loader, "batch": batch, "start_ns": start, "end_ns": end}
+    if ready is not None:
+        record["queue"] = ready
+    window.streams.write(BATCHES_FILE, record)
+
+
+def _describe(loader: int, iterator: Any) -> dict[str, Any]:
+    workers = int(iterator._num_workers)
+    return {
+        "loader": loader,
+        "workers": workers,
+        "capacity": workers * int(getattr(iterator, "_prefetch_factor", None) or 0) or None,
+        "pin_memory": bool(iterator._pin_memory),
+        "dataset": type(iterator._dataset).__name__,
+        "kind": "iterable" if iterator._dataset_kind == 1 else "map",
+    }
+
+
+def _ready(iterator: Any) -> int | None:
+    """Batches that lie ready: in the queues, and set aside because an earlier one is still missing."""
+    try:
+        results = iterator._worker_result_queue
+        waiting = int(results.qsize())
+        if iterator._data_queue is not results:
+            waiting += int(iterator._data_queue.qsize())
+        return waiting + sum(len(task) == 2 for task in iterator._task_info.values())
+    except (AttributeError, NotImplementedError, OSError):
+        return None  # no workers, or a system that cannot tell
+
+
+def _timed_pin(original: Callable[..., Any], timer: StageTimer) -> Callable[..., Any]:
+    def pin_memory(*args: Any, **kwargs: Any) -> Any:
+        # It calls itself for what lies inside a batch; only the outermost call is the stage.
+        if timer.switch.folder() is None or getattr(_hooks.pinning, "inside", False):
+            return original(*args, **kwargs)
+        _hooks.pinning.inside = True
+        start = time.time_ns()
+        try:
+            pinned = original(*args, **kwargs)
+        finally:
+            _hooks.pinning.inside = False
+        try:
+            timer.write("pin_memory", start, time.time_ns())
+        except Exception as error:
+            report("data loader", error)
+        return pinned
+
+    return pin_memory
+
+
+def _in_child() -> None:
+    """A worker writes its stages by the switch; batches of loaders of its own are not the training's."""
+    _hooks.window = None
+
+
+def make(settings: Settings) -> DataLoaderSampler:
+    """The sampler of a profile."""
+    return DataLoaderSampler(settings)

@@ -1,0 +1,89 @@
+"""Line files that are appended to as things happen, so that what was written outlives a killed process."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+from stepscope.profiler.guard import report
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
+
+
+class LineStream:
+    """One JSON object per line, each handed to the system in one call: whole lines, from any thread or forked child.
+
+    A stream that cannot be written (full disk) says so once and is silent from then on.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = os.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o640)
+
+    def write(self, record: dict[str, Any]) -> None:
+        """Append a record."""
+        self.write_text(_encode(record))
+
+    def write_text(self, text: str) -> None:
+        """Append a line that is text already."""
+        if self._file < 0:
+            return
+        line = text.encode("utf-8", "replace") + b"\n"
+        try:
+            if os.write(self._file, line) != len(line):
+                raise OSError(28, "No space left on device")
+        except OSError as error:
+            self.close()
+            report(self.path.name, error)
+
+    def close(self) -> None:
+        """No more lines; may be called again."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
+
+
+class Streams:
+    """The line files of one folder, each made when its first record comes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._open: dict[str, LineStream] = {}
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def write(self, name: str, record: dict[str, Any]) -> None:
+        """Append a record to the file of this name."""
+        stream = self._open.get(name)
+        if stream is None:
+            stream = self._opened(name)
+        if stream is not None:
+            stream.write(record)
+
+    def close(self) -> None:
+        """No more records."""
+        self._closed = True
+        for stream in list(self._open.values()):
+            stream.close()
+
+    def _opened(self, name: str) -> LineStream | None:
+        with self._lock:
+            if name not in self._open and not self._closed:
+                self._open[name] = LineStream(self.folder / name)
+            return self._open.get(name)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """A whole file in one move: readers see the old one, the new one, or none."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with draft.open("w", encoding="utf-8") as file:
+            json.dump(content, file, ensure_ascii=False, indent=4, default=str)
+        draft.chmod(0o640)
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise

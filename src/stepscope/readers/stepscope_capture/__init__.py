@@ -1,0 +1,140 @@
+"""What ``stepscope.profiler`` recorded: one directory per window and rank, see docs/capture.md.
+
+The operators are in the framework's own files (PyTorch's trace, MindSpore's ``FRAMEWORK``), which their readers read;
+steps, marks, samples and data loaders are ours. ``ASCEND_PROFILER_OUTPUT`` was made from these and is not read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from stepscope.layout import names
+from stepscope.readers import kineto, mindspore_cpu
+from stepscope.readers.lanes import Lanes
+from stepscope.readers.slice_parts import SliceParts
+from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.source import Source
+from stepscope.readers.steps import Steps
+from stepscope.readers.stepscope_capture.data_loaders import read_data_loaders
+from stepscope.readers.stepscope_capture.description import Description, read_description
+from stepscope.readers.stepscope_capture.last_moment import last_moment
+from stepscope.readers.stepscope_capture.marks import read_marks
+from stepscope.readers.stepscope_capture.samples import read_samples
+from stepscope.readers.stepscope_capture.step_lines import StepLines, read_steps
+from stepscope.readers.stepscope_capture.tap import Tap
+from stepscope.readers.text_files import OnRead
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+_READER: Final = "stepscope_capture"
+
+
+def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
+    """A window's directory, by its ``stepscope.json``."""
+    if names.CAPTURE_FILE not in files or names.RAW_FOLDER not in folders:
+        return None
+    if any(folder.startswith("PROF_") for folder in folders):
+        return None  # MindSpore's own collector recorded an NPU here; the reader of its files knows more
+    said = read_description(directory / names.CAPTURE_FILE)
+    if not said.known:
+        return None
+    named = names.parse_capture_name(directory.name)
+    found = [directory / name for name in sorted(files) if not name.startswith(".")]
+    for folder in (names.RAW_FOLDER, names.FRAMEWORK_FOLDER):
+        found += _listed(directory / folder)
+    return [
+        Source(
+            directory,
+            _READER,
+            said.rank,
+            tuple(found),
+            world_size=said.world_size,
+            worker=named.worker if named else None,
+            span=int(named.timestamp) if named else None,
+        )
+    ]
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+    """Read one window of one rank."""
+    raw = source.path / names.RAW_FOLDER
+    said = read_description(source.path / names.CAPTURE_FILE)
+    if said.cut_off:
+        notes.add("capture_cut_off", file=names.CAPTURE_FILE)
+    last_ns = said.time_ns("stopped") or last_moment(raw)
+    lines = read_steps(raw, said, last_ns, notes, on_read)
+    tap = Tap(out)
+    _read_operators(source, said, lines, tap, notes, on_read)
+    lanes, parts = Lanes(tap.first_track), SliceParts()
+    steps = lines.own()
+    read_marks(raw, last_ns, lanes, parts, notes, on_read)
+    read_samples(raw, out, notes, on_read, tap.memory_devices)
+    read_data_loaders(raw, notes, on_read).write(steps, lanes, parts, out, notes)
+    slices = parts.build(out, notes, source.path.name)
+    slices.id = slices.id + tap.first_slice
+    slices.integers["step"] = steps.at(slices.start)
+    slices.write(out)
+    out.add("tracks", lanes.frame())
+    _write_steps(lines, tap, out)
+    _write_groups(said, tap, out)
+    out.add("ranks", pl.DataFrame([_rank_row(source, said, tap, slices)], infer_schema_length=None))
+
+
+def _read_operators(
+    source: Source, said: Description, lines: StepLines, tap: Tap, notes: Notes, on_read: OnRead
+) -> None:
+    """Let the framework's own reader read its files; what is missing is noted."""
+    trace = source.path / names.RAW_FOLDER / names.TRACE_FILE
+    framework = tuple(file for file in source.files if file.parent.name == names.FRAMEWORK_FOLDER)
+
+    def chosen(marked: Steps) -> Steps:
+        return lines.fitted(marked)
+
+    if trace.is_file():
+        kineto.read(Source(trace, "kineto", source.rank, (trace,)), tap, notes, on_read, choose_steps=chosen)
+    elif framework:
+        inner = Source(source.path, "mindspore_cpu", source.rank, framework)
+        mindspore_cpu.read(inner, tap, notes, on_read, choose_steps=chosen)
+    elif said.backend != "plain" and not said.marks_only:
+        notes.add("operators_failed" if said.backend_failed else "operators_lost", file=source.path.name)
+
+
+def _write_steps(lines: StepLines, tap: Tap, out: RankWriter) -> None:
+    rows = tap.kept("steps")
+    if rows.is_empty():
+        rows = lines.own().frame()
+    if not rows.is_empty():
+        out.add("steps", rows.with_columns(incomplete=pl.col("step").is_in(lines.incomplete())))
+
+
+def _write_groups(said: Description, tap: Tap, out: RankWriter) -> None:
+    known = tap.kept("groups")
+    out.add("groups", known)
+    stated = said.groups()
+    seen = known["group"].cast(pl.String).to_list() if not known.is_empty() else []
+    out.add("groups", stated.filter(~pl.col("group").is_in(seen)))
+
+
+def _rank_row(source: Source, said: Description, tap: Tap, slices: SliceTable) -> dict[str, Any]:
+    """What the operators' reader found, completed by what we know better: host, world, switches."""
+    rows = tap.kept("ranks")
+    found = rows.row(0, named=True) if not rows.is_empty() else {"clock_base_ns": 0}
+    stated = said.rank_columns()
+    if found.get("device_kind") not in (None, "cpu"):
+        stated.pop("device_kind", None)  # seen at work, which the job's own word need not know
+    row = {**found, **stated, "source": str(source.path)}
+    if len(slices):
+        ends = (int(slices.start.min()), int(slices.end.max()))
+        row["first_ns"] = min(ends[0], found["first_ns"]) if found.get("first_ns") is not None else ends[0]
+        row["last_ns"] = max(ends[1], found["last_ns"]) if found.get("last_ns") is not None else ends[1]
+    return row
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(entry for entry in folder.iterdir() if entry.is_file() and not entry.name.startswith("."))
+    except OSError:
+        return []

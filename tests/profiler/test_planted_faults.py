@@ -1,0 +1,138 @@
+"""A planted sleep of 50 ms is found at its place with its size: data loader, operator, one of four ranks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import stepscope
+from stepscope.profiler import profile, schedule
+
+torch: Any = pytest.importorskip("torch")
+
+SLEEP_S = 0.05
+_SOURCE = str(Path(stepscope.__file__).parents[1])
+
+
+class SlowDataset:
+    """Two rows of 25 ms make a batch of 50 ms."""
+
+    def __len__(self) -> int:
+        return 24
+
+    def __getitem__(self, index: int) -> Any:
+        time.sleep(SLEEP_S / 2)
+        return torch.ones(64)
+
+
+def _slow_square(value: Any) -> Any:
+    time.sleep(SLEEP_S)
+    return value * value
+
+
+@pytest.fixture
+def slow_square() -> Any:
+    """An operator with a sleep in it."""
+    library = torch.library.Library("stepscope_test", "DEF")
+    library.define("slow_square(Tensor value) -> Tensor")
+    library.impl("slow_square", _slow_square, "CPU")
+    yield torch.ops.stepscope_test.slow_square
+    library._destroy()
+
+
+def _profile(folder: Path, **more: Any) -> Any:
+    return profile(schedule=schedule(wait=1, warmup=1, active=6, repeat=1), output_path=str(folder), **more)
+
+
+def test_in_the_data_loader(tmp_path: Path) -> None:
+    loader = torch.utils.data.DataLoader(SlowDataset(), batch_size=2)
+    with _profile(tmp_path, data_process=True) as prof:
+        for batch in loader:
+            batch.sum()
+            prof.step()
+    answer = stepscope.load(tmp_path).pipeline()
+    assert answer.verdict.bound == "pipeline"
+    assert answer.bottleneck is not None
+    assert "SlowDataset" in answer.bottleneck
+    (waited,) = [part.median_us for part in answer.batches if part.part == "get"]
+    assert waited == pytest.approx(SLEEP_S * 1e6, rel=0.2)
+
+
+def test_in_an_operator(tmp_path: Path, slow_square: Any) -> None:
+    value = torch.ones(1000)
+    with _profile(tmp_path) as prof:
+        for _ in range(9):
+            (value + 1).sum()
+            slow_square(value)
+            prof.step()
+    run = stepscope.load(tmp_path)
+    rows = run.operators(by="operator")
+    worst = rows.sort("total_us", descending=True).row(0, named=True)
+    assert worst["name"] == "stepscope_test::slow_square"
+    assert worst["count"] == 6
+    assert worst["avg_us"] == pytest.approx(SLEEP_S * 1e6, rel=0.2)
+    steps = run.table("steps").collect()
+    assert ((steps["host_end_ns"] - steps["host_start_ns"]) / 1e9 > SLEEP_S).all()
+
+
+RANKS = """
+import os, sys, time
+import torch
+import torch.distributed as dist
+from stepscope.profiler import profile, schedule
+folder, slow, sleep_s = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+
+def train(rank):
+    os.environ.update(RANK=str(rank), WORLD_SIZE="4", LOCAL_RANK=str(rank))
+    dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=4)
+    value = torch.ones(1000)
+    with profile(schedule=schedule(wait=1, warmup=1, active=4, repeat=1), output_path=f"{folder}/out") as prof:
+        for _ in range(7):
+            value * 2
+            if rank == slow:
+                time.sleep(sleep_s)
+            dist.all_reduce(value)
+            prof.step()
+    dist.destroy_process_group()
+
+torch.set_num_threads(1)
+children = []
+for rank in range(4):  # forked, so that PyTorch is imported once
+    child = os.fork()
+    if child == 0:
+        train(rank)
+        sys.stdout.flush()
+        os._exit(0)
+    children.append(child)
+sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children))
+"""
+
+
+def test_in_one_of_four_ranks(tmp_path: Path) -> None:
+    (tmp_path / "ranks.py").write_text(textwrap.dedent(RANKS))
+    command = [sys.executable, str(tmp_path / "ranks.py"), str(tmp_path), "2", str(SLEEP_S)]
+    names = {**os.environ, "PYTHONPATH": _SOURCE, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(command, env=names, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    run = stepscope.load(tmp_path / "out")
+    assert run.ranks == [0, 1, 2, 3]
+    calls = run.table("collectives").filter(pl.col("step").is_not_null()).collect()
+    waits = calls.group_by("rank", maintain_order=True).agg(
+        count=pl.len(), took=((pl.col("end_ns") - pl.col("start_ns")) / 1e9).median()
+    )
+    took = dict(waits.select("rank", "took").iter_rows())
+    assert waits["count"].to_list() == [4] * 4
+    for rank in (0, 1, 3):
+        assert took[rank] == pytest.approx(SLEEP_S, rel=0.3), "waits for the slow one inside the collective"
+    assert took[2] < SLEEP_S / 3, "the slow one comes last and waits for nobody"
+    arrived = calls.sort("rank", "start_ns").with_columns(call=pl.int_range(pl.len()).over("rank"))
+    last = arrived.sort("start_ns").group_by("call", maintain_order=True).last()["rank"].to_list()
+    assert last == [2, 2, 2, 2]

@@ -1,0 +1,249 @@
+"""PyTorch loops, recorded for real and compared with the raw trace and the loop's own clock."""
+
+from __future__ import annotations
+
+import json
+import operator
+import statistics
+import time
+from collections import defaultdict
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import stepscope
+from stepscope.profiler import (
+    ExperimentalConfig,
+    ProfilerActivity,
+    ProfilerLevel,
+    mstx,
+    profile,
+    schedule,
+    tensorboard_trace_handler,
+)
+
+torch = pytest.importorskip("torch")
+
+SAMPLE = {"wait": 1, "warmup": 1, "active": 2, "repeat": 1, "skip_first": 2}
+
+
+class Training:
+    """A small network and its optimizer; each step by the loop's own clock."""
+
+    def __init__(self, slow_operator_s: float = 0.0) -> None:
+        torch.manual_seed(0)
+        self.model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 8))
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
+        self.slow_operator_s = slow_operator_s
+        self.clock: list[tuple[int, int]] = []
+        self.slept_ns: list[int] = []
+
+    def step(self, idle_s: float = 0.0) -> None:
+        began = time.time_ns()
+        self.optimizer.zero_grad()
+        loss = self.model(torch.randn(16, 32)).square().mean()
+        if self.slow_operator_s:
+            with torch.profiler.record_function("slow_operator"):
+                began_sleep = time.time_ns()
+                time.sleep(self.slow_operator_s)
+                self.slept_ns.append(time.time_ns() - began_sleep)
+        loss.backward()
+        self.optimizer.step()
+        time.sleep(idle_s)
+        self.clock.append((began, time.time_ns()))
+
+
+def _record(where: Path, steps: int = 9, training: Training | None = None, **switches: Any) -> tuple[Path, Training]:
+    training = training or Training()
+    handler = tensorboard_trace_handler(str(where), analyse_flag=False)
+    with profile(schedule=schedule(**SAMPLE), on_trace_ready=handler, **switches) as prof:
+        for _ in range(steps):
+            training.step()
+            prof.step()
+    (directory,) = where.iterdir()
+    return directory, training
+
+
+def test_the_sample_loop_records_steps_four_and_five_and_no_other(tmp_path: Path) -> None:
+    directory, _ = _record(tmp_path)
+    run = stepscope.load(directory)
+    steps = run.table("steps").collect()
+    assert steps["step"].to_list() == [4, 5]
+    assert steps["incomplete"].to_list() == [False, False]
+    slices = run.table("slices").filter(pl.col("kind") == "operator").collect()
+    assert set(slices["step"].drop_nulls()) == {4, 5}
+    assert run.notes == []
+
+
+def test_step_times_are_those_of_the_loops_own_clock(tmp_path: Path) -> None:
+    training = Training()
+    with profile(schedule=schedule(wait=0, warmup=1, active=7, repeat=1), output_path=str(tmp_path)) as prof:
+        for _ in range(8):
+            training.step(idle_s=0.05)
+            prof.step()
+    steps = stepscope.load(tmp_path).table("steps").collect()
+    recorded = (steps["host_end_ns"] - steps["host_start_ns"]).to_list()
+    own = [ended - began for began, ended in training.clock[1:]]
+    assert statistics.median(map(operator.truediv, recorded, own)) == pytest.approx(1, rel=0.01)
+
+
+def test_operator_times_are_those_of_the_raw_trace(tmp_path: Path) -> None:
+    directory, _ = _record(tmp_path, record_shapes=True)
+    document = json.loads((directory / "STEPSCOPE" / "trace.json").read_text(), parse_float=Decimal)
+    expected: dict[str, Decimal] = defaultdict(Decimal)
+    for event in document["traceEvents"]:
+        if event.get("cat") == "cpu_op":
+            expected[event["name"]] += Decimal(event["dur"]) * 1000
+    run = stepscope.load(directory)
+    found = run.sql("SELECT name, sum(dur_ns)::BIGINT AS ns FROM slices WHERE kind = 'operator' GROUP BY name")
+    assert {name: Decimal(ns) for name, ns in found.rows()} == dict(expected)
+    assert len(expected) > 10
+    shapes = run.sql("SELECT DISTINCT input_shapes FROM slices WHERE name = 'aten::addmm'")
+    assert "[64], [16, 32], [32, 64]" in str(shapes.rows())
+
+
+def test_a_slow_operator_is_found_with_its_size(tmp_path: Path) -> None:
+    directory, training = _record(tmp_path, training=Training(slow_operator_s=0.05))
+    slow = stepscope.load(directory).sql("SELECT step, dur_ns FROM slices WHERE name = 'slow_operator' ORDER BY step")
+    assert slow["step"].to_list() == [4, 5]
+    # The range lies around the sleep: at least as long, and hardly longer.
+    more = [ours - own for ours, own in zip(slow["dur_ns"], training.slept_ns[4:6], strict=True)]
+    assert 0 <= min(more) < 1_000_000
+
+
+def test_stacks_modules_and_memory_are_recorded_when_asked_for(tmp_path: Path) -> None:
+    directory, _ = _record(tmp_path, with_stack=True, profile_memory=True)
+    run = stepscope.load(directory)
+    modules = run.sql("SELECT DISTINCT module FROM slices WHERE name = 'aten::addmm'")["module"].to_list()
+    assert any(module and module.endswith("Linear_0") for module in modules)
+    assert any("test_torch_capture.py" in frames for frames in run.table("stacks").collect()["frames"])
+    components = set(run.table("memory").collect()["component"].cast(pl.String))
+    assert "process" in components
+    assert run.table("allocations").collect().height > 0
+
+
+def test_steps_come_from_the_optimizer_where_nobody_calls_step(tmp_path: Path, said: list[str]) -> None:
+    training = Training()
+    with profile(output_path=str(tmp_path)):
+        for _ in range(4):
+            training.step(idle_s=0.03)
+    run = stepscope.load(tmp_path)
+    steps = run.table("steps").collect()
+    assert steps["step"].to_list() == [0, 1, 2, 3]
+    assert steps["marks_from"].unique().to_list() == ["optimizer_step"]
+    lengths = (steps["host_end_ns"] - steps["host_start_ns"]).to_list()
+    apart = [later[0] - earlier[0] for earlier, later in zip(training.clock, training.clock[1:], strict=False)]
+    assert statistics.median(map(operator.truediv, lengths[1:], apart)) == pytest.approx(1, rel=0.1)
+    per_step = run.sql("SELECT step, count(*) AS n FROM slices WHERE name = 'Optimizer.step#SGD.step' GROUP BY step")
+    assert sorted(per_step.rows())[:4] == [(0, 1), (1, 1), (2, 1), (3, 1)]
+    assert [note.code for note in run.notes] == ["steps_from_optimizer"]
+    assert said == []
+
+
+def test_step_calls_win_over_the_optimizer(tmp_path: Path) -> None:
+    training = Training()
+    with profile(output_path=str(tmp_path)) as prof:
+        for _ in range(3):
+            training.step(idle_s=0.02)
+            prof.step()
+    steps = stepscope.load(tmp_path).table("steps").collect()
+    assert steps.filter(~pl.col("incomplete"))["step"].to_list() == [0, 1, 2]
+    assert steps["marks_from"].unique().to_list() == ["profiler_step"]
+
+
+def test_a_window_without_steps_is_one_step(tmp_path: Path) -> None:
+    with profile(output_path=str(tmp_path)):
+        torch.ones(10).sum()
+    run = stepscope.load(tmp_path)
+    steps = run.table("steps").collect()
+    assert steps.select("step", "marks_from", "incomplete").rows() == [(0, "window", False)]
+    assert "aten::sum" in run.table("slices").collect()["name"].to_list()
+
+
+def test_a_schedule_can_be_driven_by_the_optimizer(tmp_path: Path) -> None:
+    training = Training()
+    prof = profile(schedule=schedule(**SAMPLE), output_path=str(tmp_path))
+    prof.follow_optimizer()
+    for _ in range(9):
+        training.step()
+    prof.stop()
+    training.step()
+    assert prof.step_num == 9, "the hook is gone after stop()"
+    assert stepscope.load(tmp_path).table("steps").collect()["step"].to_list() == [4, 5]
+
+
+def test_marks_alone_do_not_start_the_frameworks_profiler(tmp_path: Path) -> None:
+    config = ExperimentalConfig(profiler_level=ProfilerLevel.LevelNone, mstx=True)
+    with profile(output_path=str(tmp_path), experimental_config=config):
+        assert not torch.autograd._profiler_enabled()
+        mstx.mark("here")
+    run = stepscope.load(tmp_path)
+    assert run.table("slices").filter(pl.col("kind") == "mark").collect()["name"].to_list() == ["here"]
+    assert run.notes == []
+
+
+def test_pytorchs_own_profiler_is_not_disturbed(tmp_path: Path, said: list[str]) -> None:
+    only_host = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=only_host) as theirs, profile(output_path=str(tmp_path)):
+        torch.ones(3).sum()
+    assert any(event.key == "aten::sum" for event in theirs.key_averages())
+    assert "own profiler" in said[0]
+    run = stepscope.load(tmp_path)
+    assert [note.code for note in run.notes] == ["operators_lost"]
+
+
+def test_asking_for_an_accelerator_only_says_that_there_is_none(tmp_path: Path, said: list[str]) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    with profile(output_path=str(tmp_path), activities=[ProfilerActivity.NPU]):
+        torch.ones(3).sum()
+    assert len(said) == 1
+    assert "ProfilerActivity.CPU" in said[0]
+
+
+def test_windows_one_after_the_other_are_independent(tmp_path: Path) -> None:
+    training = Training()
+    plan = schedule(wait=0, warmup=1, active=1, repeat=3)
+    with profile(schedule=plan, output_path=str(tmp_path)) as prof:
+        for _ in range(6):
+            training.step()
+            prof.step()
+    steps = [stepscope.load(window.directory).table("steps").collect()["step"].to_list() for window in prof.windows]
+    assert steps == [[1], [3], [5]]
+    optimizer_steps = [
+        stepscope.load(window.directory).sql("SELECT count(*) AS n FROM slices WHERE name LIKE 'Optimizer.step%'")["n"][
+            0
+        ]
+        for window in prof.windows
+    ]
+    assert optimizer_steps == [1, 1, 1]
+
+
+def test_a_callback_of_the_users_may_call_the_handler_itself(tmp_path: Path) -> None:
+    seen = []
+
+    def ready(finished: Any) -> None:
+        tensorboard_trace_handler(str(tmp_path / "home"), analyse_flag=False)(finished)
+        seen.append(finished.directory)
+
+    with profile(output_path=str(tmp_path / "first"), on_trace_ready=ready):
+        torch.ones(3)
+    assert list((tmp_path / "home").iterdir()) == seen
+    assert list((tmp_path / "first").iterdir()) == []
+
+
+def test_a_callback_that_fails_costs_a_warning_and_nothing_else(tmp_path: Path, said: list[str]) -> None:
+    def broken(finished: Any) -> None:
+        raise RuntimeError("no luck")
+
+    with profile(
+        schedule=schedule(wait=0, active=1, repeat=2), output_path=str(tmp_path), on_trace_ready=broken
+    ) as prof:
+        for _ in range(4):
+            prof.step()
+    assert len(prof.windows) == 2
+    assert len(said) == 1
+    assert "no luck" in said[0]
