@@ -16,6 +16,9 @@ import stepscope
 from stepscope.profiler import say
 from stepscope.profiler.window import Window
 
+#: A script for MindSpore's own environment, no tests.
+collect_ignore = ["mindspore_job.py"]
+
 SOURCE = str(Path(stepscope.__file__).parents[1])
 
 

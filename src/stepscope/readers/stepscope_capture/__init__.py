@@ -36,11 +36,11 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     """A window's directory, by its ``stepscope.json``."""
     if names.CAPTURE_FILE not in files or names.RAW_FOLDER not in folders:
         return None
-    if any(folder.startswith("PROF_") for folder in folders):
-        return None  # MindSpore's own collector recorded an NPU here; the reader of its files knows more
     said = read_description(directory / names.CAPTURE_FILE)
     if not said.known:
         return None
+    if said.device.get("kind") == "npu" and any(folder.startswith("PROF_") for folder in folders):
+        return None  # MindSpore's own collector recorded an NPU here; the reader of its files knows more
     named = names.parse_capture_name(directory.name)
     found = [directory / name for name in sorted(files) if not name.startswith(".")]
     for folder in (names.RAW_FOLDER, names.FRAMEWORK_FOLDER):
