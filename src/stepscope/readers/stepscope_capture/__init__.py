@@ -39,7 +39,7 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     said = read_description(directory / names.CAPTURE_FILE)
     if not said.known:
         return None
-    if said.device.get("kind") == "npu" and any(folder.startswith("PROF_") for folder in folders):
+    if said.device_kind == "npu" and any(folder.startswith("PROF_") for folder in folders):
         return None  # MindSpore's own collector recorded an NPU here; the reader of its files knows more
     named = names.parse_capture_name(directory.name)
     found = [directory / name for name in sorted(files) if not name.startswith(".")]

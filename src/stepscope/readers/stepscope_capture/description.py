@@ -38,6 +38,10 @@ class Description:
         return str(self.content.get("backend") or "plain")
 
     @property
+    def device_kind(self) -> str | None:
+        return _text(self._part("device").get("kind"))
+
+    @property
     def cut_off(self) -> bool:
         """Whether the process ended before the window did."""
         return self.content.get("state") != "complete"
