@@ -1,4 +1,4 @@
-"""A small training that the PyTorch samples record: two layers on made-up data."""
+"""A small training that the PyTorch samples record: two layers on made-up data, on the GPU if there is one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ class Training:
 
     def __init__(self) -> None:
         torch.manual_seed(0)
-        self.model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        layers = (torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 10))
+        self.model = torch.nn.Sequential(*layers).to(self.device)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
 
     def step(self) -> None:
         """Forward, backward, update."""
-        inputs, labels = torch.randn(32, 64), torch.randint(0, 10, (32,))
+        inputs = torch.randn(32, 64).to(self.device)
+        labels = torch.randint(0, 10, (32,)).to(self.device)
         self.optimizer.zero_grad()
         torch.nn.functional.cross_entropy(self.model(inputs), labels).backward()
         self.optimizer.step()

@@ -94,7 +94,9 @@ class TorchBackend(Backend):
                 raise OSError(errno.ENOSPC, "Kineto could not write its trace", str(draft))
             draft.chmod(0o640)
             draft.replace(self._raw / TRACE_FILE)
-            if self.settings.on_device and self._torch.cuda.is_initialized():
+            # Kineto itself wakes the GPU; only a job that has put something there uses it.
+            cuda = self._torch.cuda
+            if self.settings.on_device and cuda.is_initialized() and cuda.max_memory_allocated():
                 _check_kernels(self._raw / TRACE_FILE)
 
     def discard(self) -> None:

@@ -1,0 +1,78 @@
+import { HOSTILE_NAME } from './captures'
+import { expect, test } from './fixtures'
+
+test('the list of runs opens a run, and every page of it shows something', async ({ app, page }) => {
+  await app.open('/runs')
+  await expect(page.getByRole('heading', { name: 'Runs' })).toBeVisible()
+  await page.getByRole('link', { name: 'job', exact: true }).click()
+  await expect(page.getByRole('heading', { name: 'Overview', level: 1 })).toBeVisible()
+  const links = page.getByRole('navigation').getByRole('link')
+  for (const name of await links.allInnerTexts()) {
+    await page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
+    await expect(page.locator('main h1').first()).toHaveText(name)
+  }
+})
+
+test('language and theme change at once and are kept', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/overview`)
+  await page.getByRole('button', { name: '切换到中文' }).click()
+  await expect(page.getByRole('heading', { name: '总览', level: 1 })).toBeVisible()
+  await expect(page.locator('html')).toHaveAttribute('lang', 'zh')
+  await page.getByRole('button', { name: '切换到深色' }).click()
+  await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
+})
+
+test('a path outside the roots and a broken file are answered with a sentence', async ({ app, page }) => {
+  app.refusals = true
+  await app.open('/runs')
+  await page.getByRole('textbox', { name: 'Path' }).fill('/etc/passwd')
+  await page.getByRole('button', { name: 'Open', exact: true }).click()
+  await expect(page.getByRole('alert')).toBeVisible()
+})
+
+test('an unknown run and an unknown page say so and lead back', async ({ app, page }) => {
+  app.refusals = true
+  await app.open('/run/nothing/overview')
+  await expect(page.getByRole('alert')).toBeVisible()
+  await expect(page.getByRole('main').getByRole('link', { name: 'Runs' })).toBeVisible()
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/nonsense`)
+  await expect(page.getByText('There is no page named “nonsense”.')).toBeVisible()
+})
+
+test('the help dialog lists the keys and gives the focus back', async ({ app, page }) => {
+  await app.open('/runs')
+  const button = page.getByRole('button', { name: 'Keys and help' })
+  await button.click()
+  await expect(page.getByRole('dialog')).toContainText('Zoom in at the pointer')
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('dialog')).toBeHidden()
+  await expect(button).toBeFocused()
+})
+
+test('names that try to be markup stay text', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/sql?q=${encodeURIComponent("SELECT name FROM slices WHERE name LIKE '<%' LIMIT 1")}`)
+  await expect(page.getByRole('gridcell', { name: HOSTILE_NAME })).toBeVisible()
+  expect(await page.title()).not.toBe('owned')
+})
+
+for (const theme of ['light', 'dark'] as const) {
+  test(`no serious accessibility finding (${theme})`, async ({ app, page }) => {
+    const run = await app.run('job')
+    for (const hash of [
+      '/runs',
+      `/run/${run.id}/overview`,
+      `/run/${run.id}/steps`,
+      `/run/${run.id}/sql?q=SELECT%201`,
+      `/run/${run.id}/timeline`,
+    ]) {
+      await page.evaluate(() => localStorage.clear()).catch(() => {})
+      await app.open(hash, { theme, language: theme === 'dark' ? 'zh' : 'en' })
+      await expect(page.locator('main h1').first()).toBeAttached()
+      await page.waitForLoadState('networkidle')
+      await app.axe()
+    }
+  })
+}

@@ -1,0 +1,54 @@
+// The numbers on the pages are the numbers of the analyses.
+import { COPY_US, KERNEL_US, STEP_US, STEPS } from './captures'
+import { expect, test } from './fixtures'
+
+test('the overview says how long a step takes and leads on', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/overview`)
+  await expect(page.getByText(/^A step takes 1 ms/)).toBeVisible()
+  await expect(page.getByText(`${KERNEL_US} µs`).first()).toBeVisible()
+  await page.getByRole('link', { name: 'Steps' }).last().click()
+  await expect(page.getByRole('heading', { name: 'Steps', level: 1 })).toBeVisible()
+})
+
+test('the table of steps shows every step with its parts', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/steps`)
+  const grid = page.getByRole('grid', { name: 'Steps' })
+  await expect(grid.getByRole('row')).toHaveCount(STEPS.length + 1)
+  await expect(grid).toContainText(`${STEP_US / 1000} ms`)
+  await expect(grid).toContainText(`${COPY_US} µs`)
+  await grid.getByRole('gridcell', { name: '1 ms' }).first().click()
+  await expect.poll(() => app.param('step')).toBe('1')
+  await page.getByRole('button', { name: /Show as table: Time of each step/ }).click()
+  await expect(page.getByRole('grid', { name: 'Time of each step' })).toContainText('1 ms')
+})
+
+test('a query is answered as table and as chart, and a wrong one with a sentence', async ({ app, page }) => {
+  app.refusals = true
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/sql`)
+  const box = page.getByRole('textbox', { name: 'Query' })
+  await box.fill('SELECT kind, count(*) AS n FROM slices WHERE rank = 0 GROUP BY kind ORDER BY n DESC')
+  await box.press('Control+Enter')
+  await expect(page.getByRole('grid', { name: 'Result' })).toContainText('kernel')
+  await page.getByRole('radio', { name: 'Chart' }).click()
+  await expect(page.getByRole('img', { name: 'n / kind' })).toBeVisible()
+  await box.fill('SELECT nonsense FROM nowhere')
+  await box.press('Control+Enter')
+  await expect(page.getByRole('alert')).toContainText('nowhere')
+})
+
+test('tables are filtered, sorted and saved as CSV', async ({ app, page }) => {
+  const run = await app.run('job')
+  const query = 'SELECT slice, name, dur_ns FROM slices WHERE rank = 0 ORDER BY slice'
+  await app.open(`/run/${run.id}/sql?q=${encodeURIComponent(query)}`)
+  const grid = page.getByRole('grid', { name: 'Result' })
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('gemm')
+  await expect(grid.getByRole('row')).toHaveCount(4)
+  await grid.getByRole('button', { name: 'dur_ns' }).click()
+  await expect(grid.getByRole('columnheader', { name: /dur_ns/ })).toHaveAttribute('aria-sort', 'descending')
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export CSV' }).click()
+  expect((await saved).suggestedFilename()).toBe('Result.csv')
+})

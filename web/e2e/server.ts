@@ -1,0 +1,68 @@
+// Starts the real server once, over captures made for the tests, and stops it at the end.
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { capture } from './captures'
+import { writeCardCaptures } from './cardCaptures'
+import { CASE_NAMES, caseCapture } from './cases'
+
+const PYTHON = process.env['STEPSCOPE_PYTHON'] ?? fileURLToPath(new URL('../../.venv/bin/python', import.meta.url))
+const READY_MS = 60_000
+
+export default async function start(): Promise<() => void> {
+  const folder = mkdtempSync(join(tmpdir(), 'stepscope-e2e-'))
+  const job = join(folder, 'job')
+  mkdirSync(job)
+  for (const rank of [0, 1]) writeFileSync(join(job, `rank${rank}.json`), capture(rank))
+  mkdirSync(join(folder, 'more'))
+  writeFileSync(join(folder, 'more', 'single.json'), capture(0))
+  writeFileSync(join(folder, 'more', 'broken.json'), '{"traceEvents": [')
+  const cases = CASE_NAMES.map((name) => join(folder, `${name}.json`))
+  CASE_NAMES.forEach((name, index) => writeFileSync(cases[index] ?? '', caseCapture(name)))
+  const paths = [job, join(folder, 'more', 'single.json'), ...cases, ...writeCardCaptures(folder)]
+  const server = spawn(PYTHON, [
+    '-m',
+    'stepscope',
+    'view',
+    ...paths,
+    '--port',
+    '0',
+    '--no-browser',
+    '--store',
+    join(folder, 'store'),
+  ])
+  const address = await firstAddress(server)
+  process.env['STEPSCOPE_URL'] = address
+  await allRead(address)
+  return () => {
+    server.kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function firstAddress(server: ReturnType<typeof spawn>): Promise<string> {
+  return new Promise((done, fail) => {
+    let said = ''
+    const hear = (piece: unknown): void => {
+      said += String(piece)
+      const found = /https?:\/\/127\.0\.0\.1:\d+\//.exec(said)
+      if (found) done(found[0])
+    }
+    server.stdout?.on('data', hear)
+    server.stderr?.on('data', hear)
+    server.on('exit', (code) => fail(new Error(`The server ended with ${code}: ${said}`)))
+    setTimeout(() => fail(new Error(`The server did not start: ${said}`)), READY_MS).unref()
+  })
+}
+
+async function allRead(address: string): Promise<void> {
+  const deadline = Date.now() + READY_MS
+  for (;;) {
+    const { runs } = (await (await fetch(`${address}api/runs`)).json()) as { runs: { state: string }[] }
+    if (runs.length >= 7 && runs.every((run) => run.state !== 'reading')) return
+    if (Date.now() > deadline) throw new Error('The captures were not read in time.')
+    await new Promise((done) => setTimeout(done, 200))
+  }
+}

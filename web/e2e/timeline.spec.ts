@@ -1,0 +1,181 @@
+import { KERNEL_US, STEP_US } from './captures'
+import { expect, test, type App } from './fixtures'
+
+interface Slice {
+  readonly rank: number
+  readonly slice: number
+  readonly name: string
+  readonly at_ns: number
+  readonly dur_ns: number
+}
+
+async function sliceOf(app: App, run: string, name: string, rank = 0): Promise<Slice> {
+  const { hits } = await app.api<{ hits: Slice[] }>(`run/${run}/search?q=${encodeURIComponent(name)}&rank=${rank}`)
+  const found = hits.find((hit) => hit.name === name)
+  if (!found) throw new Error(`no slice ${name}`)
+  return found
+}
+
+const span = (app: App): number[] => (app.param('t') ?? '').split(/(?<=\d)-/).map(Number)
+
+test('opens on one step, not on the whole run', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.openTimeline(run.id)
+  await expect(page.getByText(/^Window of 1\.0\d ms/)).toBeVisible()
+})
+
+test('keys and wheel zoom, pan, show all and undo; the address follows', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.openTimeline(run.id)
+  await page.keyboard.press('0')
+  await expect.poll(() => span(app)[1]).toBeGreaterThan(3 * STEP_US * 1000 * 0.9)
+  const [start = 0, end = 0] = span(app)
+  await page.mouse.move(800, 400)
+  await page.keyboard.press('w')
+  await expect.poll(() => (span(app)[1] ?? 0) - (span(app)[0] ?? 0)).toBeLessThan(end - start)
+  const zoomed = span(app)
+  await page.keyboard.press('d')
+  await expect.poll(() => span(app)[0]).toBeGreaterThan(zoomed[0] ?? 0)
+  await page.keyboard.down('Control')
+  await page.mouse.wheel(0, -300)
+  await page.keyboard.up('Control')
+  await expect.poll(() => (span(app)[1] ?? 0) - (span(app)[0] ?? 0)).toBeLessThan((zoomed[1] ?? 0) - (zoomed[0] ?? 0))
+  await page.keyboard.press('0')
+  await page.keyboard.press('Backspace')
+  await expect.poll(() => (span(app)[1] ?? 0) - (span(app)[0] ?? 0)).toBeLessThan(end - start)
+})
+
+test('a link to a slice opens on it, with its details and its links', async ({ app, page }) => {
+  const run = await app.run('job')
+  const kernel = await sliceOf(app, run.id, 'gemm_kernel')
+  await app.openTimeline(run.id, `?sel=0:${kernel.slice}`)
+  const panel = page.getByRole('tabpanel')
+  await expect(panel.getByRole('heading', { name: 'gemm_kernel' })).toBeVisible()
+  await expect(panel).toContainText(`${KERNEL_US} µs`)
+  await expect.poll(() => span(app)[0]).toBeLessThan(kernel.at_ns)
+  await expect.poll(() => span(app)[1]).toBeGreaterThan(kernel.at_ns + kernel.dur_ns)
+  await page.keyboard.press('[')
+  await expect(panel.getByRole('heading', { name: 'cudaLaunchKernel' })).toBeVisible()
+  await page.goBack()
+  await expect(panel.getByRole('heading', { name: 'gemm_kernel' })).toBeVisible()
+  await page.keyboard.press('n')
+  await expect.poll(() => app.param('sel')).not.toBe(`0:${kernel.slice}`)
+  await expect(panel.getByRole('heading', { name: 'gemm_kernel' })).toBeVisible()
+})
+
+test('a click selects what is under the pointer; F fits it; M makes a range of it; Escape clears', async ({
+  app,
+  page,
+}) => {
+  const run = await app.run('job')
+  const kernel = await sliceOf(app, run.id, 'gemm_kernel')
+  await app.openTimeline(run.id, `?sel=0:${kernel.slice}`)
+  await expect(page.getByRole('heading', { name: 'gemm_kernel' })).toBeVisible()
+  await expect.poll(() => span(app)[0]).toBeLessThan(kernel.at_ns)
+  await page.keyboard.press('f')
+  await page.keyboard.press('f')
+  await expect.poll(() => (span(app)[1] ?? 0) - (span(app)[0] ?? 0)).toBeCloseTo(kernel.dur_ns * 1.2, -2)
+  await page.keyboard.press('m')
+  await expect.poll(() => app.param('range')).toBe(`${kernel.at_ns}-${kernel.at_ns + kernel.dur_ns}`)
+  await page.keyboard.press('Escape')
+  await expect.poll(() => app.param('sel')).toBeNull()
+  // The kernel fills the lane now: the middle of the canvas on the row of stream 7 is the kernel.
+  const row = await page.getByRole('group', { name: 'Tracks' }).getByText('stream 7').boundingBox()
+  await page.mouse.click(800, (row?.y ?? 0) + 8)
+  await expect.poll(() => app.param('sel')).toBe(`0:${kernel.slice}`)
+})
+
+test('a dragged range shows the statistics of the server', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.openTimeline(run.id)
+  await page.keyboard.press('0')
+  await page.mouse.move(430, 200)
+  await page.mouse.down()
+  await page.mouse.move(1200, 420, { steps: 6 })
+  await page.mouse.up()
+  await expect(page.getByRole('tab', { name: 'Range' })).toHaveAttribute('aria-selected', 'true')
+  await expect.poll(() => app.param('range')).not.toBeNull()
+  await expect(page.getByRole('grid', { name: 'Range' })).toContainText('aten::mm')
+  await page.getByRole('radio', { name: 'gaps' }).click()
+  await expect(page.getByText(/\d+ gaps, .* in all/)).toBeVisible()
+  await page.getByRole('radio', { name: 'overlap' }).click()
+  await expect(page.getByRole('tabpanel')).toContainText('Exposed copy')
+})
+
+test('search counts, dims, steps from hit to hit, and lists them', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.openTimeline(run.id)
+  await page.keyboard.press('/')
+  await page.keyboard.type('gemm')
+  await expect(page.getByText('3 hits')).toBeVisible()
+  await page.keyboard.press('Enter')
+  await expect(page.getByText(/\d of 3/)).toBeVisible()
+  await page.keyboard.press('Enter')
+  await expect(page.getByRole('grid', { name: 'Hits' }).getByRole('row')).toHaveCount(4)
+  await expect.poll(() => app.param('q')).toBe('gemm')
+})
+
+test('tracks are pinned, hidden, folded, moved and filtered, and a link brings it all back', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.openTimeline(run.id)
+  const names = page.getByRole('group', { name: 'Tracks' })
+  await names.getByText('stream 7').hover()
+  await names.getByRole('button', { name: 'Pin: stream 7' }).click()
+  await expect.poll(() => app.param('pin')).not.toBeNull()
+  await names.getByRole('button', { name: 'Hide: Merged lanes' }).click({ force: true })
+  await expect(names).toContainText('1 tracks hidden')
+  await page.reload()
+  await app.settled()
+  await expect(names).toContainText('1 tracks hidden')
+  await names.getByRole('button', { name: 'Show all' }).click()
+  await expect(names).toContainText('Computing')
+  await page.getByRole('searchbox', { name: 'Filter tracks' }).fill('stream')
+  await expect(names).not.toContainText('thread')
+})
+
+test('two ranks on one clock are aligned by a slice of each', async ({ app, page }) => {
+  const run = await app.run('job')
+  const first = await sliceOf(app, run.id, 'gemm_kernel', 0)
+  const second = await sliceOf(app, run.id, 'gemm_kernel', 1)
+  await app.openTimeline(run.id, `?rank=0,1&sel=0:${first.slice}`)
+  await expect(page.getByRole('heading', { name: 'gemm_kernel' })).toBeVisible()
+  await page.keyboard.press('Shift+L')
+  await app.go('sel', `1:${second.slice}`)
+  await expect.poll(() => app.param('sel')).toBe(`1:${second.slice}`)
+  await expect(page.locator('[aria-live=polite]')).toContainText('rank 1')
+  await page.keyboard.press('l')
+  await expect.poll(() => app.param('offset')).toBe(`1:${first.at_ns - second.at_ns}`)
+  await page.keyboard.press('Shift+R')
+  await expect.poll(() => app.param('offset')).toBeNull()
+})
+
+test('flags are set, named, listed and kept in the link', async ({ app, page }) => {
+  const run = await app.run('job')
+  const kernel = await sliceOf(app, run.id, 'gemm_kernel')
+  await app.openTimeline(run.id, `?sel=0:${kernel.slice}`)
+  await expect(page.getByRole('heading', { name: 'gemm_kernel' })).toBeVisible()
+  await page.keyboard.press('k')
+  const note = page.getByRole('textbox', { name: 'Note' })
+  await expect(note).toHaveValue('gemm_kernel')
+  await note.fill('slow 慢')
+  await note.press('Tab')
+  await expect.poll(() => app.param('flag')).toBe(`${kernel.at_ns}~slow 慢`)
+})
+
+test('links by category, critical path, next gap and picture', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.openTimeline(run.id)
+  await page.getByRole('button', { name: 'Links' }).click()
+  await page
+    .getByRole('checkbox', { name: /launch/ })
+    .first()
+    .check()
+  await expect(page.getByText(/\d+ of \d+ links shown/)).toBeVisible()
+  await page.getByRole('button', { name: 'Critical path' }).click()
+  await expect(page.getByText(/critical path/i).last()).toBeVisible()
+  await page.keyboard.press('g')
+  await expect(page.getByText(/Idle for|gap/).last()).toBeVisible()
+  const saved = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export the visible timeline as PNG' }).click()
+  expect((await saved).suggestedFilename()).toBe('job-timeline.png')
+})

@@ -1,0 +1,21 @@
+// Browser tests against the real server in Debian's Chromium.
+import { defineConfig } from '@playwright/test'
+
+export default defineConfig({
+  testDir: 'e2e',
+  timeout: 40_000,
+  expect: { timeout: 10_000 },
+  // One server and two cores: tests side by side would only wait for each other.
+  workers: 1,
+  reporter: [['list']],
+  outputDir: 'test-results',
+  globalSetup: './e2e/server.ts',
+  use: {
+    viewport: { width: 1280, height: 800 },
+    locale: 'en-US',
+    launchOptions: {
+      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    },
+  },
+})

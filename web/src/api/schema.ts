@@ -1,0 +1,1476 @@
+// Made from the server’s OpenAPI description by scripts/make-api-types.mjs; do not edit by hand.
+
+/** What the host did while the device waited for it, or may have where the launch is not known. */
+export interface Activity {
+  readonly rank: number
+  readonly step: number
+  readonly activity: string
+  readonly idle_us: number
+  readonly share: number
+}
+
+/** One call on one level; the variance is that of the population, in square microseconds. */
+export interface ApiStatistic {
+  readonly rank: number
+  readonly level: string
+  readonly name: string
+  readonly total_us: number
+  readonly count: number
+  readonly avg_us: number
+  readonly min_us: number
+  readonly p50_us: number
+  readonly p95_us: number
+  readonly max_us: number
+  readonly variance_us2: number
+}
+
+export interface ApiStatisticsDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: readonly ApiStatistic[]
+}
+
+/** One part of handing over a batch, over all batches; first ones (of the run, of an epoch) stand apart. */
+export interface BatchTimes {
+  readonly rank: number
+  readonly part: 'get' | 'interval' | 'push' | 'total'
+  readonly count: number
+  readonly first_us: number | null
+  readonly mean_us: number
+  readonly median_us: number
+  readonly p95_us: number
+  readonly max_us: number
+}
+
+/** Blocks of one birth step that are alive at the end. */
+export interface Birth {
+  readonly step: number
+  readonly blocks: number
+  readonly bytes: number
+}
+
+/** How much of a path is bound by one thing; the entries of a path add up to its length. */
+export interface BoundShare {
+  readonly bound: string
+  readonly duration_us: number
+  readonly share: number
+}
+
+/** Recorded bytes of one category over time. */
+export interface CategoryCurve {
+  readonly category: string
+  readonly time_ns: readonly (number | string)[]
+  readonly bytes: readonly number[]
+}
+
+/** A category's part of the sum. */
+export interface CategoryPart {
+  readonly category: string
+  readonly confidence: string
+  readonly bytes: number
+  readonly share: number
+  readonly blocks: number | null
+}
+
+/** Copies of one kind and name of one rank; `bandwidth` counts only copies whose size is known. */
+export interface Copies {
+  readonly rank: number
+  readonly kind: string
+  readonly name: string
+  readonly pageable: boolean
+  readonly count: number
+  readonly total_us: number
+  readonly avg_us: number
+  readonly max_us: number
+  readonly share: number | null
+  readonly sized: number
+  readonly bytes: number | null
+  readonly min_bytes: number | null
+  readonly max_bytes: number | null
+  readonly bandwidth_bytes_per_s: number | null
+}
+
+export interface CopiesDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: readonly Copies[]
+}
+
+export interface CounterRequest {
+  readonly rank: number
+  readonly track: number
+  readonly level: number
+  readonly index: number
+}
+
+export interface CounterSpan {
+  readonly points: number
+  readonly min: number | null
+  readonly max: number | null
+}
+
+export interface CountersRequest {
+  readonly tiles: readonly CounterRequest[]
+}
+
+/** Use of processors in a run. */
+export interface Cpu {
+  readonly ranks: readonly CpuRank[]
+  readonly uses: readonly CpuUse[]
+  readonly steps: readonly CpuStep[]
+  readonly curves: readonly CpuCurve[]
+}
+
+/** One user of processors over time; the extremes of every stretch are kept. */
+export interface CpuCurve {
+  readonly rank: number
+  readonly scope: string
+  readonly id: number | null
+  readonly name: string | null
+  readonly time_ns: readonly (number | string)[]
+  readonly step: readonly (number | null)[]
+  readonly user_cores: readonly (number | null)[]
+  readonly system_cores: readonly (number | null)[]
+  readonly busy_cores: readonly (number | null)[]
+}
+
+export interface CpuDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Cpu
+}
+
+/** The processors of a rank's machine, and who uses them. */
+export interface CpuRank {
+  readonly rank: number
+  readonly cores: number | null
+  readonly machine_busy_share: number | null
+  readonly process_cores: number | null
+  readonly sibling_cores: number
+  readonly other_cores: number | null
+  readonly other_share: number | null
+  readonly contended: boolean | null
+  readonly runnable_mean: number | null
+  readonly crowded_share: number | null
+  readonly context_switches_per_s: number | null
+  readonly unit: 'batch' | 'step' | null
+}
+
+/** One user of processors within a step. */
+export interface CpuStep {
+  readonly rank: number
+  readonly step: number
+  readonly scope: string
+  readonly id: number | null
+  readonly samples: number
+  readonly user_cores: number | null
+  readonly system_cores: number | null
+  readonly busy_cores: number | null
+}
+
+/** One user of processors over all samples. */
+export interface CpuUse {
+  readonly rank: number
+  readonly scope: string
+  readonly id: number | null
+  readonly name: string | null
+  readonly samples: number
+  readonly user_cores: number | null
+  readonly system_cores: number | null
+  readonly io_cores: number | null
+  readonly idle_cores: number | null
+  readonly busy_cores: number | null
+  readonly busy_p95_cores: number | null
+  readonly busy_max_cores: number | null
+  readonly workers: number | null
+  readonly per_worker_share: number | null
+}
+
+/** The path of one step of one rank. */
+export interface CriticalPath {
+  readonly rank: number
+  readonly step: number
+  readonly start_ns: number | string
+  readonly length_us: number
+  readonly by_bound: readonly BoundShare[]
+  readonly path: readonly PathPart[]
+  readonly inferred_waits: number
+  readonly needs: readonly string[]
+}
+
+export interface CriticalPathDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: readonly CriticalPath[]
+}
+
+/** The lines of one space; each value holds until the next moment. */
+export interface Curve {
+  readonly rank: number
+  readonly device: string
+  readonly component: string
+  readonly points: number
+  readonly time_ns: readonly (number | string)[]
+  readonly allocated_bytes: readonly number[] | null
+  readonly active_bytes: readonly number[] | null
+  readonly reserved_bytes: readonly number[] | null
+}
+
+/** One part of the step's time among all ranks, and within each communication group that was captured in part. */
+export interface Delimitation {
+  readonly share: number
+  readonly spread_share: number
+  readonly flagged: boolean
+  readonly reasons: readonly string[]
+  readonly ranks: readonly number[]
+  readonly groups: readonly GroupShare[]
+}
+
+/** What a row of `operators` consists of: the next level, and its longest slices. */
+export interface Drill {
+  readonly by: string | null
+  readonly name: string | null
+  readonly next: string
+  readonly side: string
+  readonly count: number
+  readonly total_us: number
+  readonly parts: readonly Part[]
+  readonly slices: readonly Executed[]
+}
+
+export interface DrillDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Drill
+}
+
+/** A number that the verdict rests on, and the one it was compared with. */
+export interface Evidence {
+  readonly metric: string
+  readonly value: number
+  readonly unit: string
+  readonly baseline?: number | null
+  readonly op?: string | null
+}
+
+/** One slice, as `slices` numbers it. */
+export interface Executed {
+  readonly rank: number
+  readonly slice: number
+  readonly name: string
+  readonly operator: string | null
+  readonly module: string | null
+  readonly step: number | null
+  readonly start_ns: number | string
+  readonly duration_us: number
+}
+
+export interface ExplainDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Explanation
+}
+
+/** One field of one question, for a run. `sql` lists the slices it is made of. */
+export interface Explanation {
+  readonly field: string
+  readonly meaning: Readonly<Record<string, string>>
+  readonly formula: string
+  readonly sources: readonly string[]
+  readonly sql: string | null
+  readonly ours: readonly OurValue[]
+  readonly vendor: readonly VendorValue[]
+}
+
+/** What every error looks like. `message` and `hint` are in the language that was asked for. */
+export interface Fault {
+  readonly code: string
+  readonly params: Readonly<Record<string, unknown>>
+  readonly message: string
+  readonly hint: string | null
+}
+
+export interface FieldMeaning {
+  readonly field: string
+  readonly en: string
+  readonly zh: string
+  readonly formula: string
+}
+
+/** FLOPs of a run. */
+export interface Flops {
+  readonly ranks: readonly RankFlops[]
+  readonly steps: readonly StepFlops[]
+  readonly operators: readonly OperatorFlops[]
+}
+
+export interface FlopsDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Flops
+}
+
+/** Columns of equal length; `total` counts also what was not drawn. Times since the run's origin. */
+export interface Flows {
+  readonly total: number
+  readonly shown: number
+  readonly rank: readonly number[]
+  readonly kind: readonly string[]
+  readonly from_slice: readonly number[]
+  readonly from_row: readonly number[]
+  readonly from_at_ns: readonly number[]
+  readonly from_dur_ns: readonly number[]
+  readonly to_slice: readonly number[]
+  readonly to_row: readonly number[]
+  readonly to_at_ns: readonly number[]
+  readonly to_dur_ns: readonly number[]
+}
+
+/** Links of some slices, or of a window of some rows. */
+export interface FlowsRequest {
+  readonly slices?: readonly SliceRequest[] | null
+  readonly from_ns?: number | null
+  readonly to_ns?: number | null
+  readonly rows?: readonly RowsRequest[] | null
+  readonly kinds?: readonly string[] | null
+  readonly limit?: number
+  readonly bins?: number
+}
+
+/** What is held and not used: at the peak from the lines, at the end from the segments. */
+export interface Fragmentation {
+  readonly peak_reserved_bytes: number
+  readonly peak_idle_bytes: number
+  readonly peak_idle_share: number
+  readonly growths: number
+  readonly growths_with_room: number
+  readonly end_reserved_bytes: number | null
+  readonly end_active_bytes: number | null
+  readonly end_requested_bytes: number | null
+  readonly idle_share: number | null
+  readonly rounding_share: number | null
+  readonly external_share: number | null
+  readonly spread_share: number | null
+  readonly largest_free_bytes: number | null
+  readonly free_bytes: number | null
+  readonly free_runs: number | null
+  readonly releasable_bytes: number | null
+}
+
+/** A stretch without device work, and what the host did meanwhile. */
+export interface Gap {
+  readonly rank: number
+  readonly step: number
+  readonly start_ns: number | string
+  readonly duration_us: number
+  readonly lead: boolean
+  readonly cause: string
+  readonly cause_us: number
+  readonly activity: string
+  readonly activity_us: number
+  readonly host_slice: number | null
+  readonly host_name: string | null
+  readonly sync_slice: number | null
+  readonly sync_name: string | null
+  readonly previous_slice: number | null
+  readonly previous_name: string | null
+  readonly next_slice: number | null
+  readonly next_name: string | null
+}
+
+/** Fetching of the next batch on the device, and how much of it ran beside compute. */
+export interface GetNext {
+  readonly rank: number
+  readonly step: number | null
+  readonly count: number
+  readonly total_us: number
+  readonly overlapped_us: number
+  readonly overlapped_share: number
+  readonly flagged: boolean
+}
+
+/** Leaking sites of one place and rhythm: most likely an output that is kept with its autograd graph. */
+export interface Graph {
+  readonly graph: number
+  readonly rank: number
+  readonly sites: number
+  readonly where: string
+  readonly bytes_per_step: number
+}
+
+/** One part of the step's time among some ranks. */
+export interface GroupShare {
+  readonly group: string
+  readonly dimension: string | null
+  readonly share: number
+  readonly spread_share: number
+  readonly flagged: boolean
+  readonly reasons: readonly string[]
+  readonly ranks: readonly number[]
+}
+
+/** Idle time of the device in one step; the five causes add up to `idle_us`. */
+export interface Idle {
+  readonly rank: number
+  readonly step: number
+  readonly span_us: number
+  readonly idle_us: number
+  readonly free_us: number
+  readonly lead_us: number
+  readonly other_step_us: number
+  readonly host_us: number
+  readonly kernel_us: number
+  readonly collective_us: number
+  readonly data_us: number
+  readonly other_us: number
+  readonly after_sync_us: number
+  readonly gaps: number
+}
+
+/** computing + exposed_communication + exposed_copy + free = span_dur_ns, exactly. */
+export interface LaneTotals {
+  readonly rank: number
+  readonly on_device: boolean
+  readonly span_at_ns: number
+  readonly span_dur_ns: number
+  readonly total_ns: Readonly<Record<string, number>>
+  readonly intervals: Readonly<Record<string, number>>
+}
+
+export interface LanesAnswer {
+  readonly lanes: readonly string[]
+  readonly ranks: readonly LaneTotals[]
+}
+
+/** Host and launches of a run. */
+export interface Launches {
+  readonly steps: readonly StepLaunches[]
+  readonly idle: readonly Idle[]
+  readonly activities: readonly Activity[]
+  readonly queue: readonly Queue[]
+  readonly gaps: readonly Gap[]
+  readonly statistics: readonly Statistics[]
+  readonly syncs: readonly Sync[]
+  readonly gc_pauses: readonly Pause[]
+  readonly get_next: readonly GetNext[]
+}
+
+export interface LaunchesDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Launches
+}
+
+/** Sites, leaks first; pools; graphs; and how many sites never held anything beyond their step. */
+export interface Leaks {
+  readonly sites: readonly Site[]
+  readonly pools: readonly Pool[]
+  readonly graphs: readonly Graph[]
+  readonly temporary_sites: number
+  readonly warm_up_steps: number
+}
+
+export interface LeaksDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Leaks
+}
+
+/** Blocks whose lives are of one class. */
+export interface Lifetime {
+  readonly lifetime: string
+  readonly blocks: number
+  readonly bytes: number
+  readonly byte_seconds: number | null
+}
+
+/** Freed blocks that lived at least so long, and less than twice that. */
+export interface LifetimeBin {
+  readonly least_ns: number | string
+  readonly blocks: number
+  readonly bytes: number
+}
+
+export interface ListedEntry {
+  readonly name: string
+  readonly path: string
+  readonly kind: string
+  readonly bytes: number | null
+  readonly modified_ns: string
+}
+
+/** Entries of a directory below the roots, or the roots themselves. */
+export interface Listing {
+  readonly path: string | null
+  readonly parent: string | null
+  readonly entries: readonly ListedEntry[]
+  readonly truncated: boolean
+}
+
+/** Where memory goes. All but `peaks`, `curves` and `out_of_memory` is about one space, the fullest. */
+export interface Memory {
+  readonly rank: number
+  readonly device: string
+  readonly component: string
+  readonly measure: string
+  readonly peak_bytes: number
+  readonly peak_ns: number | string | null
+  readonly peak_step: number | null
+  readonly at_ns: number | string | null
+  readonly at_bytes: number
+  readonly owners: readonly Owner[]
+  readonly categories: readonly CategoryPart[]
+  readonly fragmentation: Fragmentation | null
+  readonly lifetimes: readonly Lifetime[]
+  readonly lifetime_bins: readonly LifetimeBin[]
+  readonly steps: readonly StepBalance[]
+  readonly step_difference: StepDifference | null
+  readonly out_of_memory: readonly OutOfMemory[]
+  readonly peaks: readonly Peak[]
+  readonly curves: readonly Curve[]
+  readonly category_curves: readonly CategoryCurve[]
+}
+
+export interface MemoryDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Memory
+}
+
+export interface NameHits {
+  readonly name: string
+  readonly count: number
+}
+
+export interface NameTable {
+  readonly rank: number
+  readonly offset: number
+  readonly total: number
+  readonly names: readonly string[]
+}
+
+export interface NoteEntry {
+  readonly code: string
+  readonly message: string
+  readonly rank: number | null
+  readonly file: string
+  readonly place: string
+  readonly count: number
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+/** One type of kernel on one kind of core; `ratio_share` is of the rank's kernel time. */
+export interface OpStatistic {
+  readonly rank: number
+  readonly op_type: string | null
+  readonly core_type: string | null
+  readonly count: number
+  readonly total_us: number
+  readonly min_us: number
+  readonly avg_us: number
+  readonly max_us: number
+  readonly ratio_share: number | null
+}
+
+export interface OpStatisticsDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: readonly OpStatistic[]
+}
+
+export interface OpenRequest {
+  readonly path: string
+  readonly window?: string | null
+}
+
+/** One group of one rank; null is what the capture cannot tell or what has no meaning on that side. */
+export interface Operator {
+  readonly rank: number
+  readonly name: string | null
+  readonly type: string | null
+  readonly core: string | null
+  readonly side: string
+  readonly operator: string | null
+  readonly category: string | null
+  readonly count: number
+  readonly total_us: number
+  readonly avg_us: number
+  readonly min_us: number
+  readonly p50_us: number
+  readonly p95_us: number
+  readonly max_us: number
+  readonly share: number | null
+  readonly busy_share: number | null
+  readonly per_step_us: number | null
+  readonly steps: number
+  readonly self_us: number | null
+  readonly device_total_us: number | null
+  readonly device_self_us: number | null
+  readonly input_shapes: string | null
+  readonly dtypes: string | null
+  readonly pmu: Readonly<Record<string, number | null>> | null
+}
+
+/** One operator (or kernel type) of one rank in one element type; null is what capture or table cannot tell. */
+export interface OperatorFlops {
+  readonly rank: number
+  readonly name: string
+  readonly kind: string
+  readonly dtype: string | null
+  readonly input_shapes: string | null
+  readonly source: string
+  readonly count: number
+  readonly flops: number
+  readonly device_us: number | null
+  readonly flops_per_s: number | null
+  readonly peak_flops_per_s: number | null
+  readonly peak_share: number | null
+  readonly bytes: number | null
+  readonly intensity: number | null
+  readonly bound: string | null
+  readonly attainable_flops_per_s: number | null
+  readonly attainable_share: number | null
+  readonly tensor_core_share: number | null
+}
+
+export interface OperatorsDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: readonly Operator[]
+}
+
+/** What we computed. */
+export interface OurValue {
+  readonly rank: number | null
+  readonly step: number | null
+  readonly name: string | null
+  readonly value: unknown
+}
+
+/** A request that failed, and why. */
+export interface OutOfMemory {
+  readonly rank: number
+  readonly device: string
+  readonly time_ns: number | string
+  readonly step: number | null
+  readonly cause: string
+  readonly requested_bytes: number | null
+  readonly device_free_bytes: number | null
+  readonly reserved_bytes: number | null
+  readonly pool_free_bytes: number | null
+  readonly largest_free_bytes: number | null
+  readonly capacity_bytes: number | null
+  readonly others_bytes: number | null
+  readonly stack: string | null
+}
+
+/** Blocks of one site and category that live at the moment asked for; or a part of the sum that no block tells. */
+export interface Owner {
+  readonly owner: string
+  readonly kind: string
+  readonly bytes: number
+  readonly share: number
+  readonly blocks: number | null
+  readonly category: string
+  readonly confidence: string
+  readonly operator: string | null
+  readonly first_step: number | null
+  readonly last_step: number | null
+  readonly saving_bytes: number | null
+  readonly stack: string | null
+}
+
+/** One entry of the next level. */
+export interface Part {
+  readonly name: string | null
+  readonly count: number
+  readonly total_us: number
+  readonly avg_us: number
+  readonly max_us: number
+  readonly share: number | null
+}
+
+/** The three places to look. */
+export interface Parts {
+  readonly computing: Delimitation
+  readonly communication: Delimitation
+  readonly free: Delimitation
+}
+
+/** A part of a path; each begins where the one before ends. */
+export interface PathPart {
+  readonly slice: number | null
+  readonly name: string | null
+  readonly start_ns: number | string
+  readonly duration_us: number
+  readonly bound: string
+}
+
+/** A pause of Python's garbage collector. */
+export interface Pause {
+  readonly rank: number
+  readonly step: number | null
+  readonly slice: number
+  readonly start_ns: number | string
+  readonly duration_us: number
+  readonly idle_us: number
+}
+
+/** The peak of one space. */
+export interface Peak {
+  readonly rank: number
+  readonly device: string
+  readonly component: string
+  readonly measure: string
+  readonly peak_bytes: number
+  readonly peak_ns: number | string | null
+  readonly peak_step: number | null
+  readonly first_bytes: number
+  readonly last_bytes: number
+  readonly reserved_peak_bytes: number | null
+  readonly capacity_bytes: number | null
+  readonly headroom_bytes: number | null
+}
+
+/** The input pipeline of a run. `verdict` is that of the rank that loses most. */
+export interface Pipeline {
+  readonly verdict: Verdict
+  readonly bottleneck: string | null
+  readonly verdicts: readonly Verdict[]
+  readonly starving: readonly Starving[]
+  readonly ops: readonly PipelineOp[]
+  readonly queues: readonly QueueCurve[]
+  readonly batches: readonly BatchTimes[]
+}
+
+export interface PipelineDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Pipeline
+}
+
+/** A stage of the pipeline with its output queue and its processor time. */
+export interface PipelineOp {
+  readonly rank: number
+  readonly op: number
+  readonly name: string
+  readonly kind: string | null
+  readonly parent: number | null
+  readonly children: readonly number[]
+  readonly depth: number
+  readonly workers: number | null
+  readonly capacity: number | null
+  readonly sink: boolean
+  readonly samples: number
+  readonly queue_mean: number | null
+  readonly use_share: number | null
+  readonly use_p50_share: number | null
+  readonly empty_share: number | null
+  readonly full_share: number | null
+  readonly starving_use_share: number | null
+  readonly blame_share: number | null
+  readonly cpu_cores: number | null
+  readonly cpu_per_worker_share: number | null
+  readonly cost_us: number | null
+}
+
+export interface PmuValue {
+  readonly metric: string
+  readonly value: number | null
+}
+
+/** A whole space from step to step, and how much of its growth the sites explain. */
+export interface Pool {
+  readonly rank: number
+  readonly device: string
+  readonly pool: string
+  readonly verdict: string
+  readonly steps: number
+  readonly bytes_per_step: number
+  readonly explained_bytes_per_step: number
+  readonly unexplained_bytes_per_step: number
+  readonly reserved_bytes_per_step: number | null
+  readonly growth_bytes: number
+  readonly bytes_at_end: number
+}
+
+/** A question with its parameters and what its fields mean. */
+export interface QuestionInfo {
+  readonly name: string
+  readonly by_step: boolean
+  readonly parameters: readonly string[]
+  readonly fields: readonly FieldMeaning[]
+}
+
+/** How many launched slices waited for a stream, weighted by time from its first launch to its last start. */
+export interface Queue {
+  readonly rank: number
+  readonly track: number
+  readonly stream: string
+  readonly launches: number
+  readonly changes: number
+  readonly length_mean: number
+  readonly length_max: number
+  readonly empty_share: number
+  readonly full_us: number
+  readonly full_share: number
+  readonly outstanding_mean: number
+  readonly outstanding_max: number
+}
+
+/** Fill of an output queue over time; the extremes of every stretch are kept. */
+export interface QueueCurve {
+  readonly rank: number
+  readonly op: number
+  readonly name: string
+  readonly capacity: number | null
+  readonly time_ns: readonly (number | string)[]
+  readonly queue: readonly number[]
+}
+
+export interface RangeGap {
+  readonly rank: number
+  readonly at_ns: number
+  readonly dur_ns: number
+  readonly before: SliceBrief | null
+  readonly after: SliceBrief | null
+}
+
+export interface RangeGaps {
+  readonly count: number
+  readonly total_ns: number
+  readonly largest: readonly RangeGap[]
+}
+
+/** `busy_ns` is the union over a rank's rows, summed over ranks: nothing in it counts twice. */
+export interface RangeStats {
+  readonly from_ns: number
+  readonly to_ns: number
+  readonly slices: number
+  readonly total_ns: number
+  readonly busy_ns: number
+  readonly entries: readonly StatsEntry[]
+  readonly entries_total: number
+  readonly gaps: RangeGaps
+}
+
+export interface RankFacts {
+  readonly rank: number
+  readonly host: string | null
+  readonly device_kind: string | null
+  readonly device_name: string | null
+  readonly framework: string | null
+  readonly level: string | null
+  readonly dp: number | null
+  readonly tp: number | null
+  readonly pp: number | null
+  readonly ep: number | null
+  readonly cp: number | null
+  readonly first_at_ns: number | null
+  readonly last_at_ns: number | null
+  readonly source: string | null
+}
+
+/** One rank: over its steps without warm-up, or over all that was recorded where there are no steps. */
+export interface RankFlops {
+  readonly rank: number
+  readonly device: string | null
+  readonly peak_origin: string | null
+  readonly peaks_flops_per_s: Readonly<Record<string, number>>
+  readonly memory_bytes_per_s: number | null
+  readonly duration_us: number | null
+  readonly flops: number
+  readonly model_flops: number
+  readonly flops_per_s: number | null
+  readonly mfu_share: number | null
+  readonly hfu_share: number | null
+  readonly counted_share: number | null
+  readonly tensor_core_share: number | null
+}
+
+/** Medians per step over the typical steps of a rank. */
+export interface RankSummary {
+  readonly rank: number
+  readonly host: string | null
+  readonly device_kind: string | null
+  readonly device_name: string | null
+  readonly steps: number
+  readonly duration_us: number | null
+  readonly interval_us: number | null
+  readonly forward_backward_us: number | null
+  readonly tail_us: number | null
+  readonly device_span_us: number | null
+  readonly computing_us: number | null
+  readonly pure_computing_us: number | null
+  readonly communication_us: number | null
+  readonly overlapped_us: number | null
+  readonly exposed_communication_us: number | null
+  readonly receive_alone_us: number | null
+  readonly collective_alone_us: number | null
+  readonly exposed_copy_us: number | null
+  readonly free_us: number | null
+  readonly enclosing_us: number | null
+  readonly preparing_us: number | null
+  readonly bubble_us: number | null
+  readonly stage_us: number | null
+  readonly idle_us: number | null
+  readonly statistics: StepStatistics
+  readonly window: WholeWindow | null
+}
+
+export interface RankTracks {
+  readonly rank: number
+  readonly host: string | null
+  readonly device_kind: string | null
+  readonly device_name: string | null
+  readonly clock_offset_ns: string
+  readonly clock_error_ns: number | null
+  readonly first_at_ns: number | null
+  readonly last_at_ns: number | null
+  readonly rows: number
+  readonly slices: number
+  readonly has_lanes: boolean
+  readonly groups: readonly TrackGroup[]
+  readonly links: Readonly<Record<string, number>>
+  readonly steps: readonly StepMark[]
+  readonly names: readonly string[]
+  readonly names_total: number
+}
+
+export interface ReadProgress {
+  readonly done_bytes: number
+  readonly total_bytes: number
+}
+
+export interface RowHits {
+  readonly rank: number
+  readonly track: number
+  readonly row: number
+  readonly count: number
+}
+
+/** Rows of a rank; all of them where neither end is said. */
+export interface RowsRequest {
+  readonly rank: number
+  readonly first_row?: number | null
+  readonly last_row?: number | null
+}
+
+/** A run that was read. `tables` counts rows, so that a page knows what was not collected. */
+export interface RunDetails {
+  readonly summary: RunSummary
+  readonly windows: readonly string[]
+  readonly origin_ns: string
+  readonly end_at_ns: number
+  readonly rank_list: readonly RankFacts[]
+  readonly step_list: readonly number[]
+  readonly tables: Readonly<Record<string, number>>
+  readonly readers: readonly string[]
+  readonly notes: readonly NoteEntry[]
+  readonly analyses: readonly string[]
+}
+
+/** What every document says about its run. */
+export interface RunHead {
+  readonly path: string
+  readonly window: string
+  readonly windows: readonly string[]
+  readonly ranks: readonly number[]
+  readonly readers: readonly string[]
+  readonly schema_version: number
+}
+
+/** `revision` changes whenever anything here does. */
+export interface RunList {
+  readonly revision: number
+  readonly roots: readonly string[]
+  readonly max_upload_bytes: number
+  readonly runs: readonly RunSummary[]
+}
+
+/** One line of the list of runs; what only a run that was read can tell is null before. */
+export interface RunSummary {
+  readonly id: string
+  readonly name: string
+  readonly path: string
+  readonly window: string | null
+  readonly state: string
+  readonly progress: ReadProgress
+  readonly error: Fault | null
+  readonly uploaded: boolean
+  readonly ranks?: number | null
+  readonly steps?: number | null
+  readonly slices?: number | null
+  readonly duration_ns?: number | null
+  readonly devices?: readonly string[] | null
+  readonly frameworks?: readonly string[] | null
+  readonly notes?: number | null
+  readonly version?: string | null
+}
+
+/** All slices of this name on this rank. */
+export interface SameName {
+  readonly count: number
+  readonly total_ns: number
+  readonly min_ns: number
+  readonly median_ns: number
+  readonly max_ns: number
+}
+
+export interface SearchResult {
+  readonly total: number
+  readonly names: readonly NameHits[]
+  readonly names_total: number
+  readonly rows: readonly RowHits[]
+  readonly ticks: readonly number[]
+  readonly hits: readonly SliceBrief[]
+  readonly position: number | null
+  readonly next: SliceBrief | null
+  readonly previous: SliceBrief | null
+}
+
+/** A sentence of the catalogue with its values put in. */
+export interface Sentence {
+  readonly key: string
+  readonly en: string
+  readonly zh: string
+}
+
+/** One place that allocates, and whether it leaks. */
+export interface Site {
+  readonly rank: number
+  readonly device: string
+  readonly pool: string
+  readonly site: string
+  readonly operator: string | null
+  readonly verdict: string
+  readonly confidence: string
+  readonly reason: string
+  readonly reason_values: Readonly<Record<string, string>>
+  readonly bytes_per_step: number
+  readonly r_squared: number | null
+  readonly growth_bytes: number
+  readonly growth_share: number | null
+  readonly bytes_at_end: number
+  readonly blocks: number
+  readonly first_step: number | null
+  readonly oldest_age_steps: number | null
+  readonly intervals: number
+  readonly in_step_blocks: number
+  readonly category: string | null
+  readonly steps_to_oom: number | null
+  readonly leaking_ranks: readonly number[]
+  readonly graph: number | null
+  readonly births: readonly Birth[]
+  readonly stack: string | null
+}
+
+/** A site whose allocations differ between two steps. */
+export interface SiteDifference {
+  readonly site: string
+  readonly operator: string | null
+  readonly verdict: string
+  readonly base_blocks: number
+  readonly blocks: number
+  readonly base_bytes: number
+  readonly bytes: number
+  readonly delta_bytes: number
+  readonly base_net_bytes: number
+  readonly net_bytes: number
+  readonly stack: string | null
+}
+
+/** `row` counts the rows of the rank, `at_ns` nanoseconds since the run's origin. */
+export interface SliceBrief {
+  readonly rank: number
+  readonly slice: number
+  readonly name: string
+  readonly kind: string
+  readonly track: number
+  readonly row: number
+  readonly at_ns: number
+  readonly dur_ns: number
+}
+
+export interface SliceChildren {
+  readonly total: number
+  readonly slices: readonly SliceBrief[]
+}
+
+export interface SliceDetails {
+  readonly rank: number
+  readonly slice: number
+  readonly name: string
+  readonly kind: string
+  readonly track: number
+  readonly row: number
+  readonly depth: number
+  readonly at_ns: number
+  readonly end_at_ns: number
+  readonly dur_ns: number
+  readonly self_ns: number
+  readonly start_ns: string
+  readonly step: number | null
+  readonly phase: string | null
+  readonly stream: number | null
+  readonly correlation: number | null
+  readonly operator: string | null
+  readonly type: string | null
+  readonly core: string | null
+  readonly module: string | null
+  readonly input_shapes: string | null
+  readonly output_shapes: string | null
+  readonly dtypes: string | null
+  readonly formats: string | null
+  readonly bytes: number | null
+  readonly group: string | null
+  readonly arguments: readonly (readonly [string, unknown])[]
+  readonly arguments_text: string | null
+  readonly stack: readonly string[]
+  readonly pmu: readonly PmuValue[]
+  readonly parents: readonly SliceBrief[]
+  readonly children: SliceChildren
+  readonly links: readonly SliceLink[]
+  readonly links_total: number
+  readonly previous_in_row: SliceBrief | null
+  readonly next_in_row: SliceBrief | null
+  readonly previous_same_name: SliceBrief | null
+  readonly next_same_name: SliceBrief | null
+  readonly same_name: SameName
+}
+
+/** `direction` is out where the slice is the cause, in where it is the effect. */
+export interface SliceLink {
+  readonly kind: string
+  readonly direction: string
+  readonly other: SliceBrief
+}
+
+export interface SliceRequest {
+  readonly rank: number
+  readonly slice: number
+}
+
+/** One field over the typical steps of a rank. */
+export interface Spread {
+  readonly field: string
+  readonly median: number
+  readonly p95: number
+  readonly mean: number
+  readonly minimum: number
+  readonly maximum: number
+}
+
+export interface SqlColumn {
+  readonly name: string
+  readonly type: string
+}
+
+/** `truncated` says that there were more rows than the limit. */
+export interface SqlDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: readonly Readonly<Record<string, unknown>>[]
+  readonly columns: readonly SqlColumn[]
+  readonly truncated: boolean
+}
+
+export interface SqlRequest {
+  readonly query: string
+  readonly limit?: number
+}
+
+/** Which steps (or batches, where steps are unknown) had to wait for data. */
+export interface Starving {
+  readonly rank: number
+  readonly unit: 'batch' | 'step'
+  readonly counted: number
+  readonly count: number
+  readonly share: number | null
+  readonly settled_share: number | null
+  readonly which: readonly number[]
+}
+
+/** Launch statistics of one step. */
+export interface Statistics {
+  readonly rank: number
+  readonly step: number
+  readonly launches: number
+  readonly short_kernels: number
+  readonly long_calls: number
+  readonly delayed: number
+  readonly call_us: number
+  readonly kernel_us: number
+}
+
+/** Fields that the grouping does not tell apart are null. */
+export interface StatsEntry {
+  readonly name: string | null
+  readonly kind: string | null
+  readonly rank: number | null
+  readonly track: number | null
+  readonly count: number
+  readonly total_ns: number
+  readonly self_ns: number
+  readonly share: number
+  readonly avg_ns: number
+  readonly min_ns: number
+  readonly p50_ns: number
+  readonly p95_ns: number
+  readonly max_ns: number
+}
+
+export interface StatsRequest {
+  readonly from_ns: number
+  readonly to_ns: number
+  readonly rows: readonly RowsRequest[]
+  readonly by?: 'name' | 'kind' | 'track'
+  readonly limit?: number
+  readonly gaps_over_ns?: number
+  readonly gaps_limit?: number
+}
+
+/** One step of one rank; null is what the capture cannot tell. */
+export interface Step {
+  readonly rank: number
+  readonly step: number
+  readonly start_ns: number | string
+  readonly duration_us: number
+  readonly interval_us: number | null
+  readonly forward_backward_us: number | null
+  readonly tail_us: number | null
+  readonly device_span_us: number | null
+  readonly computing_us: number | null
+  readonly pure_computing_us: number | null
+  readonly communication_us: number | null
+  readonly overlapped_us: number | null
+  readonly exposed_communication_us: number | null
+  readonly receive_alone_us: number | null
+  readonly collective_alone_us: number | null
+  readonly exposed_copy_us: number | null
+  readonly free_us: number | null
+  readonly enclosing_us: number | null
+  readonly preparing_us: number | null
+  readonly bubble_us: number | null
+  readonly stage_us: number | null
+  readonly warm_up: boolean
+  readonly incomplete: boolean
+  readonly mode: string
+}
+
+/** What a step took and gave back. */
+export interface StepBalance {
+  readonly step: number
+  readonly allocations: number
+  readonly allocated_bytes: number
+  readonly freed_bytes: number
+  readonly net_bytes: number
+  readonly peak_bytes: number
+  readonly min_bytes: number
+  readonly min_max_share: number | null
+  readonly survivors: number
+  readonly survivor_bytes: number
+}
+
+/** Two steps side by side. */
+export interface StepDifference {
+  readonly base_step: number
+  readonly step: number
+  readonly base_bytes: number
+  readonly bytes: number
+  readonly base_net_bytes: number
+  readonly net_bytes: number
+  readonly base_peak_bytes: number
+  readonly peak_bytes: number
+  readonly same_sites: number
+  readonly sites: readonly SiteDifference[]
+}
+
+/** One step of one rank. */
+export interface StepFlops {
+  readonly rank: number
+  readonly step: number
+  readonly duration_us: number
+  readonly flops: number
+  readonly model_flops: number
+  readonly flops_per_s: number | null
+  readonly mfu_share: number | null
+  readonly hfu_share: number | null
+  readonly warm_up: boolean
+}
+
+/** Launches of one step. Latency is counted once per call, for the first slice that it launched. */
+export interface StepLaunches {
+  readonly rank: number
+  readonly step: number
+  readonly launches: number
+  readonly kernels: number
+  readonly latency_median_us: number | null
+  readonly latency_p95_us: number | null
+  readonly latency_max_us: number | null
+  readonly latency_slope: number | null
+  readonly host_bound_share: number | null
+  readonly bound: string | null
+  readonly queue_mean: number | null
+  readonly queue_max: number | null
+  readonly warm_up: boolean
+}
+
+export interface StepMark {
+  readonly step: number
+  readonly at_ns: number
+  readonly dur_ns: number
+  readonly device_at_ns: number | null
+  readonly device_dur_ns: number | null
+  readonly warm_up: boolean
+  readonly incomplete: boolean
+}
+
+/** The steps of one rank. `mode` is that of the steps counted: training where there are any. */
+export interface StepStatistics {
+  readonly rank: number
+  readonly mode: string
+  readonly counted: number
+  readonly warm_up_steps: readonly number[]
+  readonly incomplete_steps: readonly number[]
+  readonly other_mode_steps: readonly number[]
+  readonly outlier_steps: readonly number[]
+  readonly spreads: readonly Spread[]
+}
+
+export interface StepsDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: readonly Step[]
+}
+
+/** A run at a glance. */
+export interface Summary {
+  readonly ranks: readonly RankSummary[]
+  readonly delimitation: Parts | null
+}
+
+export interface SummaryDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Summary
+}
+
+/** Calls in which the host waited for the device, by name. */
+export interface Sync {
+  readonly rank: number
+  readonly step: number | null
+  readonly name: string
+  readonly count: number
+  readonly total_us: number
+  readonly max_us: number
+  readonly idle_us: number
+}
+
+export interface TableColumn {
+  readonly name: string
+  readonly type: string
+  readonly meaning: string
+}
+
+export interface TableInfo {
+  readonly name: string
+  readonly meaning: string
+  readonly rows: number
+  readonly columns: readonly TableColumn[]
+}
+
+export interface TileRequest {
+  readonly rank: number
+  readonly block: number
+  readonly level: number
+  readonly index: number
+}
+
+export interface TilesRequest {
+  readonly tiles: readonly TileRequest[]
+}
+
+export interface Track {
+  readonly track: number
+  readonly kind: string
+  readonly name: string
+  readonly thread: string | null
+  readonly first_row: number
+  readonly rows: number
+  readonly slices: number
+  readonly kinds: readonly number[]
+  readonly counter: CounterSpan | null
+}
+
+/** Tracks of one process or device that follow each other. */
+export interface TrackGroup {
+  readonly name: string
+  readonly kind: string
+  readonly tracks: readonly Track[]
+}
+
+export interface Tracks {
+  readonly version: string
+  readonly origin_ns: string
+  readonly end_at_ns: number
+  readonly kinds: readonly string[]
+  readonly lanes: readonly string[]
+  readonly ranks: readonly RankTracks[]
+}
+
+/** What a vendor's own file says. */
+export interface VendorValue {
+  readonly rank: number
+  readonly step: number | null
+  readonly key: string | null
+  readonly file: string
+  readonly value: number
+}
+
+/** What holds a rank's training up, as far as data are concerned. */
+export interface Verdict {
+  readonly rank: number
+  readonly mode: 'feed' | 'sink' | 'unknown'
+  readonly bound: 'getnext' | 'none' | 'pipeline' | 'transfer' | 'unknown' | 'user_code'
+  readonly certain: boolean
+  readonly rule: string | null
+  readonly rules: readonly string[]
+  readonly op: number | null
+  readonly op_name: string | null
+  readonly why: readonly Sentence[]
+  readonly advice: readonly Sentence[]
+  readonly period_us: number | null
+  readonly wait_share: number | null
+  readonly interval_us: number | null
+  readonly interval_share: number | null
+  readonly potential_speedup: number | null
+  readonly limited_by: string | null
+  readonly evidence: readonly Evidence[]
+}
+
+/** All device work of a rank at once, from its first to its last, whatever step it belongs to. */
+export interface WholeWindow {
+  readonly span_us: number
+  readonly busy_us: number
+  readonly computing_us: number
+  readonly exposed_communication_us: number
+  readonly exposed_copy_us: number
+  readonly free_us: number
+}

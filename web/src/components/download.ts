@@ -1,0 +1,9 @@
+// Saves something as a file of the user.
+export function download(name: string, content: Blob | string, type = 'text/plain'): void {
+  const blob = typeof content === 'string' ? new Blob([content], { type }) : content
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(blob)
+  link.download = name.replaceAll(/[^\p{L}\p{N}._-]+/gu, '_')
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
+}

@@ -1,0 +1,51 @@
+// Colour scales of heat maps: from percentile 2 to 98, so that one outlier does not bleach the rest.
+
+export interface Scale {
+  readonly low: number
+  readonly high: number
+}
+
+/** Range of a scale; `low === high` when all values are equal. Missing values do not count. */
+export function percentileScale(values: Float64Array, lowest = 0.02, highest = 0.98): Scale {
+  const known = values.filter((value) => Number.isFinite(value)).toSorted()
+  if (known.length === 0) return { low: 0, high: 0 }
+  const at = (part: number): number => known[Math.round(part * (known.length - 1))] as number
+  return { low: at(lowest), high: at(highest) }
+}
+
+type Stop = readonly [number, number, number]
+
+/** From pale to deep blue-violet: monotone in lightness, so it also works in grey and for colour-blind readers. */
+const LIGHT: readonly Stop[] = [
+  [240, 245, 252],
+  [171, 201, 240],
+  [94, 145, 219],
+  [48, 84, 176],
+  [40, 26, 96],
+]
+const DARK: readonly Stop[] = [
+  [32, 40, 54],
+  [40, 74, 128],
+  [62, 122, 190],
+  [122, 188, 226],
+  [236, 246, 214],
+]
+
+/** 256 packed colours of a scale. */
+export function colourTable(dark: boolean): Uint32Array {
+  const stops = dark ? DARK : LIGHT
+  return Uint32Array.from({ length: 256 }, (_, i) => {
+    const place = (i / 255) * (stops.length - 1)
+    const before = Math.min(stops.length - 2, Math.floor(place))
+    const [a, b] = [stops[before] as Stop, stops[before + 1] as Stop]
+    const mixed = a.map((value, channel) => Math.round(value + ((b[channel] ?? 0) - value) * (place - before)))
+    return ((255 << 24) | ((mixed[2] ?? 0) << 16) | ((mixed[1] ?? 0) << 8) | (mixed[0] ?? 0)) >>> 0
+  })
+}
+
+/** Place of a value in the table. */
+export function colourIndex(value: number, scale: Scale): number {
+  if (scale.high === scale.low) return value >= scale.high ? 128 : 0
+  const part = (value - scale.low) / (scale.high - scale.low)
+  return Math.round(255 * Math.min(1, Math.max(0, part)))
+}

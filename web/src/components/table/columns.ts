@@ -1,0 +1,110 @@
+// What a table column is, and how rows are filtered, sorted and written as CSV.
+
+export type CellValue = string | number | boolean | null | undefined
+
+export interface Column<T> {
+  readonly id: string
+  readonly title: string
+  /** Raw value: sorted, filtered and exported. */
+  readonly value: (row: T) => CellValue
+  /** What is shown; the raw value when absent. */
+  readonly text?: (row: T) => string
+  /** Exact value for the tooltip of a rounded number. */
+  readonly hint?: (row: T) => string | null
+  /** A link the cell leads to. */
+  readonly href?: (row: T) => string | null
+  readonly numeric?: boolean
+  /** CSS width of the column, such as `2fr` or `90px`. */
+  readonly width?: string
+  /** Share of 0..1 drawn as a bar behind the number. */
+  readonly bar?: (row: T) => number | null
+  readonly help?: string
+}
+
+export interface Sorting {
+  readonly column: string
+  readonly descending: boolean
+}
+
+/** Text a cell shows. */
+export function cellText<T>(column: Column<T>, row: T): string {
+  if (column.text) return column.text(row)
+  const value = column.value(row)
+  return value === null || value === undefined ? '–' : String(value)
+}
+
+/** Rows in order; missing values stand last in either direction, equal ones keep their place. */
+export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sorting: Sorting | null): readonly T[] {
+  const column = columns.find((one) => one.id === sorting?.column)
+  if (!column || !sorting) return rows
+  const sign = sorting.descending ? -1 : 1
+  const keyed = rows.map((row) => ({ row, value: column.value(row) }))
+  keyed.sort((a, b) => {
+    const missingA = a.value === null || a.value === undefined
+    const missingB = b.value === null || b.value === undefined
+    if (missingA || missingB) return Number(missingA) - Number(missingB)
+    return sign * compare(a.value, b.value)
+  })
+  return keyed.map((entry) => entry.row)
+}
+
+function compare(a: CellValue, b: CellValue): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  return String(a).localeCompare(String(b), undefined, { numeric: true })
+}
+
+type Test<T> = (row: T) => boolean
+
+/** A filter such as `matmul`, `name:conv`, `total>100 count<=3`; words are joined by "and". */
+export function parseFilter<T>(input: string, columns: readonly Column<T>[]): Test<T> | null {
+  const tests = input
+    .trim()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map((word) => testOf(word, columns))
+  return tests.length === 0 ? null : (row) => tests.every((test) => test(row))
+}
+
+function testOf<T>(word: string, columns: readonly Column<T>[]): Test<T> {
+  const match = /^([^:<>=]+)(:|<=|>=|<|>|=)(.+)$/.exec(word)
+  const column = match ? findColumn(match[1] ?? '', columns) : undefined
+  if (!match || !column) {
+    const text = word.toLowerCase()
+    return (row) => columns.some((one) => !one.numeric && cellText(one, row).toLowerCase().includes(text))
+  }
+  const [, , operator = ':', wanted = ''] = match
+  if (operator === ':') return (row) => cellText(column, row).toLowerCase().includes(wanted.toLowerCase())
+  const limit = Number(wanted)
+  return (row) => {
+    const value = column.value(row)
+    if (typeof value !== 'number' || Number.isNaN(limit)) return operator === '=' && String(value) === wanted
+    if (operator === '<') return value < limit
+    if (operator === '>') return value > limit
+    if (operator === '<=') return value <= limit
+    if (operator === '>=') return value >= limit
+    return value === limit
+  }
+}
+
+/** A column by its id or title, as far as one has typed it. */
+function findColumn<T>(text: string, columns: readonly Column<T>[]): Column<T> | undefined {
+  const name = text.toLowerCase()
+  return (
+    columns.find((one) => one.id.toLowerCase() === name || one.title.toLowerCase() === name) ??
+    columns.find((one) => one.id.toLowerCase().startsWith(name) || one.title.toLowerCase().startsWith(name))
+  )
+}
+
+/** Rows as CSV with raw values; text that a spreadsheet would run as a formula is quoted off. */
+export function toCsv<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
+  const lines = [columns.map((one) => field(one.id)).join(',')]
+  for (const row of rows) lines.push(columns.map((one) => field(one.value(row))).join(','))
+  return `${lines.join('\r\n')}\r\n`
+}
+
+function field(value: CellValue): string {
+  if (value === null || value === undefined) return ''
+  if (typeof value !== 'string') return String(value)
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}

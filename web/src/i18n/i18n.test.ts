@@ -1,0 +1,36 @@
+import { afterEach, expect, test } from 'vitest'
+import { en } from './en'
+import { language, lookUp, t } from './language.svelte'
+import { zh } from './zh'
+
+afterEach(() => language.set('en'))
+
+const holes = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '').toSorted()
+
+test('both languages have the same keys, and their sentences take the same values', () => {
+  expect(Object.keys(en).toSorted()).toEqual(Object.keys(zh).toSorted())
+  for (const [key, sentence] of Object.entries(zh)) {
+    expect([key, holes(en[key as keyof typeof zh])]).toEqual([key, holes(sentence)])
+  }
+})
+
+/** Words that Chinese engineers write in Latin letters; a sentence of others only is not translated. */
+const TECHNICAL = /\{\w+\}|rank|p\d+|SQL|CPU|GPU|NPU|PMU|HBM|CSV|PNG|FLOPs?|MFU|[^a-zA-Z]/g
+
+test('no sentence is empty, and Chinese sentences are Chinese', () => {
+  const untranslated = Object.entries(zh).filter(
+    ([, text]) => !/[\u4e00-\u9fff]/.test(text) && text.replace(TECHNICAL, '') !== '',
+  )
+  // The button that leads to English speaks English.
+  expect(untranslated.map(([key]) => key)).toEqual(['bar.language'])
+  expect(Object.values({ ...en }).filter((text) => text.trim() === '')).toEqual([])
+})
+
+test('values are put in, and the language can change', () => {
+  language.set('en')
+  expect(t('table.rows', { shown: 3, total: 9 })).toBe('3 of 9 rows')
+  language.set('zh')
+  expect(t('table.rows', { shown: 3, total: 9 })).toBe('3 / 9 行')
+  expect(document.documentElement.lang).toBe('zh')
+  expect(lookUp('error.no_such_code')).toBeNull()
+})

@@ -1,0 +1,71 @@
+// The chosen language and the typed lookup of its sentences.
+import type { zh } from './zh'
+
+export type Language = 'zh' | 'en'
+export type Key = keyof typeof zh
+
+/** Names between braces in a sentence, so that a forgotten value does not compile. */
+type Holes<S extends string> = S extends `${string}{${infer Name}}${infer Rest}` ? Name | Holes<Rest> : never
+/** Keys of sentences that need no values: the ones that tables of the code may name. */
+export type PlainKey = { [K in Key]: [Holes<(typeof zh)[K]>] extends [never] ? K : never }[Key]
+type Values<K extends Key> = Record<Holes<(typeof zh)[K]>, string | number>
+type Arguments<K extends Key> = [Holes<(typeof zh)[K]>] extends [never] ? [] : [values: Values<K>]
+
+const STORED = 'stepscope.language'
+/** Only the language in use is loaded. */
+const dictionaries: Partial<Record<Language, Readonly<Record<Key, string>>>> = {}
+const loaders: Readonly<Record<Language, () => Promise<Readonly<Record<Key, string>>>>> = {
+  zh: async () => (await import('./zh')).zh,
+  en: async () => (await import('./en')).en,
+}
+
+class Choice {
+  current = $state<Language>(initial())
+
+  /** Fetch the sentences of a language; the page starts when those of the current one are there. */
+  async load(language: Language = this.current): Promise<void> {
+    dictionaries[language] ??= await loaders[language]()
+  }
+
+  /** Switch as soon as the sentences are there: at once, if they are. */
+  set(language: Language): void {
+    if (dictionaries[language]) this.#show(language)
+    else void this.load(language).then(() => this.#show(language))
+  }
+
+  #show(language: Language): void {
+    this.current = language
+    localStorage.setItem(STORED, language)
+    document.documentElement.lang = language
+  }
+}
+
+export const language = new Choice()
+document.documentElement.lang = language.current
+
+/** The sentence for a key in the current language. */
+export function t<K extends Key>(key: K, ...[values]: Arguments<K>): string {
+  return fill(dictionaries[language.current]?.[key] ?? key, values as Record<string, string | number> | undefined)
+}
+
+/** The sentence for a key that is only known at run time (an error code), or null if there is none. */
+export function lookUp(key: string, values: Readonly<Record<string, unknown>> = {}): string | null {
+  const sentence = (dictionaries[language.current] as Record<string, string> | undefined)?.[key]
+  return sentence === undefined ? null : fill(sentence, values)
+}
+
+/** The language tag for Intl. */
+export function locale(): string {
+  return language.current === 'zh' ? 'zh-CN' : 'en-US'
+}
+
+function fill(sentence: string, values: Readonly<Record<string, unknown>> | undefined): string {
+  if (!values) return sentence
+  return sentence.replace(/\{(\w+)\}/g, (hole, name: string) => String(values[name] ?? hole))
+}
+
+function initial(): Language {
+  const stored = localStorage.getItem(STORED)
+  if (stored === 'zh' || stored === 'en') return stored
+  return navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en'
+}

@@ -1,0 +1,21 @@
+// Words of tables, charts and other shared parts.
+import type { partsZh } from './parts.zh'
+
+export const partsEn: Record<keyof typeof partsZh, string> = {
+  'table.filter': 'Filter',
+  'table.filter_hint': 'Text, or column:text, column>number, apart by blanks',
+  'table.rows': '{shown} of {total} rows',
+  'table.rows_first': 'first {total} rows, there are more',
+  'table.rows_all': '{total} rows',
+  'table.csv': 'Export CSV',
+  'table.sort': 'Sort by {column}',
+  'table.columns': 'Columns',
+  'table.empty': 'No rows.',
+  'chart.as_table': 'Show as table',
+  'chart.as_chart': 'Show as chart',
+  'chart.png': 'Export PNG',
+  'chart.time': 'Time',
+  'chart.loading': 'Loading the chart…',
+  'heatmap.scale_low': 'low (2nd percentile)',
+  'heatmap.scale_high': 'high (98th percentile)',
+}

@@ -1,0 +1,23 @@
+// SQL 页面。
+export const sqlZh = {
+  'sql.lead': '只读的 DuckDB SQL，查询本次运行的全部数据表。',
+  'sql.query': '查询语句',
+  'sql.run': '运行（Ctrl+Enter）',
+  'sql.tables': '数据表',
+  'sql.examples': '示例',
+  'sql.chart': '图',
+  'sql.table': '表',
+  'sql.x': '横轴',
+  'sql.y': '纵轴',
+  'sql.kind': '图形',
+  'sql.bar': '柱状',
+  'sql.line': '折线',
+  'sql.scatter': '散点',
+  'sql.result': '查询结果',
+  'sql.no_numbers': '结果里没有数值列，无法作图。',
+  'sql.first_rows': '只画前 {count} 行。',
+  'sql.example_operators': '最耗时的 kernel',
+  'sql.example_steps': '每个迭代的时长',
+  'sql.example_longest': '最长的切片',
+  'sql.example_links': '各类连线的数目',
+} as const

@@ -1,0 +1,30 @@
+// The Chinese dictionary: its keys are the type that English must match.
+import { frameZh } from './frame.zh'
+import { partsZh } from './parts.zh'
+import { keysZh } from './keys.zh'
+import { collectZh } from './collect.zh'
+import { runsZh } from './runs.zh'
+import { timelineZh } from './timeline.zh'
+import { sqlZh } from './sql.zh'
+import { stepsZh } from './steps.zh'
+import { overviewZh } from './overview.zh'
+import { operatorsZh } from './operators.zh'
+import { dataZh } from './data.zh'
+import { memoryZh } from './memory.zh'
+import { cpuZh } from './cpu.zh'
+
+export const zh = {
+  ...frameZh,
+  ...partsZh,
+  ...keysZh,
+  ...collectZh,
+  ...runsZh,
+  ...timelineZh,
+  ...sqlZh,
+  ...stepsZh,
+  ...overviewZh,
+  ...operatorsZh,
+  ...dataZh,
+  ...memoryZh,
+  ...cpuZh,
+} as const

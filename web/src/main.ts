@@ -1,0 +1,10 @@
+// Starts the page.
+import './styles/tokens.css'
+import './styles/base.css'
+import { mount } from 'svelte'
+import App from './App.svelte'
+import { language } from './i18n/language.svelte'
+
+const target = document.getElementById('app')
+await language.load()
+if (target) mount(App, { target })

@@ -1,0 +1,29 @@
+// Words and colours of memory that several parts of the page share.
+import { lookUp } from '../../i18n/language.svelte'
+import type { Owner, Site } from '../../api/schema'
+
+const COLOURS: Readonly<Record<string, string>> = {
+  weights: '--compute',
+  gradients: '--overlap',
+  optimizer: '--copy',
+  activations: '--data',
+  inputs: '--communication',
+  workspace: '--warning',
+  before_window: '--ink-3',
+  other: '--idle',
+}
+
+export const categoryColour = (category: string): string => COLOURS[category] ?? '--idle'
+export const categoryWord = (category: string): string => lookUp(`memory.cat.${category}`) ?? category
+export const confidenceWord = (confidence: string): string => lookUp(`memory.conf.${confidence}`) ?? confidence
+export const measureWord = (measure: string): string => lookUp(`memory.${measure}`) ?? measure
+
+/** Who owns it: a place of the program, or in words what no block tells. */
+export function ownerWord(owner: Owner): string {
+  if (owner.kind === 'recorded' || owner.kind === 'before_window') return owner.owner
+  return lookUp(`memory.kind.${owner.kind}`) ?? owner.owner
+}
+
+export function reasonWord(site: Site): string {
+  return lookUp(`memory.reason.${site.reason}`, site.reason_values) ?? site.reason
+}

@@ -1,0 +1,257 @@
+// What keys and buttons do. Every action of the key table has its function here.
+import type { SliceBrief } from '../../api/timeline'
+import { durationNs } from '../../format/units'
+import { aligned, alignedByStep } from '../../timeline/align'
+import { addFlag } from '../../timeline/flags'
+import type { Action } from '../../timeline/keyboard'
+import { boxAt, rowMiddle, type Box } from '../../timeline/layout'
+import { sliceSpan, stepSpan } from '../../timeline/model'
+import { extend, NOTHING, select } from '../../timeline/selection'
+import { pinAll, toggleFold, togglePin } from '../../timeline/trackState'
+import type { SearchState } from './searchState.svelte'
+import type { TimelineStore } from './store.svelte'
+
+const ZOOM = 1.35
+const PAN_PART = 0.12
+const SCROLL_PIXELS = 54
+
+export interface Host {
+  readonly store: TimelineStore
+  readonly search: SearchState
+  focusSearch(): void
+  nextGap(): void
+}
+
+export function perform(host: Host, action: Action, digit = 0): void {
+  const { store } = host
+  const anchor = store.pointer?.x ?? store.width / 2
+  // Old details stay visible while new ones load; keys must not act on them.
+  const details = store.current?.slice === store.details.data?.slice ? store.details.data : undefined
+  switch (action) {
+    case 'zoom_in':
+      return zoom(store, anchor, ZOOM)
+    case 'zoom_out':
+      return zoom(store, anchor, 1 / ZOOM)
+    case 'pan_left':
+      return pan(store, -PAN_PART)
+    case 'pan_right':
+      return pan(store, PAN_PART)
+    case 'left':
+      return details && store.selection.slices.length > 0 ? go(store, details.previous_in_row) : pan(store, -PAN_PART)
+    case 'right':
+      return details && store.selection.slices.length > 0 ? go(store, details.next_in_row) : pan(store, PAN_PART)
+    case 'up':
+      return details && store.selection.slices.length > 0
+        ? go(store, details.parents.at(-1) ?? null)
+        : store.scrollTo(store.scrollTop - SCROLL_PIXELS)
+    case 'down':
+      return details && store.selection.slices.length > 0
+        ? go(store, details.children.slices[0] ?? null)
+        : store.scrollTo(store.scrollTop + SCROLL_PIXELS)
+    case 'fit':
+      return fit(store)
+    case 'whole':
+      store.view.showAll()
+      return store.moved()
+    case 'undo_zoom':
+      store.view.undo()
+      return store.moved()
+    case 'mark_range':
+      return markRange(store)
+    case 'flag':
+      return flagSelection(store)
+    case 'list_flags':
+      store.drawer = 'flags'
+      return undefined
+    case 'set_reference':
+      store.reference = store.current
+      return undefined
+    case 'align_left':
+      return align(store, 'left')
+    case 'align_right':
+      return align(store, 'right')
+    case 'reset_offsets':
+      store.offsets = new Map()
+      return store.changed()
+    case 'flow_back':
+      return go(store, details?.links.find((link) => link.direction === 'in')?.other ?? null)
+    case 'flow_on':
+      return go(store, details?.links.find((link) => link.direction === 'out')?.other ?? null)
+    case 'next_same':
+      return go(store, details?.next_same_name ?? null)
+    case 'previous_same':
+      return go(store, details?.previous_same_name ?? null)
+    case 'next_gap':
+      return host.nextGap()
+    case 'search':
+      return host.focusSearch()
+    case 'next_hit':
+      return void host.search.step('next')
+    case 'previous_hit':
+      return void host.search.step('previous')
+    case 'drawer':
+      store.drawer = store.drawer === null ? (store.selection.range ? 'range' : 'details') : null
+      return undefined
+    case 'pin':
+      return withBox(store, (box) => (store.state = togglePin(store.state, box.key)))
+    case 'pin_by_name':
+      return withBox(store, (box) => (store.state = pinAll(store.state, sameName(store, box))))
+    case 'expand':
+      return withBox(store, (box) => (store.state = toggleFold(store.state, box.key)))
+    case 'step_mark':
+      return goToStep(store, digit)
+    case 'copy':
+      return void copySummary(store)
+    case 'escape':
+      return escape(store)
+  }
+}
+
+export function zoom(store: TimelineStore, x: number, factor: number): void {
+  store.view.remember()
+  store.view.zoomAt(x, factor)
+  store.moved()
+}
+
+function pan(store: TimelineStore, part: number): void {
+  store.view.pan(part * store.width)
+  store.moved()
+}
+
+/** Select a slice and bring it into sight. */
+export function go(store: TimelineStore, slice: SliceBrief | null, add = false): void {
+  if (!slice) return
+  store.selection = add ? extend(store.selection, slice) : select(slice)
+  store.selected = add ? [...store.selected, slice] : [slice]
+  store.drawer = 'details'
+  store.gap = null
+  reveal(store, slice)
+}
+
+export function reveal(store: TimelineStore, slice: SliceBrief): void {
+  const offset = store.offsets.get(slice.rank) ?? 0
+  const span = sliceSpan(slice)
+  store.view.reveal({ start: span.start + offset, end: span.end + offset })
+  revealRow(store, slice.rank, slice.row)
+  store.moved()
+}
+
+function revealRow(store: TimelineStore, rank: number, row: number): void {
+  const find = (): number | null => rowMiddle(store.layout.scrolled, rank, row)
+  if (rowMiddle(store.layout.pinned, rank, row) !== null) return
+  if (find() === null) {
+    // The slice lies in a folded group: open it.
+    const info = store.model?.ranks.get(rank)?.info
+    const at = info?.groups.findIndex((group) =>
+      group.tracks.some((track) => row >= track.first_row && row < track.first_row + track.rows),
+    )
+    if (at !== undefined && at >= 0) store.state = toggleFold(store.state, `${rank}.g${at}`)
+  }
+  const middle = find()
+  if (middle === null) return
+  const room = store.height - store.layout.pinnedHeight
+  if (middle < store.scrollTop + 10 || middle > store.scrollTop + room - 10) store.scrollTo(middle - room / 2)
+}
+
+function fit(store: TimelineStore): void {
+  const { range } = store.selection
+  const last = store.current
+  if (last && !range) {
+    const offset = store.offsets.get(last.rank) ?? 0
+    const span = sliceSpan(last)
+    store.view.focus({ start: span.start + offset, end: span.end + offset })
+  } else if (range) store.view.focus(range)
+  else return
+  store.moved()
+}
+
+function markRange(store: TimelineStore): void {
+  const last = store.current
+  if (store.selection.range) store.selection = { ...store.selection, range: null }
+  else if (last) {
+    const offset = store.offsets.get(last.rank) ?? 0
+    const span = sliceSpan(last)
+    const range = { start: span.start + offset, end: Math.max(span.end + offset, span.start + offset + 1), rows: [] }
+    store.selection = { ...store.selection, range }
+    store.drawer = 'range'
+  }
+}
+
+function flagSelection(store: TimelineStore): void {
+  const last = store.current
+  const at = last
+    ? last.at_ns + (store.offsets.get(last.rank) ?? 0)
+    : (store.selection.range?.start ?? store.view.time(store.pointer?.x ?? store.width / 2))
+  store.flags = addFlag(store.flags, at, last?.name ?? '')
+  store.drawer = 'flags'
+}
+
+function align(store: TimelineStore, edge: 'left' | 'right'): void {
+  const last = store.current
+  if (!last || !store.reference) return
+  store.offsets = aligned(store.offsets, store.reference, last, edge)
+  store.changed()
+}
+
+/** Put the start of a step of all shown ranks under each other. */
+export function alignSteps(store: TimelineStore, step: number): void {
+  if (!store.model) return
+  const starts = new Map<number, number>()
+  for (const rank of store.model.ranks.keys()) {
+    const mark = store.model.step(rank, step)
+    if (mark) starts.set(rank, mark.at_ns)
+  }
+  store.offsets = alignedByStep(starts)
+  store.changed()
+}
+
+export function goToStep(store: TimelineStore, digit: number): void {
+  const rank = store.session.rank
+  const steps = rank === undefined ? [] : (store.model?.ranks.get(rank)?.info.steps ?? [])
+  const mark = steps[digit - 1]
+  if (!mark || rank === undefined) return
+  const offset = store.offsets.get(rank) ?? 0
+  const span = stepSpan(mark)
+  store.view.fit({ start: span.start + offset, end: span.end + offset })
+  store.moved()
+}
+
+function withBox(store: TimelineStore, act: (box: Box) => void): void {
+  const box = boxUnderPointer(store)
+  if (box && box.kind !== 'rank' && box.kind !== 'hidden') act(box)
+}
+
+/** The box under the pointer, else the one of the selected slice. */
+export function boxUnderPointer(store: TimelineStore): Box | null {
+  const y = store.pointer?.y
+  const { pinned, pinnedHeight, scrolled } = store.layout
+  if (y !== undefined) {
+    return y < pinnedHeight ? boxAt(pinned, y) : boxAt(scrolled, y - pinnedHeight + store.scrollTop)
+  }
+  const last = store.current
+  if (!last) return null
+  return [...pinned, ...scrolled].find((box) => box.rank === last.rank && box.track?.track === last.track) ?? null
+}
+
+/** Tracks of every shown rank with the same name and kind. */
+function sameName(store: TimelineStore, box: Box): string[] {
+  const all = [...store.layout.pinned, ...store.layout.scrolled]
+  return all.filter((other) => other.kind === box.kind && other.title === box.title).map((other) => other.key)
+}
+
+async function copySummary(store: TimelineStore): Promise<void> {
+  const last = store.current
+  const { range } = store.selection
+  const lines = [location.href]
+  if (last) lines.push(`${last.name}, ${durationNs(last.dur_ns)}, rank ${last.rank}`)
+  if (range) lines.push(`${durationNs(range.end - range.start)} @ ${durationNs(range.start)}`)
+  await navigator.clipboard.writeText(lines.join('\n'))
+}
+
+function escape(store: TimelineStore): void {
+  if (store.gap) store.gap = null
+  else if (store.selection.slices.length > 0 || store.selection.range) {
+    store.selection = NOTHING
+    store.selected = []
+  } else store.drawer = null
+}

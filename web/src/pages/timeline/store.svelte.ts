@@ -1,0 +1,351 @@
+// The state of the timeline page. What the user can see again later is mirrored into the address.
+import { untrack } from 'svelte'
+import { TimelineApi, type Flows, type SliceDetails, type SliceBrief, type Tracks } from '../../api/timeline'
+import { router } from '../../router/router.svelte'
+import { Resource } from '../../state/resource.svelte'
+import { numbers, type Session } from '../../state/session.svelte'
+import { cssVariable, theme } from '../../state/theme.svelte'
+import { offsetsFromText, offsetsToText, type Offsets } from '../../timeline/align'
+import type { Frame } from '../../timeline/draw/frame'
+import type { PathSegment } from '../../timeline/draw/overlay'
+import { flagsFromText, flagsToText, type Flag } from '../../timeline/flags'
+import type { Hit } from '../../timeline/hit'
+import { layOut, type Layout } from '../../timeline/layout'
+import { firstStep, RunModel, stepSpan } from '../../timeline/model'
+import { blockNeeds, counterNeeds } from '../../timeline/needs'
+import {
+  isSame,
+  NOTHING,
+  selectionFromParams,
+  selectionToParams,
+  spanFromText,
+  spanToText,
+  type Selection,
+  type SliceKey,
+} from '../../timeline/selection'
+import { readTheme, type CanvasTheme } from '../../timeline/theme'
+import { TileCache } from '../../timeline/tiles/cache'
+import { decodeCounters, decodeTiles, type CounterTile, type Tile } from '../../timeline/tiles/codec'
+import { TileLoader } from '../../timeline/tiles/loader'
+import { drawLevel, wantedTiles } from '../../timeline/tiles/plan'
+import { fromParams, toParams, UNTOUCHED, type TrackState } from '../../timeline/trackState'
+import { TimeView, type Span } from '../../timeline/view'
+
+const TILE_BYTES = 160e6
+const COUNTER_BYTES = 16e6
+/** More selected slices are kept, but only these are outlined. */
+const MOST_PLACES = 40
+
+export type DrawerTab = 'details' | 'range' | 'search' | 'flags' | 'summary'
+
+export class TimelineStore {
+  readonly api: TimelineApi
+  readonly tiles = new TileCache<Tile>(TILE_BYTES)
+  readonly counters = new TileCache<CounterTile>(COUNTER_BYTES)
+  readonly view = new TimeView({ start: 0, end: 1 })
+  readonly tracksResource: Resource<Tracks>
+  readonly details: Resource<SliceDetails>
+  readonly selectionFlows: Resource<Flows>
+
+  model = $state.raw<RunModel | null>(null)
+  state = $state.raw<TrackState>(UNTOUCHED)
+  offsets = $state.raw<Offsets>(new Map())
+  selection = $state.raw<Selection>(NOTHING)
+  /** Places of all selected slices, as far as they are known. */
+  selected = $state.raw<readonly SliceBrief[]>([])
+  reference = $state.raw<SliceBrief | null>(null)
+  flags = $state.raw<readonly Flag[]>([])
+  windowFlows = $state.raw<Flows | null>(null)
+  linkKinds = $state.raw<readonly string[]>([])
+  searchTicks = $state.raw<readonly number[]>([])
+  path = $state.raw<readonly PathSegment[]>([])
+  gap = $state.raw<{ rank: number; at_ns: number; dur_ns: number } | null>(null)
+  hover = $state.raw<Hit | null>(null)
+  pointer = $state.raw<{ x: number; y: number } | null>(null)
+  drawer = $state<DrawerTab | null>('summary')
+  trackFilter = $state('')
+  colourBy = $state<'name' | 'kind'>('name')
+  dragMode = $state<'select' | 'pan'>('select')
+  scrollTop = $state(0)
+  height = $state(0)
+  width = $state(0)
+  loadError = $state.raw<unknown>(null)
+  /** Called when a link's slice was found, to bring its row into sight. */
+  onplaced: ((slice: SliceBrief) => void) | null = null
+  /** Counts what changes the lower canvas without being reactive: the view, arriving tiles, brightened names. */
+  revision = $state(0)
+
+  readonly layout: Layout = $derived.by(() => {
+    if (!this.model) return layOut([], UNTOUCHED)
+    const { tracks } = this.model
+    return layOut(tracks.ranks, this.state, this.trackFilter, tracks.kinds)
+  })
+  readonly canvasTheme: CanvasTheme = $derived(
+    readTheme(theme.current === 'dark', cssVariable, this.model?.tracks.kinds ?? []),
+  )
+
+  readonly #tileLoader: TileLoader<Tile>
+  readonly #counterLoader: TileLoader<CounterTile>
+  #written = ''
+  #openOnSelection = false
+  #version = ''
+
+  constructor(readonly session: Session) {
+    this.api = new TimelineApi(session.runId ?? '')
+    const shared = {
+      onarrival: (): void => this.changed(),
+      onerror: (error: unknown): void => {
+        this.loadError = error
+      },
+    }
+    this.#tileLoader = new TileLoader({
+      ...shared,
+      cache: this.tiles,
+      fetch: async (keys, signal) => {
+        const wire = keys.map(({ rank, block, level, index }) => ({ rank, block, level, index }))
+        const tiles = decodeTiles(await this.api.tiles(wire, signal))
+        this.loadError = null
+        return tiles
+      },
+    })
+    this.#counterLoader = new TileLoader({
+      ...shared,
+      cache: this.counters,
+      fetch: async (keys, signal) => {
+        const wire = keys.map(({ rank, block, level, index }) => ({ rank, track: block, level, index }))
+        return decodeCounters(await this.api.counters(wire, signal))
+      },
+    })
+    this.tracksResource = new Resource(
+      () => (session.run ? `${session.run.summary.version}/${session.ranks.join(',')}` : null),
+      (signal) => this.api.tracks(session.ranks, signal),
+    )
+    this.details = new Resource(
+      () => this.selection.slices.at(-1) ?? null,
+      (signal) => {
+        const last = this.selection.slices.at(-1)
+        return this.api.slice(last?.rank ?? 0, last?.slice ?? 0, signal)
+      },
+    )
+    this.selectionFlows = new Resource(
+      () => (this.selection.slices.length > 0 ? this.selection.slices : null),
+      (signal) => this.api.flows({ slices: this.selection.slices }, signal),
+    )
+    $effect(() => this.#adopt(this.tracksResource.data))
+    $effect(() => this.#follow(router.route.params))
+    $effect(() => this.#mirror())
+    $effect(() => this.#locate(this.selection.slices))
+    $effect(() => () => {
+      this.#tileLoader.dispose()
+      this.#counterLoader.dispose()
+    })
+  }
+
+  /** The slice whose details are shown, as soon as its place is known. */
+  get current(): SliceBrief | null {
+    const key = this.selection.slices.at(-1)
+    if (!key) return null
+    const { data } = this.details
+    return this.selected.find((one) => isSame(one, key)) ?? (data && isSame(data, key) ? data : null)
+  }
+
+  /** Nothing is being loaded: what is on the screen is final. */
+  get idle(): boolean {
+    return this.model !== null && this.#tileLoader.idle && this.#counterLoader.idle
+  }
+
+  /** The lower canvas must be drawn again. */
+  changed(): void {
+    // Not a dependency of the effects that call this.
+    this.revision = untrack(() => this.revision) + 1
+  }
+
+  /** After the view moved: draw, and let the address follow. */
+  moved(): void {
+    this.changed()
+    const t = spanToText(this.view.span)
+    this.#written = withTime(this.#written, t)
+    router.adjust({ t })
+  }
+
+  /** Everything a frame is drawn from; asks for the tiles it lacks. */
+  frame(ratio: number): Frame | null {
+    if (!this.model || this.width === 0) return null
+    this.view.width = this.width
+    const frame: Frame = {
+      width: this.width,
+      height: this.height,
+      ratio,
+      view: this.view,
+      layout: this.layout,
+      scrollTop: this.scrollTop,
+      offsets: this.offsets,
+      model: this.model,
+      theme: this.canvasTheme,
+      tiles: this.tiles,
+      counters: this.counters,
+      level: drawLevel(this.view.nsPerPixel, this.model.length),
+      colourBy: this.colourBy,
+    }
+    this.#tileLoader.want(wantedTiles(blockNeeds(frame), this.view.nsPerPixel, this.model.length))
+    this.#counterLoader.want(wantedTiles(counterNeeds(frame), this.view.nsPerPixel, this.model.length))
+    return frame
+  }
+
+  scrollTo(top: number): void {
+    const room = Math.max(0, this.height - this.layout.pinnedHeight)
+    this.scrollTop = Math.max(0, Math.min(top, this.layout.scrolledHeight - room))
+  }
+
+  #adopt(tracks: Tracks | undefined): void {
+    if (!tracks) return
+    untrack(() => {
+      if (tracks.version !== this.#version) {
+        this.tiles.clear()
+        this.counters.clear()
+        this.#version = tracks.version
+      }
+      const first = this.model === null
+      this.model = new RunModel(tracks)
+      this.view.setBounds(this.model.bounds)
+      for (const rank of tracks.ranks) if (rank.names_total > rank.names.length) void this.#moreNames(rank.rank)
+      if (first) this.#read(router.route.params)
+      this.changed()
+    })
+  }
+
+  async #moreNames(rank: number): Promise<void> {
+    for (;;) {
+      const model = this.model
+      const known = model?.ranks.get(rank)?.names.length ?? 0
+      const { names, total } = await this.api.names(rank, known)
+      model?.addNames(rank, known, names)
+      this.changed()
+      if (names.length === 0 || known + names.length >= total) return
+    }
+  }
+
+  /** Someone else changed the address: Back, Forward, a picker, a link. */
+  #follow(params: Readonly<Record<string, string>>): void {
+    untrack(() => {
+      if (this.model && ownText(params) !== this.#written) this.#read(params)
+    })
+  }
+
+  #read(params: Readonly<Record<string, string>>): void {
+    this.state = fromParams(params)
+    this.offsets = offsetsFromText(params['offset'])
+    this.flags = flagsFromText(params['flag'])
+    this.linkKinds = (params['links'] ?? '').split(',').filter(Boolean)
+    this.selection = selectionFromParams(params)
+    if (this.selection.slices.length === 0) this.selected = []
+    this.colourBy = params['colour'] === 'kind' ? 'kind' : 'name'
+    this.#written = ownText(params)
+    this.#openOnSelection = params['t'] === undefined && this.selection.slices.length > 0
+    if (this.selection.slices.length > 0) this.drawer = 'details'
+    else if (this.selection.range) this.drawer = 'range'
+    this.view.jump(spanFromText(params['t']) ?? this.#openingSpan(params) ?? this.model?.bounds ?? this.view.span)
+    this.changed()
+  }
+
+  /** Without a time in the address the page opens on one step. */
+  #openingSpan(params: Readonly<Record<string, string>>): Span | null {
+    if (!this.model) return null
+    const asked = numbers(params['step'])[0]
+    if (asked !== undefined) {
+      for (const rank of this.model.ranks.keys()) {
+        const mark = this.model.step(rank, asked)
+        if (mark) return widened(stepSpan(mark))
+      }
+    }
+    const first = firstStep(this.model)
+    return first ? widened(stepSpan(first.mark)) : null
+  }
+
+  #mirror(): void {
+    const params = {
+      ...toParams(this.state),
+      ...selectionToParams(this.selection),
+      offset: offsetsToText(this.offsets),
+      flag: flagsToText(this.flags),
+      links: this.linkKinds.join(',') || null,
+      colour: this.colourBy === 'kind' ? 'kind' : null,
+    }
+    untrack(() => {
+      if (!this.model) return
+      const merged = { ...router.route.params, ...params }
+      const text = ownText(merged)
+      if (text === this.#written) return
+      this.#written = text
+      router.change(params)
+    })
+  }
+
+  /** Find the places of all selected slices; a link that names slices but no time opens on them. */
+  #locate(wanted: readonly SliceKey[]): void {
+    untrack(() => {
+      const known = this.selected.filter((one) => wanted.some((key) => isSame(key, one)))
+      if (known.length !== this.selected.length) this.selected = known
+      for (const key of wanted.slice(-MOST_PLACES)) {
+        if (known.some((one) => isSame(one, key))) continue
+        void this.api.slice(key.rank, key.slice).then(
+          (slice) => this.#found(slice),
+          () => {
+            // The details below say what is wrong with the slice.
+          },
+        )
+      }
+    })
+  }
+
+  #found(slice: SliceBrief): void {
+    const { slices } = this.selection
+    if (!slices.some((key) => isSame(key, slice)) || this.selected.some((one) => isSame(one, slice))) return
+    // In the order of the selection: the last one is the one whose details are shown.
+    const all = [...this.selected, slice]
+    this.selected = slices.flatMap((key) => all.find((one) => isSame(one, key)) ?? [])
+    if (!this.#openOnSelection || this.selected.length < slices.length) return
+    this.#openOnSelection = false
+    this.view.jump(this.#hull(this.selected))
+    this.onplaced?.(slice)
+    this.moved()
+  }
+
+  #hull(slices: readonly SliceBrief[]): Span {
+    const starts = slices.map((one) => one.at_ns + (this.offsets.get(one.rank) ?? 0))
+    const ends = slices.map((one, i) => (starts[i] ?? 0) + one.dur_ns)
+    const span = { start: Math.min(...starts), end: Math.max(...ends) }
+    const room = Math.max((span.end - span.start) * 1.5, 1000)
+    return { start: span.start - room, end: span.end + room }
+  }
+}
+
+const OWN = [
+  'pin',
+  'hide',
+  'fold',
+  'order',
+  'sel',
+  'range',
+  'rows',
+  'offset',
+  'flag',
+  'links',
+  'colour',
+  't',
+  'step',
+] as const
+
+/** The timeline's own parameters as one text, to see whether they changed. */
+function ownText(params: Readonly<Record<string, string | null>>): string {
+  return OWN.map((name) => `${name}=${params[name] ?? ''}`).join('&')
+}
+
+function withTime(text: string, t: string): string {
+  return text.replace(/&t=[^&]*/, `&t=${t}`)
+}
+
+function widened(span: Span): Span {
+  const room = (span.end - span.start) * 0.02
+  return { start: span.start - room, end: span.end + room }
+}

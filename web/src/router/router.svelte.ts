@@ -1,0 +1,55 @@
+// The current route as reactive state. Discrete changes push a history entry, continuous ones replace it.
+import { untrack } from 'svelte'
+import { formatRoute, merged, parseRoute, toPage, type Route } from './route'
+
+const REPLACE_DELAY_MS = 300
+
+class Router {
+  route = $state.raw<Route>(parseRoute(location.hash))
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor() {
+    addEventListener('hashchange', () => {
+      clearTimeout(this.#timer)
+      this.route = parseRoute(location.hash)
+    })
+  }
+
+  /** Go somewhere; Back returns. */
+  push(route: Route): void {
+    this.#flush()
+    if (formatRoute(route) === formatRoute(this.#now)) return
+    this.route = route
+    history.pushState(null, '', formatRoute(route))
+  }
+
+  /** Change parameters of this page as one step of the history. */
+  change(params: Record<string, string | null>): void {
+    this.push({ ...this.#now, params: merged(this.#now.params, params) })
+  }
+
+  /** Change parameters that move all the time (zoom, filter text); the address follows a moment later. */
+  adjust(params: Record<string, string | null>): void {
+    this.route = { ...this.#now, params: merged(this.#now.params, params) }
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#flush(), REPLACE_DELAY_MS)
+  }
+
+  /** The link to a page of this run, with the rank, step and time range that follow the user. */
+  href(page: string, params: Record<string, string | null> = {}): string {
+    return formatRoute(toPage(this.route, page, params))
+  }
+
+  /** The route without becoming a dependency of the effect that changes it. */
+  get #now(): Route {
+    return untrack(() => this.route)
+  }
+
+  #flush(): void {
+    clearTimeout(this.#timer)
+    const hash = formatRoute(this.#now)
+    if (location.hash !== hash) history.replaceState(null, '', hash)
+  }
+}
+
+export const router = new Router()

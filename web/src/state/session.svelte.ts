@@ -1,0 +1,57 @@
+// The run, ranks and steps the user is looking at. The address is the only place where the choice is kept.
+import { getRun, type RankFacts, type RunDetails } from '../api/runs'
+import { router } from '../router/router.svelte'
+import { Resource } from './resource.svelte'
+
+export class Session {
+  readonly #run: Resource<RunDetails>
+  readonly run: RunDetails | undefined = $derived.by(() =>
+    this.#run.data?.summary.id === this.runId ? this.#run.data : undefined,
+  )
+
+  constructor() {
+    this.#run = new Resource(
+      () => this.runId,
+      (signal) => getRun(this.runId ?? '', signal),
+    )
+  }
+
+  get runId(): string | null {
+    return router.route.run
+  }
+
+  get resource(): Resource<RunDetails> {
+    return this.#run
+  }
+
+  /** Ranks of the address that the run has; else its first. */
+  get ranks(): number[] {
+    const known = this.run?.rank_list.map((entry) => entry.rank) ?? []
+    const asked = numbers(router.route.params['rank']).filter((rank) => known.includes(rank))
+    return asked.length > 0 ? asked : known.slice(0, 1)
+  }
+
+  /** The one rank of pages that show one card. */
+  get rank(): number | undefined {
+    return this.ranks[0]
+  }
+
+  get rankEntry(): RankFacts | undefined {
+    return this.run?.rank_list.find((entry) => entry.rank === this.rank)
+  }
+
+  /** The chosen step; null means all. */
+  get step(): number | null {
+    const asked = numbers(router.route.params['step'])[0]
+    return asked !== undefined && (this.run?.step_list.includes(asked) ?? false) ? asked : null
+  }
+}
+
+/** Numbers of a list such as `0,13`; what is no number is left out. */
+export function numbers(text: string | undefined): number[] {
+  if (!text) return []
+  return text
+    .split(',')
+    .filter((piece) => /^-?\d+$/.test(piece))
+    .map(Number)
+}

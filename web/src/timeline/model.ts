@@ -1,0 +1,81 @@
+// What the timeline knows of a run: its ranks, their names and the colours of these.
+import type { RankTracks, SliceBrief, StepMark, Tracks } from '../api/timeline'
+import { coloursOfNames } from './palette'
+import type { Span } from './view'
+
+export interface RankModel {
+  readonly info: RankTracks
+  names: readonly string[]
+  colours: Uint8Array
+  /** One byte per name, 1 = matches the search; null without a search. */
+  bright: Uint8Array | null
+}
+
+export class RunModel {
+  readonly ranks = new Map<number, RankModel>()
+
+  constructor(readonly tracks: Tracks) {
+    for (const info of tracks.ranks) {
+      this.ranks.set(info.rank, { info, names: info.names, colours: coloursOfNames(info.names), bright: null })
+    }
+  }
+
+  get length(): number {
+    return this.tracks.end_at_ns
+  }
+
+  get bounds(): Span {
+    return { start: 0, end: Math.max(1, this.tracks.end_at_ns) }
+  }
+
+  /** More names of a rank, as they come. */
+  addNames(rank: number, offset: number, names: readonly string[]): void {
+    const model = this.ranks.get(rank)
+    if (!model || model.names.length !== offset) return
+    model.names = [...model.names, ...names]
+    model.colours = coloursOfNames(model.names)
+  }
+
+  name(rank: number, code: number): string {
+    return this.ranks.get(rank)?.names[code] ?? '…'
+  }
+
+  kind(code: number): string {
+    return this.tracks.kinds[code] ?? ''
+  }
+
+  /** Mark the names that match; null brightens all. */
+  brighten(matches: ((name: string) => boolean) | null): void {
+    for (const model of this.ranks.values()) {
+      model.bright = matches === null ? null : Uint8Array.from(model.names, (name) => (matches(name) ? 1 : 0))
+    }
+  }
+
+  step(rank: number, step: number): StepMark | undefined {
+    return this.ranks.get(rank)?.info.steps.find((mark) => mark.step === step)
+  }
+}
+
+/** The stretch that shows a step: host and device part together. */
+export function stepSpan(mark: StepMark): Span {
+  const deviceStart = mark.device_at_ns ?? mark.at_ns
+  const deviceEnd = deviceStart + (mark.device_dur_ns ?? 0)
+  return { start: Math.min(mark.at_ns, deviceStart), end: Math.max(mark.at_ns + mark.dur_ns, deviceEnd) }
+}
+
+/** The step to open with: of the slowest rank, the longest step that is whole and not warm-up. */
+export function firstStep(model: RunModel): { rank: number; mark: StepMark } | null {
+  let best: { rank: number; mark: StepMark } | null = null
+  for (const { info } of model.ranks.values()) {
+    const whole = info.steps.filter((mark) => !mark.incomplete)
+    const candidates = whole.filter((mark) => !mark.warm_up)
+    for (const mark of candidates.length > 0 ? candidates : whole.length > 0 ? whole : info.steps) {
+      if (best === null || mark.dur_ns > best.mark.dur_ns) best = { rank: info.rank, mark }
+    }
+  }
+  return best
+}
+
+export function sliceSpan(slice: Pick<SliceBrief, 'at_ns' | 'dur_ns'>): Span {
+  return { start: slice.at_ns, end: slice.at_ns + slice.dur_ns }
+}
