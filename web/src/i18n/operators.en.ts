@@ -59,7 +59,7 @@ export const operatorsEn: Record<keyof typeof operatorsZh, string> = {
   'operators.device_total': 'Device total',
   'operators.device_self': 'Device self',
   'operators.shapes': 'Input shapes',
-  'operators.dtypes': 'Types of data',
+  'operators.dtypes': 'Data type',
   'operators.open': 'Timeline',
   'operators.open_all': 'Find on the timeline',
   'operators.counters': 'Hardware counters ({count} columns)',

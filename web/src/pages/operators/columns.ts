@@ -45,13 +45,6 @@ export function timelineLink(row: Operator, by: Grouping): string | null {
 }
 
 export function columnsOf(rows: readonly Operator[], by: Grouping, counters: readonly string[]): Column<Operator>[] {
-  const text = (id: 'type' | 'core' | 'operator' | 'input_shapes' | 'dtypes', title: PlainKey, width: string) => ({
-    id,
-    title: t(title),
-    width,
-    value: (row: Operator) => row[id],
-    ...helpOf('operators', id),
-  })
   const known = (field: keyof Operator): boolean => rows.some((row) => row[field] !== null)
   const columns: Column<Operator>[] = [
     {
@@ -72,16 +65,6 @@ export function columnsOf(rows: readonly Operator[], by: Grouping, counters: rea
       href: (row) => timelineLink(row, by),
     })
   }
-  const time = (field: Time, title: PlainKey): Column<Operator> => ({
-    id: field,
-    title: t(title),
-    numeric: true,
-    width: '92px',
-    value: (row) => row[field],
-    text: (row) => durationUs(row[field]),
-    hint: (row) => (row[field] === null ? null : `${row[field]} µs`),
-    ...helpOf('operators', field),
-  })
   columns.push(time('total_us', 'operators.total'), shareColumn('share', 'operators.share'), {
     id: 'count',
     title: t('operators.count'),
@@ -108,6 +91,25 @@ export function columnsOf(rows: readonly Operator[], by: Grouping, counters: rea
   if (known('busy_share')) columns.push(shareColumn('busy_share', 'operators.busy_share'))
   return [...columns, ...counters.map(counterColumn)]
 }
+
+const text = (id: 'type' | 'core' | 'operator' | 'input_shapes' | 'dtypes', title: PlainKey, width: string) => ({
+  id,
+  title: t(title),
+  width,
+  value: (row: Operator) => row[id],
+  ...helpOf('operators', id),
+})
+
+const time = (field: Time, title: PlainKey): Column<Operator> => ({
+  id: field,
+  title: t(title),
+  numeric: true,
+  width: '92px',
+  value: (row) => row[field],
+  text: (row) => durationUs(row[field]),
+  hint: (row) => (row[field] === null ? null : `${row[field]} µs`),
+  ...helpOf('operators', field),
+})
 
 function shareColumn(field: 'share' | 'busy_share', title: PlainKey): Column<Operator> {
   return {
