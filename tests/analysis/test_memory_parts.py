@@ -329,3 +329,18 @@ def test_the_terminal_shows_peak_owners_and_failures(
     assert "1,024.00" in shown
     assert "aten::zeros_like" in shown
     assert ("Peak on rank 0" in shown) == (lang == "en")
+
+
+def test_blocks_without_a_pool_are_those_of_the_frameworks_allocator(tmp_path: Path) -> None:
+    # Our own recording samples the process beside the allocator's events, which name no pool.
+    store = make_store(
+        tmp_path,
+        memory=[
+            {"device": "cuda:0", "component": "caching allocator", "time_ns": 10, "allocated": 100},
+            {"device": "cuda:0", "component": "process", "time_ns": 5, "allocated": 50},
+        ],
+        allocations=[_block(100, 10, None, alloc_seq=1, address=1)],
+    )
+    found = memory(store).data
+    assert (found.component, found.peak_bytes) == ("caching allocator", 100)
+    assert [(owner.owner == "unrecorded", owner.bytes) for owner in found.owners] == [(False, 100)]

@@ -18,6 +18,8 @@ from stepscope.store.run_store import RunStore
 
 LINES: Final = ("allocated", "active", "reserved")
 _UNNAMED: Final = "allocator"
+# The framework's own pool: blocks of which no pool is told are its.
+_FRAMEWORK: Final = "caching allocator"
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def _pools_of(component: str, pools: list[str | None], components: list[str]) ->
     if len(components) == 1:
         return pools
     names = {part.strip().lower() for part in component.split("+")}
-    return [pool for pool in pools if pool is not None and pool.lower() in names]
+    return [pool for pool in pools if (_FRAMEWORK if pool is None else pool.lower()) in names]
 
 
 def _stated(
