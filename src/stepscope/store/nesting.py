@@ -133,6 +133,8 @@ def nearest(parent: Int64s, flagged: Bools) -> Int64s:
     """
     # One more place at the end stands for NONE, and points to itself. Half the width is half the memory to go through.
     count = len(parent)
+    if not count:
+        return np.empty(0, np.int64)  # NumPy copies from an empty array of Polars' making at address zero
     up = np.full(count + 1, count, np.int32 if count < 1 << 31 else np.int64)
     np.copyto(up[:-1], parent, where=parent != NONE, casting="unsafe")
     np.copyto(up[:-1], np.arange(count, dtype=up.dtype), where=flagged)
