@@ -19,7 +19,11 @@ from support.mini_trace import complete, slices_in, write_capture, write_rank, w
 
 _MAIN = "from stepscope.cli import main; main()"
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands if command.callback]
+_COMMANDS = [
+    (command.name or command.callback.__name__).replace("_", "-")
+    for command in app.registered_commands
+    if command.callback
+]
 _ENGLISH = {"LANG": "en_US.UTF-8", "LC_ALL": "", "LC_MESSAGES": "", "STEPSCOPE_LANG": "", "COLUMNS": "200"}
 
 
