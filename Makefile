@@ -18,7 +18,7 @@ NPM = cd web && NODE="$(NODE)" && PATH="$$NODE/bin:$$PATH" "$$NODE/bin/node" "$$
 SERVE ?= 1
 PIP := pip install -q --disable-pip-version-check
 
-.PHONY: demo test lint unit web browser chromium bench soak docs screenshots clean
+.PHONY: demo test lint unit web browser chromium bench soak docs clean
 
 demo: $(TORCH_STAMP)  ## record a real small training loop, show where its time goes, and serve the pages
 	$(BIN)/stepscope demo --out demo-output
