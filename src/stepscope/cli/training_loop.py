@@ -9,26 +9,23 @@ from stepscope.errors import NoAnswerError
 
 
 def record(directory: Path, steps: int, announce: Callable[[str], None]) -> Path:
-    """Train for some steps under PyTorch's profiler; the trace it wrote. ``announce`` is told PyTorch's version."""
+    """Train for some steps under our own profiler; the capture it wrote. ``announce`` is told PyTorch's version."""
     try:
         import torch
-        from torch.profiler import ProfilerActivity, profile, schedule
     except ImportError:
         raise NoAnswerError("demo_needs_torch") from None
+    from stepscope.profiler import profile, schedule, tensorboard_trace_handler
+
     announce(str(torch.__version__))
     torch.manual_seed(0)
-    on_gpu = torch.cuda.is_available()
-    device = torch.device("cuda" if on_gpu else "cpu")
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = torch.nn.Sequential(torch.nn.Linear(512, 1024), torch.nn.ReLU(), torch.nn.Linear(1024, 10)).to(device)
     optimizer = torch.optim.AdamW(model.parameters())
     samples = 64 * (steps + 2)
     data = torch.utils.data.TensorDataset(torch.randn(samples, 512), torch.randint(0, 10, (samples,)))
-    directory.mkdir(parents=True, exist_ok=True)
-    trace = directory / "demo.pt.trace.json"
     with profile(
-        activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if on_gpu else [])],
         schedule=schedule(wait=1, warmup=1, active=steps, repeat=1),
-        on_trace_ready=lambda finished: finished.export_chrome_trace(str(trace)),
+        on_trace_ready=tensorboard_trace_handler(str(directory), worker_name="demo"),
         record_shapes=True,
         profile_memory=True,
     ) as profiler:
@@ -37,4 +34,6 @@ def record(directory: Path, steps: int, announce: Callable[[str], None]) -> Path
             torch.nn.functional.cross_entropy(model(inputs.to(device)), labels.to(device)).backward()
             optimizer.step()
             profiler.step()
-    return trace
+    if not profiler.windows:
+        raise NoAnswerError("demo_recorded_nothing")
+    return profiler.windows[-1].directory
