@@ -62,7 +62,9 @@ class Job:
 
     def start(self, script: str, *args: str, python: str = sys.executable, **environment: str) -> subprocess.Popen[str]:
         path = self.folder / "job.py"
-        path.write_text(textwrap.dedent(script))
+        draft = path.with_suffix(f".{os.urandom(4).hex()}")
+        draft.write_text(textwrap.dedent(script))
+        draft.replace(path)  # a process started a moment ago may be reading it
         cleared = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
         return subprocess.Popen(
             [python, str(path), *args],

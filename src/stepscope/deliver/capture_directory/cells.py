@@ -25,7 +25,7 @@ def text(column: str) -> pl.Expr:
 def shapes(column: str) -> pl.Expr:
     """Shapes as the documents have them, quotation marks included.
 
-    >>> pl.DataFrame({"x": ["[[64, 512], [], [10]]", None]}).select(shapes("x"))["x"].to_list()
+    >>> pl.DataFrame({"x": ["[[64, 512], [], [10]]", None]}).select(shapes("x")).to_series().to_list()
     ['"64,512;;10"', 'N/A']
     """
     inner = pl.col(column).cast(pl.String).str.replace_all(r"\s", "").str.replace(r"^\[(.*)\]$", "$1")
@@ -36,7 +36,7 @@ def shapes(column: str) -> pl.Expr:
 def types(column: str) -> pl.Expr:
     """Data types, separated by semicolons.
 
-    >>> pl.DataFrame({"x": ['["float", "long int"]']}).select(types("x"))["x"].to_list()
+    >>> pl.DataFrame({"x": ['["float", "long int"]']}).select(types("x")).to_series().to_list()
     ['float;long int']
     """
     inner = pl.col(column).cast(pl.String).str.replace(r"^\[(.*)\]$", "$1")
