@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import analyses
+import capture
 import ingest
 import peers
 import results
@@ -21,8 +23,10 @@ def main() -> None:
     options.data.mkdir(parents=True, exist_ok=True)
     sections = {
         "Reading traces": ingest.run(options.data, options.megabytes),
+        "Analyses of one rank": analyses.run(options.data, options.megabytes),
         "Beside other tools": peers.run(options.data),
         "Timeline": timeline_tiles.run(options.data),
+        "Recording": capture.run(),
     }
     results.write(HERE / "RESULTS.md", sections)
     print((HERE / "RESULTS.md").read_text("utf-8"))
