@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { REAL } from './realCaptures'
 import { capture } from './captures'
 import { writeCardCaptures } from './cardCaptures'
 import { CASE_NAMES, caseCapture } from './cases'
@@ -21,7 +22,13 @@ export default async function start(): Promise<() => void> {
   writeFileSync(join(folder, 'more', 'broken.json'), '{"traceEvents": [')
   const cases = CASE_NAMES.map((name) => join(folder, `${name}.json`))
   CASE_NAMES.forEach((name, index) => writeFileSync(cases[index] ?? '', caseCapture(name)))
-  const paths = [job, join(folder, 'more', 'single.json'), ...cases, ...writeCardCaptures(folder)]
+  const paths = [
+    job,
+    join(folder, 'more', 'single.json'),
+    ...cases,
+    ...writeCardCaptures(folder),
+    ...REAL.map((one) => one.path),
+  ]
   const server = spawn(PYTHON, [
     '-m',
     'stepscope',
@@ -61,7 +68,8 @@ async function allRead(address: string): Promise<void> {
   const deadline = Date.now() + READY_MS
   for (;;) {
     const { runs } = (await (await fetch(`${address}api/runs`)).json()) as { runs: { state: string }[] }
-    if (runs.length >= 7 && runs.every((run) => run.state !== 'reading')) return
+    if (runs.length >= 7 + REAL.length && runs.every((run) => run.state !== 'reading' && run.state !== 'waiting'))
+      return
     if (Date.now() > deadline) throw new Error('The captures were not read in time.')
     await new Promise((done) => setTimeout(done, 200))
   }
