@@ -42,7 +42,7 @@ web: $(WEB_STAMP)  ## the page: types, style, unit tests, and that it can be bui
 	$(NPM) test
 	$(NPM) run build
 
-browser: web chromium $(TORCH_STAMP)  ## the page in a real browser, against the real server
+browser: web chromium $(TORCH_STAMP) $(MINDSPORE_STAMP)  ## the page in a real browser, against the real server
 	$(NPM) run e2e
 
 chromium:

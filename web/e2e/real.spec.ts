@@ -1,14 +1,12 @@
 // Every page on real captures: something is shown, in both languages, with the numbers of the analyses.
 import { expect, test } from './fixtures'
-import { REAL } from './realCaptures'
+import { HAS_MINDSPORE, REAL } from './realCaptures'
 
 const PAGES = ['overview', 'timeline', 'steps', 'operators', 'data', 'memory', 'cpu', 'sql'] as const
 
 interface Steps {
   readonly data: readonly { step: number; computing_us: number | null }[]
 }
-
-test.skip(REAL.length === 0, 'no real captures beside the project')
 
 for (const { name } of REAL) {
   test(`every page of ${name} answers, or says why it cannot`, async ({ app, page }) => {
@@ -41,3 +39,19 @@ for (const { name } of REAL.filter((one) => one.name !== 'profiler')) {
     await expect(page.getByRole('grid', { name: 'Steps' })).toContainText(shown)
   })
 }
+
+test('every page of a MindSpore training on the processor answers, or says why it cannot', async ({ app, page }) => {
+  test.skip(!HAS_MINDSPORE, 'needs MindSpore in .venv-mindspore, which make test installs')
+  test.setTimeout(120_000)
+  const { runs } = await app.api<{ runs: { id: string; name: string; frameworks: string[] }[] }>('runs')
+  const run = runs.find((one) => one.name.endsWith('_ascend_ms'))
+  expect(run?.frameworks).toEqual(['mindspore'])
+  for (const place of PAGES) {
+    await app.open(`/run/${run?.id}/${place}`)
+    await page.waitForLoadState('networkidle')
+    expect((await page.getByRole('main').innerText()).length, `${place} is blank`).toBeGreaterThan(20)
+    await expect(page.getByRole('alert')).toHaveCount(0)
+  }
+  const answer = await app.api<Steps>(`run/${run?.id}/steps`)
+  expect(answer.data.map((row) => row.step)).toEqual([4, 5])
+})

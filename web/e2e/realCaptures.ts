@@ -1,5 +1,7 @@
 // Real captures of an NPU, a GPU and of MindSpore, where they lie beside the project; they are no part of it.
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
@@ -14,3 +16,18 @@ const ALL: readonly (readonly [string, string])[] = [
 ]
 
 export const REAL = ALL.filter(([path]) => existsSync(DATA + path)).map(([path, name]) => ({ path: DATA + path, name }))
+
+const MINDSPORE = fileURLToPath(new URL('../../.venv-mindspore/bin/python', import.meta.url))
+const SAMPLE = fileURLToPath(new URL('../../examples/mindspore/for_loop.py', import.meta.url))
+
+/** Whether a real MindSpore is here, which `make test` sees to. */
+export const HAS_MINDSPORE = existsSync(MINDSPORE)
+
+/** A training recorded now, by the documented sample, with MindSpore on this machine's processor. */
+export function recordMindSpore(folder: string): string[] {
+  if (!HAS_MINDSPORE) return []
+  const place = join(folder, 'mindspore_cpu')
+  const done = spawnSync(MINDSPORE, [SAMPLE, 'pynative', place], { cwd: folder, encoding: 'utf8', timeout: 120_000 })
+  if (done.status !== 0) throw new Error(`MindSpore's sample ended with ${done.status}: ${done.stderr}`)
+  return [place]
+}

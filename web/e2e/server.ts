@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { REAL } from './realCaptures'
+import { HAS_MINDSPORE, REAL, recordMindSpore } from './realCaptures'
 import { capture } from './captures'
 import { writeCardCaptures } from './cardCaptures'
 import { CASE_NAMES, caseCapture } from './cases'
@@ -28,6 +28,7 @@ export default async function start(): Promise<() => void> {
     ...cases,
     ...writeCardCaptures(folder),
     ...REAL.map((one) => one.path),
+    ...recordMindSpore(folder),
   ]
   const server = spawn(PYTHON, [
     '-m',
@@ -68,7 +69,10 @@ async function allRead(address: string): Promise<void> {
   const deadline = Date.now() + READY_MS
   for (;;) {
     const { runs } = (await (await fetch(`${address}api/runs`)).json()) as { runs: { state: string }[] }
-    if (runs.length >= 7 + REAL.length && runs.every((run) => run.state !== 'reading' && run.state !== 'waiting'))
+    if (
+      runs.length >= 7 + REAL.length + Number(HAS_MINDSPORE) &&
+      runs.every((run) => run.state !== 'reading' && run.state !== 'waiting')
+    )
       return
     if (Date.now() > deadline) throw new Error('The captures were not read in time.')
     await new Promise((done) => setTimeout(done, 200))
