@@ -110,12 +110,15 @@ def leaf_operators(slices: pl.LazyFrame) -> pl.DataFrame:
 
 
 def _has_device_collective(store: RunStore, rank: int) -> bool:
-    tracks = store.scan("tracks", [rank]).filter(pl.col("kind").is_in(["stream", "plane"])).select("track").collect()
-    if tracks.is_empty():
-        return False
-    on_device = pl.col("track").is_in(tracks["track"].to_list())
+    on_device = pl.col("track").is_in(device_tracks(store, rank))
     there = store.scan("slices", [rank]).filter((pl.col("kind") == "collective") & on_device)
     return not there.select("slice").head(1).collect().is_empty()
+
+
+def device_tracks(store: RunStore, rank: int) -> list[int]:
+    """Tracks of streams and communication planes."""
+    tracks = store.scan("tracks", [rank]).filter(pl.col("kind").is_in(["stream", "plane"]))
+    return tracks.select("track").collect()["track"].to_list()
 
 
 def ranks_of(store: RunStore, ranks: Sequence[int] | None) -> list[int]:

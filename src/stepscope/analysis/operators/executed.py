@@ -11,7 +11,7 @@ import polars as pl
 from stepscope.analysis.intervals import union
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
-from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, leaf_operators
+from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, device_tracks, leaf_operators
 from stepscope.store.run_store import RunStore
 
 LANES: Final = {"kernel": COMPUTE, "collective": COMMUNICATION, "copy": COPY}
@@ -83,12 +83,6 @@ def _with_facts_of_owners(store: RunStore, rows: pl.DataFrame, owners: Ownership
         pl.coalesce(*fills[column]).alias(column) if column in fills else pl.col(column)
         for column in (*_COLUMNS, "lane")
     )
-
-
-def device_tracks(store: RunStore, rank: int) -> list[int]:
-    """Tracks of streams and communication planes."""
-    tracks = store.scan("tracks", [rank]).filter(pl.col("kind").is_in(["stream", "plane"]))
-    return tracks.select("track").collect()["track"].to_list()
 
 
 def busy_ns(rows: pl.DataFrame) -> int:

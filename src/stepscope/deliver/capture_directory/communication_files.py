@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import defaultdict
 from typing import Any
 
@@ -48,16 +49,8 @@ def _key(call: dict[str, Any], numbers: dict[tuple[str, str], int]) -> str:
     kind = kind[:1].lower() + kind[1:]
     number = numbers[group, kind]
     numbers[group, kind] += 1
-    suffix = f"{abs(hash_of(group)) % 1000:03d}"
+    suffix = f"{zlib.crc32(group.encode()) % 1000:03d}"  # the same in every process, unlike hash()
     return f"hcom_{kind}__{suffix}_{number}_1@{group}"
-
-
-def hash_of(text: str) -> int:
-    """A number for a group's name that is the same in every process."""
-    value = 0
-    for character in text.encode():
-        value = (value * 131 + character) % 2**63
-    return value
 
 
 def _call(call: dict[str, Any]) -> dict[str, Any]:
