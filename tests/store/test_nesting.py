@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from stepscope.store import ancestors, overlapping
 from stepscope.store.nesting import NONE, Nesting, nearest, nest
 from support.limits import at_most
 
@@ -66,6 +67,57 @@ def test_rows_and_parents_equal_those_of_trying_every_pair(intervals: list[Inter
     assert nesting.order.tolist() == twin.order
     assert nesting.parent.tolist() == twin.parent
     assert nesting.row.tolist() == twin.row
+
+
+# Long against their distance, many of one start, many of no length: hardly anything nests.
+_crowded = st.lists(
+    st.tuples(st.just(0), st.integers(0, 40), st.sampled_from([0, 0, 1, 5, 7, 12, 20, 33, 60])), max_size=60
+)
+_MUCH = 1 << 30
+# How rows are found depends on how many overlaps there are; each way has to do for all of them.
+_WAYS = {
+    "in rounds": {
+        "_WORTH_A_ROUND": 1,
+        "_SHARE_OF_A_ROUND": _MUCH,
+        "_PAIRS_PER_SLICE": _MUCH,
+        "_STEPS_PER_SLICE": _MUCH,
+    },
+    "in a loop": {"_WORTH_A_ROUND": _MUCH, "_PAIRS_PER_SLICE": _MUCH, "_STEPS_PER_SLICE": _MUCH},
+    "slice by slice": {"_PAIRS_PER_SLICE": -1},
+    "slice by slice, after too many rounds": {"_MOST_ROUNDS": 1, "_PAIRS_PER_SLICE": _MUCH},
+    "slice by slice, after too many steps": {"_STEPS_PER_SLICE": 1, "_PAIRS_PER_SLICE": _MUCH},
+}
+
+
+@pytest.mark.parametrize("way", _WAYS)
+@given(intervals=st.one_of(_crowded, _intervals))
+@example(intervals=[(0, 0, 10), (0, 2, 11), (0, 3, 5), (0, 4, 20), (0, 5, 0)])
+def test_each_way_to_lay_overlaps_equals_trying_every_pair(way: str, intervals: list[Interval]) -> None:
+    twin = Twin(intervals)
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in _WAYS[way].items():
+            patch.setattr(overlapping, name, value)
+        nesting = laid(intervals)
+    assert (nesting.row.tolist(), nesting.parent.tolist()) == (twin.row, twin.parent)
+
+
+@given(_crowded)
+def test_parents_found_one_by_one_equal_those_of_trying_every_pair(intervals: list[Interval]) -> None:
+    twin = Twin(intervals)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ancestors, "_MOST_ROUNDS", 1)
+        assert laid(intervals).parent.tolist() == twin.parent
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hundreds_of_overlaps_equal_those_of_trying_every_pair(seed: int) -> None:
+    """Stretches of their own and long ones, deep and flat, as streams and threads of a device have them."""
+    random = np.random.default_rng(seed)
+    start = random.integers(0, 6_000, 700)
+    dur = np.where(random.random(700) < 0.1, random.integers(100, 900, 700), random.integers(0, 30, 700))
+    intervals = [(0, 0, 5_000), *((0, int(first), int(length)) for first, length in zip(start, dur, strict=True))]
+    nesting, twin = laid(intervals), Twin(intervals)
+    assert (nesting.row.tolist(), nesting.parent.tolist()) == (twin.row, twin.parent)
 
 
 @given(_intervals)
@@ -195,6 +247,42 @@ def test_one_overlap_at_the_bottom_of_deep_nesting() -> None:
     nesting = nest(np.zeros(depth + 2, np.int32), start, dur)
     assert (nesting.row == np.arange(depth + 2)).all()
     assert nesting.parent[-2:].tolist() == [depth - 1, depth - 1]
+
+
+@pytest.mark.usefixtures("quickly")
+def test_overlaps_of_two_inside_nests_of_a_thousand() -> None:
+    """Each nest ends in two slices that overlap, so that both kinds of shape meet, a hundred times."""
+    depth, nests = 1_000, _MANY // 1_000
+    inner = np.arange(depth)
+    one_start = np.append(inner, [depth, depth + 1])
+    one_dur = np.append(2 * (2 * depth - inner), [10, 15])
+    start = (one_start[None, :] + 5 * depth * np.arange(nests)[:, None]).ravel()
+    nesting = nest(np.zeros(len(start), np.int32), start, np.tile(one_dur, nests))
+    assert (nesting.row == np.tile(np.arange(depth + 2), nests)).all()
+    last = np.arange(nests) * (depth + 2) + depth + 1
+    assert (nesting.parent[last] == last - 2).all()
+
+
+@pytest.mark.usefixtures("quickly")
+def test_leaves_deep_inside_a_nest_that_all_overlap_one_slice_outside_of_it() -> None:
+    """Between each leaf and the slice that it overlaps lie all its ancestors."""
+    depth, leaves = 500, _MANY
+    inner = np.arange(depth)
+    start = np.concatenate(([0], inner + 1, depth + 1 + 2 * np.arange(leaves)))
+    end = depth + 1 + 2 * leaves
+    dur = np.concatenate(([end], end + 2 * (depth - inner), np.ones(leaves, np.int64)))
+    nesting = nest(np.zeros(len(start), np.int32), start, dur)
+    assert (nesting.row == np.concatenate((np.arange(depth + 1), np.full(leaves, depth + 1)))).all()
+    assert (nesting.parent[depth + 1 :] == depth).all()
+    assert nesting.parent[:3].tolist() == [NONE, NONE, 1]
+
+
+@pytest.mark.usefixtures("quickly")
+def test_many_short_stretches_of_a_staircase() -> None:
+    stretch, step = np.divmod(np.arange(_MANY), 5)
+    nesting = nest(np.zeros(_MANY, np.int32), stretch * 1_000 + step * 10, np.full(_MANY, 100))
+    assert (nesting.row == step).all()  # all five of a stretch overlap
+    assert (nesting.parent == NONE).all()
 
 
 @pytest.mark.usefixtures("quickly")

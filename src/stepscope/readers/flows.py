@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from stepscope.readers.event_columns import NULL, EventColumns
 from stepscope.readers.slice_table import SliceTable
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
+
+Int64s = npt.NDArray[np.int64]
+Int32s = npt.NDArray[np.int32]
+Bools = npt.NDArray[np.bool_]
 
 
 def flow_links(
@@ -24,28 +29,43 @@ def flow_links(
     holder = slices.nesting.containing(track, np.where(placed, time + base_ns, 0))
     bound = placed & (holder != NONE)
     notes.add("flow_unbound", file=columns.file, count=int((~bound).sum()))
-    categories = columns.categories.texts()
-    ends = pl.DataFrame(
+    category, ids, time, ends = category[bound], ids[bound], time[bound], begins[bound] == 0
+    order = _in_order(category, ids, time, ends)
+    category, ids, ends = category[order], ids[order], ends[order]
+    start = _start_of_each(category, ids, ends)
+    complete = ends & (start != NONE)
+    notes.add("flow_without_start", file=columns.file, count=int(ends.sum()) - int(complete.sum()))
+    joined = slices.id[holder[bound][order]]
+    names = pl.Series([kinds.get(text or "", "flow") for text in columns.categories.texts()], dtype=pl.String)
+    return pl.DataFrame(
         {
-            "category": category[bound],
-            "id": ids[bound],
-            "time": time[bound],
-            "end": begins[bound] == 0,
-            "slice": slices.id[holder[bound]],
+            "kind": names.gather(category[complete].astype(np.int64)),
+            "from_slice": joined[start[complete]],
+            "to_slice": joined[complete],
         }
-    ).sort("category", "id", "time", "end", maintain_order=True)
-    start = pl.when(~pl.col("end")).then(pl.col("slice"))
-    key = ["category", "id"]
-    joined = ends.with_columns(
-        from_slice=pl.when(start.count().over(key) == 1)
-        .then(start.max().over(key))
-        .otherwise(start.forward_fill().over(key))
-    ).filter("end")
-    complete = joined.filter(pl.col("from_slice").is_not_null())
-    notes.add("flow_without_start", file=columns.file, count=joined.height - complete.height)
-    names = pl.Series([kinds.get(text or "", "flow") for text in categories], dtype=pl.String)
-    return complete.select(
-        pl.col("category").map_batches(names.gather, return_dtype=pl.String).alias("kind"),
-        "from_slice",
-        to_slice="slice",
     )
+
+
+def _in_order(category: Int32s, ids: Int64s, time: Int64s, ends: Bools) -> Int64s:
+    """By category, id and time, starts before ends. Writers mostly keep to this order for each id."""
+    order = np.argsort(ids, kind="stable")
+    order = order[np.argsort(category[order], kind="stable")]
+    before, behind = order[:-1], order[1:]
+    late = (time[behind] < time[before]) | ((time[behind] == time[before]) & (ends[behind] < ends[before]))
+    if bool((late & (ids[behind] == ids[before]) & (category[behind] == category[before])).any()):
+        return np.lexsort((ends, time, ids, category))
+    return order
+
+
+def _start_of_each(category: Int32s, ids: Int64s, ends: Bools) -> Int64s:
+    """For each place that of the start it belongs to, else NONE; all are in order."""
+    count = len(ids)
+    if not count:
+        return np.empty(0, np.int64)
+    first = np.flatnonzero(np.append(True, (ids[1:] != ids[:-1]) | (category[1:] != category[:-1])))
+    length = np.diff(np.append(first, count))
+    starts = np.where(ends, NONE, np.arange(count))
+    latest = np.maximum.accumulate(starts)
+    latest[latest < np.repeat(first, length)] = NONE
+    alone = np.repeat(np.add.reduceat((~ends).astype(np.int64), first) == 1, length)
+    return np.where(alone, np.repeat(np.maximum.reduceat(starts, first), length), latest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from typing import Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,15 @@ from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL
 from stepscope.readers.slice_table import SliceTable
 from stepscope.readers.steps import Steps
+from stepscope.store.ancestors import depths
 from stepscope.store.nesting import NONE, nearest
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
 Int8s = npt.NDArray[np.int8]
+Coded = npt.NDArray[np.signedinteger[Any]]
+
+Values = TypeVar("Values", bound=Coded)
 
 PHASES: Final = ("forward", "backward", "optimizer", "data")
 FORWARD, BACKWARD, _OPTIMIZER, _DATA = range(4)
@@ -50,7 +54,10 @@ def marked_steps(slices: SliceTable) -> Steps:
 def phases(slices: SliceTable, launch: Int64s) -> Int8s:
     """Code of PHASES per slice, -1 where unknown. Host slices by what is around them, device ones by their launch."""
     by_name = np.full(max(len(slices.names), 1), -1, np.int8)
-    for code, name in enumerate(slices.names):
+    can_mark = slices.is_kind("operator", "annotation")
+    used = np.zeros(len(by_name), np.bool_)
+    used[slices.name[can_mark]] = True
+    for code, name in itertools.compress(enumerate(slices.names), used.tolist()):
         word = str(name)
         if word.startswith(_BACKWARD_PREFIX):
             by_name[code] = BACKWARD
@@ -58,18 +65,20 @@ def phases(slices: SliceTable, launch: Int64s) -> Int8s:
             by_name[code] = _OPTIMIZER
         elif word.startswith(_DATA_PREFIXES):
             by_name[code] = _DATA
-    marks = (by_name[slices.name] >= 0) & slices.is_kind("operator", "annotation")
+    marks = can_mark & (by_name[slices.name] >= 0)
     mark = nearest(slices.parent, marks)
-    phase = np.where(mark == NONE, np.int8(-1), by_name[slices.name[mark]]).astype(np.int8)
+    phase = np.full(len(slices), -1, np.int8)
+    marked = np.flatnonzero(mark != NONE)
+    phase[marked] = by_name[slices.name[mark[marked]]]
     # What the training loop's own thread computes besides is the forward pass.
-    step_tracks = np.unique(slices.track[slices.is_kind("step")])
-    loop = np.isin(slices.track, step_tracks) & slices.is_kind("operator", "runtime")
-    in_step = nearest(slices.parent, slices.is_kind("step")) != NONE
-    phase[loop & in_step & (phase < 0)] = FORWARD
-    return np.where(launch != NONE, phase[launch], phase)
+    is_step = slices.is_kind("step")
+    if is_step.any():
+        in_step = nearest(slices.parent, is_step) != NONE  # so on the track of a step
+        phase[in_step & (phase < 0) & slices.is_kind("operator", "runtime")] = FORWARD
+    return _as_launched(phase, launch)
 
 
-def modules(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Codes) -> tuple[Int64s, list[str | None]]:
+def modules(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Codes) -> tuple[Coded, list[str | None]]:
     """Path of network modules around each slice, as codes and texts; else what the operator itself states."""
     is_module = slices.is_kind("module")
     if not is_module.any():
@@ -79,7 +88,7 @@ def modules(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Co
     paths = Codes()
     words = list(slices.names)
     own: dict[int, str] = {}
-    code = np.full(len(slices), -1, np.int32)
+    code = np.full(len(slices) + 1, -1, np.int32)  # the last place stands for NONE
     positions = np.flatnonzero(is_module)
     for position in positions[np.argsort(slices.nesting.row[positions], kind="stable")].tolist():
         parent = int(slices.parent[position])
@@ -88,8 +97,7 @@ def modules(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Co
         deeper = outer is None or outer.count("/") < _DEEPEST
         own[position] = (f"{outer}/{word}" if deeper else outer) if outer else word
         code[position] = paths[own[position]]
-    code = np.where(around == NONE, -1, code[around])
-    return np.where(launch != NONE, code[launch], code), paths.texts()
+    return _as_launched(code[around], launch), paths.texts()
 
 
 def stacks(
@@ -108,14 +116,16 @@ def stacks(
     order = slices.nesting.order[is_frame[slices.nesting.order]]  # parents come first
     place = np.full(len(slices) + 1, NONE, np.int64)  # the last place stands for NONE
     place[order] = np.arange(len(order))
-    outer = place[np.where(slices.parent[order] == NONE, NONE, around[slices.parent[order]])]
+    outer = place[np.append(around, NONE)[slices.parent[order]]]
     stack_of, first = _distinct_stacks(outer, slices.name[order])
     words = slices.names.texts()
     frames = []
     for parent, name in zip(outer[first].tolist(), slices.name[order[first]].tolist(), strict=True):
         frames.append(f"{frames[stack_of[parent]]}\n{words[name]}" if parent != NONE else str(words[name]))
-    number = np.where(around == NONE, NULL, stack_of[place[around]])
-    number = np.where(launch != NONE, number[launch], number)
+    own = place  # of each slice, the stack that it ends, if it is a frame
+    own[order] = stack_of
+    own[-1] = NULL
+    number = _as_launched(own[around], launch)
     if not of_frames:
         number[is_frame] = NULL  # a frame's own stack is what lies around it
     return number, pl.DataFrame({"stack": range(len(frames)), "frames": frames})
@@ -130,7 +140,7 @@ def _distinct_stacks(outer: Int64s, name: Int32s) -> tuple[Int64s, Int64s]:
     >>> stack.tolist(), first.tolist()
     ([0, 1, 0, 1, 2], [0, 1, 4])
     """
-    depth = _depths(outer)
+    depth = depths(outer) + 1
     by_depth = np.argsort(depth, kind="stable")
     level_first = np.searchsorted(depth[by_depth], np.arange(1, min(int(depth.max()), _DEEPEST) + 2))
     stack = np.full(len(outer) + 1, NONE, np.int64)  # the last place stands for NONE
@@ -151,23 +161,19 @@ def _distinct_stacks(outer: Int64s, name: Int32s) -> tuple[Int64s, Int64s]:
     return renumbered[stack[:-1]], found[order]
 
 
-def _depths(outer: Int64s) -> Int64s:
-    """How many frames each one is inside, itself included; in steps that double."""
-    up = np.append(outer, NONE)  # the last place stands for NONE
-    depth = np.append(np.ones(len(outer), np.int64), 0)
-    while bool((up != NONE).any()):
-        depth += depth[up]
-        up = up[up]
-    return depth[:-1]
-
-
 def _inherited(slices: SliceTable, launch: Int64s, stated: Int64s, absent: int) -> Int64s:
     """Values that operators state, handed down to what lies inside and to what it launches."""
     if not (stated != absent).any():
         return np.full(len(slices), absent, np.int64)
     around = nearest(slices.parent, stated != absent)
-    value = np.where(around == NONE, absent, stated[around])
-    return np.where(launch != NONE, value[launch], value)
+    return _as_launched(np.append(stated, absent)[around], launch)
+
+
+def _as_launched(values: Values, launch: Int64s) -> Values:
+    """Values in which what was launched has taken that of its launch; the array itself is changed."""
+    launched = np.flatnonzero(launch != NONE)
+    values[launched] = values[launch[launched]]
+    return values
 
 
 def _unquoted(raw: bytes) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, categorical, nullable
+from stepscope.readers.event_columns import NULL, nullable
 from stepscope.readers.exact_time import LARGEST_NS
 from stepscope.readers.freed_memory import give_back
 from stepscope.store.nesting import NONE, Nesting, nest
@@ -64,7 +65,9 @@ class SliceTable:
         return len(self.id)
 
     def is_kind(self, *kinds: str) -> Bools:
-        return np.isin(self.kind, np.array([KIND[kind] for kind in kinds], np.int8))
+        chosen = np.zeros(len(KIND), np.bool_)
+        chosen[[KIND[kind] for kind in kinds]] = True
+        return chosen[self.kind]
 
     def write(self, out: RankWriter) -> None:
         """Into the ``slices`` table, sorted by track, row and start."""
@@ -72,8 +75,8 @@ class SliceTable:
             give_back()  # what understanding needed
         nesting = self.nesting
         order = nesting.by_row()
-        names = self.names.texts()
-        kinds = pl.Series(SLICE_KINDS, dtype=Kind)
+        words = {column: _words(texts) for column, (_, texts) in self.texts.items()}
+        names, kinds = _words(self.names.texts()), pl.Series(SLICE_KINDS, dtype=Kind)
         for first in range(0, len(order), _ROWS_AT_ONCE):
             piece = order[first : first + _ROWS_AT_ONCE]
             parent = nesting.parent[piece]
@@ -84,16 +87,27 @@ class SliceTable:
                 "parent": nullable(np.where(parent == NONE, NULL, self.id[parent])),
                 "start_ns": pl.Series(self.start[piece]),
                 "dur_ns": pl.Series(self.dur[piece]),
-                "name": categorical(self.name[piece], names),
-                "kind": kinds.gather(pl.Series(self.kind[piece].astype(np.int64))),
+                "name": _said(self.name[piece], names),
+                "kind": _said(self.kind[piece], kinds),
             }
             frame |= {column: nullable(values[piece]) for column, values in self.integers.items()}
-            frame |= {column: categorical(codes[piece], texts) for column, (codes, texts) in self.texts.items()}
+            frame |= {column: _said(codes[piece], words[column]) for column, (codes, _) in self.texts.items()}
             out.add("slices", pl.DataFrame(frame))
+
+
+def _words(texts: Sequence[str | None]) -> pl.Series:
+    """What codes stand for, and a null at the end, for -1."""
+    return pl.Series([*texts, None], dtype=pl.String).cast(pl.Categorical)
+
+
+def _said(codes: npt.NDArray[Any], words: pl.Series) -> pl.Series:
+    return words.gather(codes.astype(np.int64, copy=False))
 
 
 def believable(start: Int64s, dur: Int64s, notes: Notes, file: str) -> tuple[Bools, Int64s]:
     """Which events have a time that can be true, and their durations mended; the rest is noted."""
+    if len(start) and _all_plain(start, dur):
+        return np.ones(len(start), np.bool_), dur
     placed = (start != NULL) & (np.abs(start) <= LARGEST_NS)
     notes.add("event_without_time", file=file, count=int((~placed).sum()))
     absent = placed & (dur == NULL)
@@ -110,3 +124,10 @@ def believable(start: Int64s, dur: Int64s, notes: Notes, file: str) -> tuple[Boo
         notes.add("event_far_away", file=file, count=int(far.sum()))
         keep &= ~far
     return keep, dur
+
+
+def _all_plain(start: Int64s, dur: Int64s) -> bool:
+    """Whether a glance at the extremes shows that all is well; in nearly all files it does."""
+    first, last = int(start.min()), int(start.max())
+    near = first >= -LARGEST_NS and last <= LARGEST_NS and last - first <= _DAY_NS
+    return near and int(dur.min()) >= 0 and int(dur.max()) <= _LONGEST_NS

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from stepscope.store import schema
@@ -27,8 +26,6 @@ class RankWriter:
         """Append rows; columns that the frame lacks become null, and the rank is filled in."""
         if frame.is_empty():
             return
-        if "rank" in schema.TABLES[table].schema and "rank" not in frame.columns:
-            frame = frame.hstack([pl.Series("rank", np.full(frame.height, self.rank, np.int32))])
         self._waiting.setdefault(table, []).append(frame)
         waiting = self._waiting_bytes.get(table, 0) + int(frame.estimated_size())
         self._waiting_bytes[table] = waiting
@@ -48,12 +45,19 @@ class RankWriter:
             return
         self._waiting_bytes[table] = 0
         # Types and columns are settled once for many pieces, not for each.
+        if any("rank" in frame.columns for frame in frames):
+            frames = [self._with_rank(table, frame) for frame in frames]
         frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
-        frame = schema.conform(table, frame)
+        frame = schema.conform(table, self._with_rank(table, frame))
         files = self._files.setdefault(table, {})
         name = f"{table}-{len(files)}.parquet"
         write(frame, self.directory / name)
         files[name] = frame.height
+
+    def _with_rank(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
+        if "rank" in frame.columns or "rank" not in schema.TABLES[table].schema:
+            return frame
+        return frame.with_columns(rank=pl.lit(self.rank, pl.Int32))
 
 
 def write(frame: pl.DataFrame, path: Path) -> None:

@@ -39,6 +39,7 @@ class CounterSeries:
         self.columns = columns
         self.notes = notes
         self.numbers: set[int] = set()
+        self._owners: dict[int, tuple[Any, str]] = {}
         self._waiting: list[tuple[Int64s, Int64s, list[msgspec.Raw]]] = []
         self._parts: list[tuple[Int32s, Int64s, npt.NDArray[np.float64]]] = []
 
@@ -58,12 +59,11 @@ class CounterSeries:
         named, moments = (np.concatenate([part[column] for part in waiting]) for column in (0, 1))
         raws = [raw for *_, part in waiting for raw in part]
         codes, first, series = np.unique(named, return_index=True, return_inverse=True)
-        tracks, words = list(self.columns.tracks), self.columns.names.texts()
-        owners = [(tracks[code >> 32][0], words[code & 0xFFFFFFFF] or "") for code in codes.tolist()]
+        owners = self._owners_of(codes.tolist())
         # One of each name tells whether they are plain values; nearly all are, and are decoded at once.
         plain = np.array([_decoded([raws[place]]) is not None for place in first.tolist()])[series]
         if plain.any():
-            values = _decoded(list(itertools.compress(raws, plain.tolist())))
+            values = _decoded(raws if plain.all() else list(itertools.compress(raws, plain.tolist())))
             plain &= values is not None
             if values is not None:
                 self._add_plain(owners, series[plain], values, moments[plain])
@@ -71,6 +71,13 @@ class CounterSeries:
             places = np.flatnonzero(series == number)
             process, name = owners[number]
             self._add_any(process, name, [raws[place] for place in places.tolist()], moments[places])
+
+    def _owners_of(self, codes: list[int]) -> list[tuple[Any, str]]:
+        """Process and name behind each code of track and name; the same few come again and again."""
+        if not self._owners.keys() >= set(codes):
+            tracks, words = list(self.columns.tracks), self.columns.names.texts()
+            self._owners |= {code: (tracks[code >> 32][0], words[code & 0xFFFFFFFF] or "") for code in codes}
+        return [self._owners[code] for code in codes]
 
     def _add_plain(self, owners: list[tuple[Any, str]], series: Int64s, decoded: list[_Value], moments: Int64s) -> None:
         """Values, perhaps of one accelerator each."""
@@ -121,10 +128,13 @@ class CounterSeries:
         if not self._parts:
             return
         track, moment, value = (np.concatenate(column) for column in zip(*self._parts, strict=True))
-        frame = pl.DataFrame({"track": track, "time_ns": moment, "value": value})
-        placed = frame.filter(pl.col("time_ns") != NULL)
-        self.notes.add("event_without_time", file=self.columns.file, count=frame.height - placed.height)
-        out.add("counters", placed.sort("track", "time_ns", maintain_order=True))
+        order = np.argsort(track, kind="stable")
+        before, behind = order[:-1], order[1:]
+        if bool(((track[before] == track[behind]) & (moment[before] > moment[behind])).any()):
+            order = np.lexsort((moment, track))
+        placed = order[moment[order] != NULL]
+        self.notes.add("event_without_time", file=self.columns.file, count=len(track) - len(placed))
+        out.add("counters", pl.DataFrame({"track": track[placed], "time_ns": moment[placed], "value": value[placed]}))
 
     def _track(self, process: Any, name: str, key: str, accelerator: Any) -> int:
         number = self.columns.tracks[process, label(name, key, accelerator)]

@@ -10,7 +10,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.readers.ascend_text.timeline import Timeline
-from stepscope.readers.event_columns import NULL, Batch
+from stepscope.readers.event_columns import NULL
 from stepscope.readers.flows import flow_links
 from stepscope.readers.slice_table import KIND, SliceTable
 from stepscope.store.nesting import NONE, nearest
@@ -63,6 +63,9 @@ def mark_duplicates(timeline: Timeline, notes: Notes) -> None:
 
 def positions(slices: SliceTable, ids: pl.Series) -> Int64s:
     """Where the slices with these ids stand."""
+    ascending = bool((slices.id[1:] > slices.id[:-1]).all())  # as they do unless there are begins or instants
+    if ascending:
+        return np.searchsorted(slices.id, ids.to_numpy())
     order = np.argsort(slices.id, kind="stable")
     return order[np.searchsorted(slices.id[order], ids.to_numpy())]
 
@@ -78,7 +81,7 @@ def _rebind_bare_threads(timeline: Timeline) -> None:
         if not with_slices[bare]:
             moved[track == bare] = same
     if len(index):
-        flows.add(Batch([], index, moved, category, name), *more)
+        flows.extend(index, moved, category, name, *more)
 
 
 def _launches_by_id(timeline: Timeline, launch: Int64s, notes: Notes) -> pl.DataFrame:

@@ -123,8 +123,9 @@ def _stacks(timeline: Timeline, behind: Int64s, out: RankWriter) -> Int64s:
     ]
     out.add("stacks", pl.DataFrame({"stack": range(len(frames)), "frames": pl.Series(frames, dtype=pl.String)}))
     around = nearest(slices.parent, stated >= 0)
-    number = np.where(around == NONE, NULL, stated[around])
-    number = np.where(behind != NONE, number[behind], number)
+    number = np.append(stated, NULL)[around]
+    launched = np.flatnonzero(behind != NONE)
+    number[launched] = number[behind[launched]]
     number[slices.is_kind("python", "module")] = NULL
     return number
 

@@ -43,23 +43,28 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
 def launches(slices: SliceTable, correlation: Int64s, on_device: Bools, notes: Notes, file: str) -> Int64s:
     """For each device slice the position of the call that launched it (one call, many slices), else NONE."""
     calls = np.flatnonzero(slices.is_kind("runtime") & (correlation != NULL))
-    calls = calls[np.lexsort((slices.start[calls], correlation[calls]))]
-    ids, first = np.unique(correlation[calls], return_index=True)
-    notes.add("duplicate_correlation", file=file, count=len(calls) - len(ids))
+    calls = calls[np.argsort(correlation[calls], kind="stable")]
+    ids = correlation[calls]
+    again = np.flatnonzero(ids[1:] == ids[:-1])
+    if len(again):  # the first call counts
+        notes.add("duplicate_correlation", file=file, count=len(again))
+        calls = calls[np.lexsort((slices.start[calls], ids))]
+        calls, ids = np.delete(calls, again + 1), np.delete(ids, again + 1)
     launch = np.full(len(slices), NONE, np.int64)
     launched = np.flatnonzero(on_device & (correlation != NULL) & slices.is_kind("kernel", "collective", "copy"))
     if len(ids):
         place = np.minimum(np.searchsorted(ids, correlation[launched]), len(ids) - 1)
         found = ids[place] == correlation[launched]
-        launch[launched[found]] = calls[first[place[found]]]
+        launch[launched[found]] = calls[place[found]]
     return launch
 
 
 def operators(slices: SliceTable, external: Int64s, launch: Int64s) -> Int64s:
     """Position of the framework operator behind each runtime call and device slice, else NONE."""
     around = nearest(slices.parent, slices.is_kind("operator"))
-    operator = np.where(launch != NONE, around[launch], NONE)
-    runtime = slices.is_kind("runtime")
+    operator = np.full(len(slices), NONE, np.int64)
+    launched, runtime = np.flatnonzero(launch != NONE), np.flatnonzero(slices.is_kind("runtime"))
+    operator[launched] = around[launch[launched]]
     operator[runtime] = around[runtime]
     owners = np.flatnonzero(slices.is_kind("operator") & (external != NULL))
     asking = np.flatnonzero(
