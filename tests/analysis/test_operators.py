@@ -251,6 +251,22 @@ def test_counters_are_means_and_shares_are_weighted_by_time(tmp_path: Path) -> N
     assert rows["Add"]["pmu"] in (None, {"aic_mac_ratio": None, "aic_total_cycles": None})
 
 
+def test_copies_have_no_counters_where_kernels_have(tmp_path: Path) -> None:
+    copy = {"kind": "copy", "name": "MEMCPY_ASYNC", "start_ns": 20, "dur_ns": 5, "step": 1, "track": 7}
+    pmu = [{"slice": 0, "metric": "aic_total_cycles", "value": 100.0}]
+    store = make_store(tmp_path, slices=[_kernel("a", 0, 10, type="MatMul"), copy], tracks=_TRACKS, pmu=pmu)
+    assert [(row["name"], row["total_us"], row["pmu"]) for row in _rows(store, lane="copy")] == [
+        ("MEMCPY_ASYNC", 0.005, None)
+    ]
+
+
+def test_groups_of_equal_time_and_name_have_one_order(tmp_path: Path) -> None:
+    shapes = [f"[[{number}, 8]]" for number in range(1, 10)]
+    backwards = [_kernel("a", 0, 10, type="MatMul", input_shapes=text) for text in reversed(shapes)]
+    rows = _rows(make_store(tmp_path, slices=backwards), by="shape", side="device")
+    assert [row["input_shapes"] for row in rows] == shapes
+
+
 def test_ranks_stand_apart(tmp_path: Path) -> None:
     store = make_store(tmp_path, slices=[_kernel(_ADD, 0, 5, rank=0), _kernel(_GEMM, 0, 7, rank=3)])
     assert [(row["rank"], row["total_us"], row["share"]) for row in _rows(store)] == [(0, 0.005, 1.0), (3, 0.007, 1.0)]

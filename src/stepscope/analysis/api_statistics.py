@@ -12,6 +12,7 @@ import polars as pl
 from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.operators.executed import chosen_steps
+from stepscope.analysis.rank_tables import slices_of
 from stepscope.analysis.work import ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.run_store import RunStore
@@ -39,7 +40,7 @@ def api_statistics(
     """Rows of ``ApiStatistic``, the longest first."""
     frames = []
     for rank in ranks_of(store, ranks):
-        calls = store.scan("slices", [rank]).filter(pl.col("kind") == "runtime").select("name", "dur_ns", "step")
+        calls = slices_of(store, rank).filter(pl.col("kind") == "runtime").select("name", "dur_ns", "step")
         rows = chosen_steps(calls.collect(), steps)
         if len(rows):
             frames.append(_statistics(rows, rank))

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.intervals import Bools, Int64s, Intervals, difference, intersection, joined, union
+from stepscope.analysis.intervals import Bools, Int64s, Intervals, joined, union
+from stepscope.analysis.shared import shared
 from stepscope.analysis.step_marks import step_marks
 from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, Work, ranks_of, work_of
 from stepscope.errors import NoAnswerError
@@ -63,7 +64,7 @@ def steps(
             notes.append(Note("host_operators_are_work", rank=rank))
         elif not work.of(COMPUTE).any():
             notes.append(Note("no_compute_recorded", rank=rank))
-        frames.append(_trace(marks, work))
+        frames.append(_trace(store, rank))
     if not frames:
         raise NoAnswerError("no_steps")
     found = pl.concat(frames)
@@ -74,8 +75,10 @@ def steps(
     return Answer(found, notes)
 
 
-def _trace(marks: pl.DataFrame, work: Work) -> pl.DataFrame:
-    parts = _parts(marks, work)
+@shared
+def _trace(store: RunStore, rank: int) -> pl.DataFrame:
+    marks = step_marks(store, rank)
+    parts = _parts(marks, work_of(store, rank))
     start, end = pl.col("host_start_ns"), pl.max_horizontal("host_end_ns", "work_end_ns")
     forward, backward = pl.col("forward_start_ns"), pl.col("backward_end_ns")
     last = pl.coalesce(backward, pl.col("work_end_ns"), pl.col("host_end_ns"))
@@ -137,31 +140,29 @@ def _parts(marks: pl.DataFrame, work: Work) -> pl.DataFrame:
     def per_step(part: Intervals) -> Int64s:
         return part.covered_within(place[:-1], place[1:])
 
-    compute, communication, copy = (
-        of(work.of(COMPUTE)[inside]),
-        of(work.of(COMMUNICATION)[inside]),
-        of(work.of(COPY)[inside]),
-    )
-    receives, others = of(work.receives[inside]), of((work.of(COMMUNICATION) & ~work.receives)[inside])
+    is_copy, is_communication, receives = work.of(COPY)[inside], work.of(COMMUNICATION)[inside], work.receives[inside]
+    compute, communication = of(work.of(COMPUTE)[inside]), of(is_communication)
     busy = joined(compute, communication)
+    # What one part has alone is what it adds to the union with the others.
+    computing, communicating, together = per_step(compute), per_step(communication), per_step(busy)
+    with_others = per_step(joined(compute, of(is_communication & ~receives)))
+    exposed, occupied = together - computing, per_step(joined(busy, of(is_copy)))
     columns = {
         "device_span_ns": span,
-        "computing_ns": per_step(compute),
-        "communication_ns": per_step(communication),
-        "overlapped_ns": per_step(intersection(compute, communication)),
-        "exposed_communication_ns": per_step(difference(communication, compute)),
-        "receive_alone_ns": per_step(difference(receives, joined(compute, others))),
-        "collective_alone_ns": per_step(difference(others, compute)),
-        "exposed_copy_ns": per_step(difference(copy, busy)),
-        "bubble_ns": per_step(receives),
+        "computing_ns": computing,
+        "pure_computing_ns": together - communicating,
+        "communication_ns": communicating,
+        "overlapped_ns": communicating - exposed,
+        "exposed_communication_ns": exposed,
+        "receive_alone_ns": together - with_others,
+        "collective_alone_ns": with_others - computing,
+        "exposed_copy_ns": occupied - together,
+        "free_ns": span - occupied,
+        "enclosing_ns": _enclosing(marks, work, busy, place, shift),
+        "bubble_ns": per_step(of(receives)),
         "work_end_ns": window_end,
-        "first_ns": _first(index, start - shift[index], ~work.of(COPY)[inside], len(number)),
+        "first_ns": _first(index, start - shift[index], ~is_copy, len(number)),
     }
-    columns["enclosing_ns"] = _enclosing(marks, work, joined(compute, communication), place, shift)
-    columns["pure_computing_ns"] = columns["computing_ns"] - columns["overlapped_ns"]
-    columns["free_ns"] = (
-        span - columns["computing_ns"] - columns["exposed_communication_ns"] - columns["exposed_copy_ns"]
-    )
     # Without compute slices nobody can tell what communication was exposed or when the device was free.
     known = pl.Series(there & work.of(COMPUTE).any())
     return pl.DataFrame(columns).select(
@@ -180,7 +181,8 @@ def _enclosing(marks: pl.DataFrame, work: Work, busy: Intervals, place: Int64s, 
     low, high = marks["host_start_ns"].to_numpy()[index], marks["host_end_ns"].to_numpy()[index]
     start = np.clip(outer.start[inside], low, high) + shift[index]
     end = np.clip(outer.end[inside], low, high) + shift[index]
-    return difference(union(start, end), busy).covered_within(place[:-1], place[1:])
+    both = joined(union(start, end), busy)
+    return both.covered_within(place[:-1], place[1:]) - busy.covered_within(place[:-1], place[1:])
 
 
 _UNKNOWN = np.iinfo(np.int64).max

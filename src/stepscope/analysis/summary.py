@@ -11,7 +11,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.intervals import difference, joined, union
+from stepscope.analysis.intervals import joined, union
 from stepscope.analysis.step_statistics import StepStatistics, step_statistics, typical
 from stepscope.analysis.steps import Step
 from stepscope.analysis.steps import steps as step_trace
@@ -145,9 +145,9 @@ def whole_window(work: Work) -> WholeWindow | None:
         union(work.start[work.of(lane)], work.end[work.of(lane)]) for lane in (COMPUTE, COMMUNICATION, COPY)
     )
     span = int(work.end.max() - work.start.min())
-    exposed = difference(communication, compute).length
-    copies = difference(copy, joined(compute, communication)).length
-    busy = compute.length + exposed + copies
+    working = joined(compute, communication)
+    exposed, busy = working.length - compute.length, joined(working, copy).length
+    copies = busy - working.length
     return WholeWindow(*(value / 1000 for value in (span, busy, compute.length, exposed, copies, span - busy)))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.shared import shared
 from stepscope.errors import UsageError
 from stepscope.store.run_store import RunStore
 
@@ -24,6 +25,8 @@ NO_SLICE: Final = 2**32 - 1
 
 _DEVICE_LANES: Final = {"kernel": COMPUTE, "collective": COMMUNICATION, "copy": COPY}
 _HOST_LANES: Final = {"operator": COMPUTE, "collective": COMMUNICATION}
+LANE: Final = pl.Enum([COMPUTE, COMMUNICATION, COPY])
+_COLUMNS: Final = ["slice", "track", "start_ns", "dur_ns", "step", "kind", "type", "name"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +36,13 @@ class Work:
     rank: int
     on_device: bool
     slice: Int64s
+    track: Int64s
     start: Int64s
     end: Int64s
     step: Int64s
     lane: pl.Series
+    name: pl.Series
+    type: pl.Series
     receives: Bools
     enclosing: Enclosing
 
@@ -57,15 +63,16 @@ class Enclosing:
     step: Int64s
 
 
+@shared
 def work_of(store: RunStore, rank: int) -> Work:
     """The work of a rank. On-device where any device slice exists, else leaf operators on the host."""
     slices = store.scan("slices", [rank])
-    wanted = ["slice", "start_ns", "dur_ns", "step", "kind", "type", "name"]
-    device = slices.filter(pl.col("kind").is_in(list(_DEVICE_LANES))).select(wanted).collect()
-    on_device = bool(device["kind"].is_in(["kernel", "copy"]).any()) or _has_device_collective(store, rank)
+    device = slices.filter(pl.col("kind").is_in(list(_DEVICE_LANES))).select(_COLUMNS).collect()
+    collectives = device.filter(pl.col("kind") == "collective")
+    on_device = len(collectives) < len(device) or bool(collectives["track"].is_in(device_tracks(store, rank)).any())
     found, enclosing = device, device.clear()
     if not on_device:
-        rows = slices.select(*wanted, "parent").collect()
+        rows = slices.select(*_COLUMNS, "parent").collect()
         found = leaf_operators(rows.lazy())
         operators = rows.filter(pl.col("kind") == "operator")
         enclosing = operators.join(found.select("slice"), on="slice", how="anti")
@@ -75,8 +82,11 @@ def work_of(store: RunStore, rank: int) -> Work:
         rank,
         on_device,
         found["slice"].cast(pl.Int64).to_numpy(),
+        found["track"].cast(pl.Int64).to_numpy(),
         *_times(found),
-        found["kind"].cast(pl.String).replace_strict(_DEVICE_LANES if on_device else _HOST_LANES),
+        found["kind"].replace_strict(_DEVICE_LANES if on_device else _HOST_LANES, return_dtype=LANE),
+        found["name"],
+        found["type"],
         found["slice"].is_in(receives.implode()).to_numpy(),
         Enclosing(*_times(enclosing)),
     )
@@ -107,12 +117,6 @@ def leaf_operators(slices: pl.LazyFrame) -> pl.DataFrame:
     leaf[place[place >= 0]] = False
     leaf |= rows["kind"].eq("collective").to_numpy()
     return rows.filter(pl.Series(leaf))
-
-
-def _has_device_collective(store: RunStore, rank: int) -> bool:
-    on_device = pl.col("track").is_in(device_tracks(store, rank))
-    there = store.scan("slices", [rank]).filter((pl.col("kind") == "collective") & on_device)
-    return not there.select("slice").head(1).collect().is_empty()
 
 
 def device_tracks(store: RunStore, rank: int) -> list[int]:

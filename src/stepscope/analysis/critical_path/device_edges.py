@@ -42,10 +42,9 @@ def device_edges(work: Launched, device: Device, nodes: Nodes, waits: RecordedWa
         (nodes.end[before[following]], nodes.start[following], np.zeros(len(following)), kinds.STREAM, ids[following]),
         *_stated(ids, nodes, waits),
     ]
-    lane = work.lane[device.work]
     under, over = _overlaps(device)
     for name, kind in _KIND_OF_LANE.items():
-        mine = (lane == name).to_numpy()
+        mine = work.of(name)[device.work]
         own, early = np.flatnonzero(mine), mine[under]
         parts.append((nodes.start[own], nodes.end[own], device.end[own] - device.start[own], kind, ids[own]))
         until = device.start[over] - device.start[under]

@@ -17,6 +17,7 @@ from stepscope.analysis.host_activity import NONE, Host
 from stepscope.analysis.intervals import Bools, Int64s, Intervals
 from stepscope.analysis.launches.launched import Launched
 from stepscope.analysis.launches.syncs import blocking_calls
+from stepscope.analysis.rank_tables import links_of
 from stepscope.store.run_store import RunStore
 
 
@@ -37,8 +38,7 @@ class Threads:
 def threads_of(store: RunStore, rank: int, work: Launched, device: Device, host_end: int) -> Threads:
     """Find out."""
     host = work.host
-    links = store.scan("links", [rank]).filter(pl.col("kind").is_in(["queue", "forward_backward"]))
-    arrows = links.select("kind", pl.col("from_slice", "to_slice").cast(pl.Int64)).collect()
+    arrows = links_of(store, rank)
     enqueue, dequeue = _placed(host, arrows.filter(pl.col("kind") == "queue"))
     forward, backward = _placed(host, arrows.filter(pl.col("kind") == "forward_backward"))
     primary = np.unique(np.concatenate((host.thread[forward], host.thread[backward], [host.loop])))

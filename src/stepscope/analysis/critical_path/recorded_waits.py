@@ -11,6 +11,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.rank_tables import links_of, slices_of
 from stepscope.store.run_store import RunStore
 
 _STREAM_SYNC: Final = "Stream Sync"
@@ -58,7 +59,7 @@ def recorded_waits(store: RunStore, rank: int, window: tuple[int, int]) -> Recor
         "correlation",
         "stream",
     )
-    slices = store.scan("slices", [rank])
+    slices = slices_of(store, rank)
     rows = slices.filter(pl.col("kind").is_in(["sync", "wait"])).select(columns).collect()
     pattern = re.compile("|".join(facts.table("critical_path")["waits"]["patterns"]))
     names = [name for name in rows["name"].unique().drop_nulls() if pattern.search(name)]
@@ -68,8 +69,7 @@ def recorded_waits(store: RunStore, rank: int, window: tuple[int, int]) -> Recor
     synced = rows.filter((pl.col("name") == _STREAM_SYNC) & (pl.col("stream") >= 0)).select("correlation", "track")
     calls = slices.filter((pl.col("kind") == "runtime") & pl.col("correlation").is_in(synced["correlation"].implode()))
     pairs = calls.select(pl.col("slice").cast(pl.Int64), "correlation").collect().join(synced, on="correlation")
-    links = store.scan("links", [rank]).filter(pl.col("kind") == "event_wait")
-    arrows = links.select(pl.col("from_slice", "to_slice").cast(pl.Int64)).collect()
+    arrows = links_of(store, rank).filter(pl.col("kind") == "event_wait")
     return RecordedWaits(
         known=bool(len(waits) or len(arrows)),
         launched_track=_numbers(told["track"]),

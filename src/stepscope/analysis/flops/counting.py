@@ -19,6 +19,7 @@ from stepscope.analysis.intervals import Bools, Int64s
 from stepscope.analysis.operators.executed import chosen_steps
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
+from stepscope.analysis.rank_tables import slices_of
 from stepscope.store.run_store import RunStore
 
 _SCHEMA: Final = {
@@ -56,8 +57,8 @@ class Counted:
 def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Counted:
     """All calls of a rank whose FLOPs can be told."""
     owners = ownership_of(store, rank)
-    scan = store.scan("slices", [rank])
-    rows = scan.filter((pl.col("kind") == "operator") & pl.col("name").is_in(known_names()))
+    slices = store.scan("slices", [rank])
+    rows = slices.filter((pl.col("kind") == "operator") & pl.col("name").is_in(known_names()))
     operators = rows.select(
         "slice", "step", *(pl.col(name).cast(pl.String) for name in ("name", "input_shapes", "dtypes"))
     ).collect()
@@ -65,15 +66,15 @@ def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Co
     shaped = _placed(operators.filter(pl.col("input_shapes").is_not_null()), owners)
     inner = _innermost(shaped, owners)
     found = _by_formula(store, rank, inner)
-    told = set(found["place"])
+    told = set(found["place"].to_list())
     if len(found) < len(inner):
         rest = _by_formula(store, rank, shaped.join(inner, on="place", how="anti"))
-        told |= set(rest["place"])
+        told |= set(rest["place"].to_list())
         found = _innermost(pl.concat([found, rest]), owners)
-    found = with_recomputation(found, scan, owners)
+    found = with_recomputation(found, slices_of(store, rank), owners)
     mask = np.zeros(owners.nesting.size + 1, bool)
     mask[found["place"].to_numpy()] = True
-    typed, padded, unclear = _by_type(scan, owners, mask)
+    typed, padded, unclear = _by_type(store, rank, owners, mask)
     mask[typed["place"].to_numpy()] = True
     counted = _by_counters(store, rank, owners, mask)
     calls = pl.concat([found, typed, counted])
@@ -160,17 +161,20 @@ def _calls(rows: pl.DataFrame, source: str) -> pl.DataFrame:
     return rows.select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
 
 
-def _by_type(scan: pl.LazyFrame, owners: Ownership, counted: Bools) -> tuple[pl.DataFrame, int, int]:
+def _by_type(store: RunStore, rank: int, owners: Ownership, counted: Bools) -> tuple[pl.DataFrame, int, int]:
     """Kernels (or, without a device, operators) of a known type with shapes, and no counted operator around them.
 
     Also how many are counted with filled channels, and how many have shapes that do not tell.
     """
-    rows = scan.filter(pl.col("kind").is_in(["kernel", "operator"]) & pl.col("type").is_in(list(rules())))
-    kernels = rows.select("slice", "step", *(pl.col(name).cast(pl.String) for name in _TEXTS)).collect()
+    typed = pl.col("kind").is_in(["kernel", "operator"]) & pl.col("type").is_in(list(rules()))
+    if slices_of(store, rank).filter(typed).head(1).collect().is_empty():  # usual on a GPU
+        return pl.DataFrame(schema=_SCHEMA), 0, 0
+    slices = store.scan("slices", [rank])
+    kernels = slices.filter(typed).select("slice", "step", *(pl.col(name).cast(pl.String) for name in _TEXTS)).collect()
     kernels = kernels.filter(pl.col("input_shapes").is_not_null())
     places = owners.nesting.places(kernels["slice"].to_numpy())
     kernels = kernels.filter(pl.Series(_around(owners, places, counted) == NOWHERE))
-    kernels = kernels.with_columns(weight=_weights(scan, owners, kernels["slice"].to_numpy()))
+    kernels = kernels.with_columns(weight=_weights(slices, owners, kernels["slice"].to_numpy()))
     keys = ["type", "input_shapes", "output_shapes", "dtypes", "formats", "weight"]
     distinct = kernels.select(keys).unique()
     costs = [

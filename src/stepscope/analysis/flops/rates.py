@@ -17,6 +17,7 @@ from stepscope.analysis.flops.counting import Counted
 from stepscope.analysis.flops.peaks import Peaks
 from stepscope.analysis.intervals import Int64s, union
 from stepscope.analysis.operators.nesting import NOWHERE
+from stepscope.analysis.rank_tables import slices_of
 from stepscope.store.run_store import RunStore
 
 _KEYS: Final = {
@@ -60,7 +61,7 @@ class Work:
 
 def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
     """Kernels with the call that each works for; without a device, the calls themselves."""
-    scan = store.scan("slices", [rank])
+    scan = slices_of(store, rank)
     kernels = scan.filter(pl.col("kind") == "kernel").select("slice", "start_ns", "dur_ns", "name").collect()
     on_device = len(kernels) > 0
     ranks = (
@@ -141,7 +142,9 @@ def operators_of(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, by: s
         bytes=pl.when(pl.col("bytes").null_count() == 0).then(pl.col("bytes").cast(pl.Int128).sum()),
         places="place",
     )
-    groups = groups.sort("flops", "name", "dtype", descending=[True, False, False], nulls_last=True)
+    ties = [name for name in keys if name not in ("name", "dtype")]
+    order = ["flops", "name", "dtype", *ties]
+    groups = groups.sort(order, descending=[True, *[False] * (len(order) - 1)], nulls_last=True)
     return list(_rows(rank, groups, work, peaks))
 
 

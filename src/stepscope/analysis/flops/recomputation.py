@@ -15,18 +15,18 @@ def is_recomputed(column: str) -> pl.Expr:
     return pl.col(column).str.contains(facts.table("flops")["recomputation"]["pattern"]).fill_null(False)
 
 
-def with_recomputation(calls: pl.DataFrame, scan: pl.LazyFrame, owners: Ownership) -> pl.DataFrame:
+def with_recomputation(calls: pl.DataFrame, slices: pl.LazyFrame, owners: Ownership) -> pl.DataFrame:
     """Calls, with ``again`` set for all that a checkpoint's backward runs itself.
 
     What lies in a further node of the backward pass, inside the checkpoint's, is the backward pass proper.
     """
-    names = scan.filter(pl.col("kind") == "operator").select(pl.col("name").unique()).collect()["name"]
+    names = slices.filter(pl.col("kind") == "operator").select(pl.col("name").unique()).collect()["name"]
     table = facts.table("flops")["recomputation"]
     texts = names.cast(pl.String)
     again, nodes = (names.filter(texts.str.contains(table[key])) for key in ("pattern", "node"))
     if not len(again):
         return calls
-    rows = scan.filter((pl.col("kind") == "operator") & pl.col("name").is_in(pl.concat([again, nodes]).implode()))
+    rows = slices.filter((pl.col("kind") == "operator") & pl.col("name").is_in(pl.concat([again, nodes]).implode()))
     found = rows.select("slice", again=pl.col("name").is_in(again.implode())).collect()
     places = owners.nesting.places(found["slice"].to_numpy())
     node, repeats = (np.zeros(owners.nesting.size + 1, bool) for _ in range(2))

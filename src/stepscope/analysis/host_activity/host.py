@@ -97,8 +97,11 @@ class Host:
     def _categories_of(self, thread: int) -> list[tuple[int, Intervals]]:
         known = self._unions.get(thread)
         if known is None:
-            mine = np.ones(len(self.start), np.bool_) if thread == ALL else self.thread == thread
-            known = [(number, self.where(mine & (self.category == number))) for number in range(OTHER)]
+            telling = self.category != OTHER  # most slices of Python are not
+            mine = np.flatnonzero(telling if thread == ALL else telling & (self.thread == thread))
+            category = self.category[mine]
+            chosen = [mine[category == number] for number in range(OTHER)]
+            known = [(number, union(self.start[own], self.end[own])) for number, own in enumerate(chosen)]
             self._unions[thread] = known
         return known
 

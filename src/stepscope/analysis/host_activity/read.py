@@ -11,6 +11,7 @@ import polars as pl
 from stepscope.analysis.host_activity.categories import NONE, OTHER, category_of
 from stepscope.analysis.host_activity.host import Host
 from stepscope.analysis.intervals import Int64s, Intervals
+from stepscope.analysis.rank_tables import slices_of
 from stepscope.store.run_store import RunStore
 
 Int8s = npt.NDArray[np.int8]
@@ -25,11 +26,12 @@ def host_of(store: RunStore, rank: int, *, windows: Intervals | None = None) -> 
     """The host slices of a rank, or those that touch some windows."""
     tracks = store.scan("tracks", [rank]).select("track", pl.col("kind", "thread").cast(pl.String), "order").collect()
     device = tracks.filter(pl.col("kind").is_in(_DEVICE_TRACKS))["track"].to_list()
-    slices = store.scan("slices", [rank]).filter(~pl.col("track").is_in(device))
+    slices = slices_of(store, rank).filter(~pl.col("track").is_in(device))
     wanted = ~pl.col("kind").is_in(_DEVICE_KINDS)
     if windows is not None:
         wanted &= _touches(windows)
-    found = slices.filter(wanted).select("slice", "track", "row", "start_ns", "dur_ns", "kind", "name").collect()
+    columns = ("slice", "track", "row", "start_ns", "dur_ns", "kind", "name")
+    found = slices.filter(wanted).select(columns).collect().rechunk()  # for NumPy, which would copy each column else
     if not _is_sorted(found):
         found = found.sort("track", "row", "start_ns")
     category = _categories(found)
@@ -60,9 +62,12 @@ def _touches(windows: Intervals) -> pl.Expr:
 
 
 def _is_sorted(found: pl.DataFrame) -> bool:
-    row = found["track"].cast(pl.Int64).to_numpy() * 2**32 + found["row"].to_numpy()
-    start = found["start_ns"].to_numpy()
-    return bool(((row[1:] > row[:-1]) | ((row[1:] == row[:-1]) & (start[1:] >= start[:-1]))).all())
+    track, row, start = (found[name].to_numpy() for name in ("track", "row", "start_ns"))
+    new = np.flatnonzero((track[1:] != track[:-1]) | (row[1:] != row[:-1])) + 1
+    place = track[new].astype(np.int64) * 2**32 + row[new] > track[new - 1].astype(np.int64) * 2**32 + row[new - 1]
+    later = start[1:] >= start[:-1]
+    later[new - 1] = place
+    return bool(later.all())
 
 
 def _categories(found: pl.DataFrame) -> Int8s:

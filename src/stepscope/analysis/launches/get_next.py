@@ -12,6 +12,7 @@ from stepscope.analysis.host_activity import NONE
 from stepscope.analysis.intervals import Bools, Intervals, intersection, union
 from stepscope.analysis.launches.launched import Launched
 from stepscope.analysis.launches.types import GetNext
+from stepscope.analysis.rank_tables import slices_of
 from stepscope.analysis.work import COMPUTE
 from stepscope.store.run_store import RunStore
 
@@ -19,7 +20,7 @@ from stepscope.store.run_store import RunStore
 def data_waits(store: RunStore, rank: int) -> pl.DataFrame:
     """Waiting of the device for a batch, where its queue was recorded: start, end and step."""
     end = pl.col("start_ns") + pl.col("dur_ns")
-    waits = store.scan("slices", [rank]).filter((pl.col("kind") == "wait") & (pl.col("phase") == "data"))
+    waits = slices_of(store, rank).filter((pl.col("kind") == "wait") & (pl.col("phase") == "data"))
     return waits.select("start_ns", end.alias("end_ns"), pl.col("step").fill_null(NONE)).collect()
 
 

@@ -48,15 +48,10 @@ def by_step(work: Launched) -> pl.DataFrame:
         host_bound_share=pl.col("found_empty").mean(),
     )
     slope = pl.when(pl.col("spread") > 0).then(pl.col("together") / pl.col("spread"))
+    bound = [bound_class(*row) for row in found.select("host_bound_share", "launches").iter_rows()]
     return found.select(
-        pl.exclude("spread", "together"),
-        latency_slope=slope,
-        bound=pl.struct("host_bound_share", "launches").map_elements(_class, pl.String),
+        pl.exclude("spread", "together"), latency_slope=slope, bound=pl.Series(bound, dtype=pl.String)
     ).join(_counts(work), on="step", how="left")
-
-
-def _class(row: dict[str, float]) -> str | None:
-    return bound_class(row["host_bound_share"], int(row["launches"]))
 
 
 def bound_class(host_bound_share: float, launches: int) -> str | None:

@@ -11,6 +11,7 @@ import polars as pl
 
 from stepscope.analysis.host_activity import NONE, Host
 from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.rank_tables import links_of
 from stepscope.analysis.work import Work
 from stepscope.store.run_store import RunStore
 
@@ -107,28 +108,22 @@ def running_reach(track: Int64s, end: Int64s) -> Int64s:
 
 def launched_of(store: RunStore, rank: int, host: Host, work: Work, window: tuple[int, int] | None = None) -> Launched:
     """The work of a rank, or what of it touches a window, with its launches."""
-    kinds = ["kernel", "collective", "copy"] if work.on_device else ["operator", "collective"]
-    scanned = store.scan("slices", [rank]).filter(pl.col("kind").is_in(kinds)).select("slice", "track", "name", "type")
-    rows = scanned.collect()
-    row_of = np.full(_beyond(rows["slice"].to_numpy(), work.slice), NONE, np.int64)
-    row_of[rows["slice"].to_numpy()] = np.arange(len(rows))
-    order = np.lexsort((work.slice, work.start))
+    order = np.arange(len(work.slice))
     if window is not None:
-        order = order[(work.start[order] < window[1]) & (work.end[order] > window[0])]
+        order = np.flatnonzero((work.start < window[1]) & (work.end > window[0]))
+    order = order[np.lexsort((work.slice[order], work.start[order]))]
     ids = work.slice[order]
-    mine = rows[row_of[ids]]
-    links = store.scan("links", [rank]).select("kind", pl.col("from_slice", "to_slice").cast(pl.Int64))
-    arrows = links.filter(pl.col("kind").is_in(["launch", "operator_launch"])).collect()
+    arrows = links_of(store, rank)
     return Launched(
         host=host,
         slice=ids,
-        track=mine["track"].cast(pl.Int64).to_numpy(),
+        track=work.track[order],
         start=work.start[order],
         end=work.end[order],
         step=work.step[order],
         lane=work.lane[order],
-        name=mine["name"],
-        type=mine["type"],
+        name=work.name[order],
+        type=work.type[order],
         call=host.place_of(_source(arrows.filter(pl.col("kind") == "launch"), ids)),
         operator=host.place_of(_source(arrows.filter(pl.col("kind") == "operator_launch"), ids)),
     )

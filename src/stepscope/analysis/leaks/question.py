@@ -12,7 +12,6 @@ from stepscope.analysis.leaks.graphs import with_graphs
 from stepscope.analysis.leaks.pools import at_step_ends, pool
 from stepscope.analysis.leaks.sites import LEAK, judged_curve, judged_sites
 from stepscope.analysis.leaks.structures import Graph, Leaks, Pool, Site
-from stepscope.analysis.memory.blocks import blocks_of
 from stepscope.analysis.memory.out_of_memory import capacity_of
 from stepscope.analysis.memory.spaces import Space, spaces_of
 from stepscope.analysis.memory.step_windows import StepWindows, step_windows
@@ -32,7 +31,9 @@ def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequenc
     graphs: list[Graph] = []
     temporary = recorded = most = 0
     for rank in ranks_of(store, ranks):
-        spaces = _worth_judging(spaces_of(store, rank, blocks_of(store, rank, notes)))
+        recorded_spaces, remarks_on_blocks = spaces_of(store, rank)
+        notes += remarks_on_blocks
+        spaces = _worth_judging(recorded_spaces)
         if not spaces:
             notes.append(Note("memory_not_recorded", rank=rank))
             continue

@@ -18,7 +18,7 @@ from stepscope.analysis.leaks.trend import median_slope, r_squared
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.categories import categorised
 from stepscope.analysis.memory.phases import phases_of
-from stepscope.analysis.memory.sites import with_sites
+from stepscope.analysis.memory.sites import sites_of
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.store.run_store import RunStore
@@ -48,8 +48,8 @@ def judged_sites(
     by_size: bool = True,
 ) -> tuple[list[Site], int]:
     """Sites with their verdicts, and how many temporary ones were left out. ``room``: bytes left on the device."""
-    numbered, known = with_sites(store, space.rank, blocks.frame, by_size=by_size)
-    site = numbered["site"].to_numpy().astype(np.int64)
+    numbers, known = sites_of(store, space.rank, blocks.frame, by_size=by_size)
+    site = numbers.to_numpy().astype(np.int64)
     found = levels(blocks, site, windows)
     most = facts.table("memory")["leaks"]["most_temporary_sites"]
     taken = np.bincount(site, weights=blocks.bytes, minlength=len(known))[found.temporary]
@@ -78,6 +78,7 @@ def _places(known: pl.DataFrame, site: Int64s, category: pl.Series, bytes_of: In
         pl.DataFrame({"site": site, "category": category, "bytes": bytes_of})
         .group_by("site", "category")
         .agg(pl.col("bytes").sum())
+        .with_columns(pl.col("category").cast(pl.String))
         .sort("bytes", "category")
         .group_by("site", maintain_order=True)
         .agg(pl.col("category").last())

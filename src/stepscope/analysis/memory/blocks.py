@@ -97,7 +97,6 @@ def blocks_of(store: RunStore, rank: int, notes: list[Note]) -> pl.DataFrame:
     rows = store.scan("allocations", [rank]).filter(pl.col("bytes").is_not_null()).select(_COLUMNS).collect()
     unborn = pl.col("alloc_ns").is_null()
     rows = rows.with_columns(
-        pl.col("device", "pool", "operator", "category").cast(pl.String),
         before_window=pl.col("before_window").fill_null(False) | unborn,
         lost_free=pl.col("lost_free").fill_null(False),
     ).with_columns(

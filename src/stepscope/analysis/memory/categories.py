@@ -6,6 +6,7 @@ What the recorder or the user said stands; else the phase of birth and the lengt
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
@@ -23,7 +24,7 @@ BEFORE_WINDOW: Final = "before_window"
 OTHER: Final = "other"
 STATED, LIKELY, GUESS, UNKNOWN = "stated", "likely", "guess", "unknown"
 _NEVER: Final = np.iinfo(np.int64).max
-Texts = npt.NDArray[np.object_]
+_CONFIDENCES: Final = (UNKNOWN, STATED, LIKELY, GUESS)
 
 
 @cache
@@ -35,12 +36,14 @@ def _patterns() -> list[tuple[str, re.Pattern[str]]]:
 def categorised(blocks: Blocks, phases: Phases, windows: StepWindows) -> pl.DataFrame:
     """category and confidence of each block."""
     count = len(blocks.frame)
-    category: Texts = np.full(count, OTHER, object)
-    confidence: Texts = np.full(count, UNKNOWN, object)
+    words = [OTHER]
+    category, confidence = np.zeros(count, np.int8), np.zeros(count, np.int8)  # places among the words
 
     def decide(which: Bools, word: str, how: str) -> None:
-        which = which & (confidence == UNKNOWN)
-        category[which], confidence[which] = word, how
+        if word not in words:
+            words.append(word)
+        which = which & (confidence == _CONFIDENCES.index(UNKNOWN))
+        category[which], confidence[which] = words.index(word), _CONFIDENCES.index(how)
 
     for word, which in _stated(blocks.frame["category"]).items():
         decide(which, word, STATED)
@@ -65,16 +68,15 @@ def categorised(blocks: Blocks, phases: Phases, windows: StepWindows) -> pl.Data
     decide((phase == FORWARD) & reaches_backward & ~leaves_step, "activations", LIKELY)
     decide(in_step & ~leaves_step, OTHER, LIKELY)
     through = blocks.older & blocks.stays & (len(windows) > 0)
-    born_here = bool((category == "optimizer").any())
+    born_here = bool((category == words.index("optimizer")).any())
     # Where the optimizer's state was made within the window, what is older and stays is what it updates.
     decide(through, *(("weights", GUESS) if born_here else (BEFORE_WINDOW, UNKNOWN)))
-    category[blocks.older & (confidence == UNKNOWN)] = BEFORE_WINDOW
-    return pl.DataFrame(
-        {
-            "category": pl.Series(category.tolist(), dtype=pl.String),
-            "confidence": pl.Series(confidence.tolist(), dtype=pl.String),
-        }
-    )
+    decide(blocks.older, BEFORE_WINDOW, UNKNOWN)
+    return pl.DataFrame({"category": _texts(words, category), "confidence": _texts(_CONFIDENCES, confidence)})
+
+
+def _texts(words: Sequence[str], places: npt.NDArray[np.int8]) -> pl.Series:
+    return pl.Series(words, dtype=pl.Enum(words))[places]
 
 
 def _stated(words: pl.Series) -> dict[str, Bools]:
@@ -92,7 +94,7 @@ def _matches(frame: pl.DataFrame, category: str) -> Bools:
     found = pl.Series([False]).new_from_index(0, len(frame))
     for name in ("pool", "operator"):
         words = frame[name].unique().drop_nulls()
-        found |= frame[name].is_in(words.filter(words.str.contains(pattern)).implode()).fill_null(False)
+        found |= frame[name].is_in(words.filter(words.cast(pl.String).str.contains(pattern)).implode()).fill_null(False)
     return found.to_numpy()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.intervals import Bools, Int64s
@@ -34,15 +35,14 @@ def curve(space: Space, most: int) -> Curve:
     )
 
 
-def category_curves(blocks: Blocks, category: list[str], most: int) -> list[CategoryCurve]:
+def category_curves(blocks: Blocks, category: pl.Series, most: int) -> list[CategoryCurve]:
     """Recorded bytes in use per category; ``category`` has one word per block."""
     if not len(blocks.time):
         return []
-    words = np.array(category)
     time = np.append(blocks.time[0], blocks.time)
     found = []
-    for word in np.unique(words).tolist():
-        line = blocks.running - blocks.running_without(np.asarray(words == word))
+    for word in sorted(category.unique()):
+        line = blocks.running - blocks.running_without((category == word).to_numpy())
         places = decimated(time, [line], most)
         found.append(CategoryCurve(word, time[places].tolist(), line[places].tolist()))
     return found

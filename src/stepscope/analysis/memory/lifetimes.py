@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from stepscope.analysis.intervals import Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.analysis.memory.structures import Lifetime, LifetimeBin
@@ -22,8 +23,8 @@ CLASSES = (
 )
 
 
-def classes(blocks: Blocks, windows: StepWindows) -> pl.Series:
-    """The class of each block's life; the first that fits.
+def classes(blocks: Blocks, windows: StepWindows) -> Int64s:
+    """The class of each block's life, as its place in CLASSES; the first that fits.
 
     Temporary: at most one other allocation between birth and death. Blocks alive at the end live at least so long.
     """
@@ -54,7 +55,7 @@ def classes(blocks: Blocks, windows: StepWindows) -> pl.Series:
         "within_step",
         "crosses_one_step_end",
     ]
-    return pl.Series("lifetime", np.select(conditions, words, "crosses_more_step_ends"))
+    return np.select(conditions, [CLASSES.index(word) for word in words], CLASSES.index("crosses_more_step_ends"))
 
 
 def lifetimes(blocks: Blocks, windows: StepWindows, last_ns: int) -> list[Lifetime]:
@@ -63,16 +64,13 @@ def lifetimes(blocks: Blocks, windows: StepWindows, last_ns: int) -> list[Lifeti
     start = np.maximum(blocks.alloc_ns, first_ns)
     end = np.minimum(blocks.free_ns, max(last_ns, first_ns))
     held = blocks.bytes * ((end - start) / 1e9)
-    found = (
-        pl.DataFrame({"lifetime": classes(blocks, windows), "bytes": blocks.bytes, "held": held})
-        .group_by("lifetime")
-        .agg(blocks=pl.len(), bytes=pl.col("bytes").sum(), held=pl.col("held").sum())
-    )
-    rows = {row["lifetime"]: row for row in found.iter_rows(named=True)}
+    kind = classes(blocks, windows)
+    mine = [kind == place for place in range(len(CLASSES))]
+    byte_seconds = np.bincount(kind, held, len(CLASSES)).tolist()
     return [
-        Lifetime(name, rows[name]["blocks"], rows[name]["bytes"], rows[name]["held"])
-        for name in CLASSES
-        if name in rows
+        Lifetime(name, int(own.sum()), int(blocks.bytes[own].sum()), lasting)
+        for name, own, lasting in zip(CLASSES, mine, byte_seconds, strict=True)
+        if own.any()
     ]
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from stepscope.analysis.intervals import Int64s, Intervals, union
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows
+from stepscope.analysis.rank_tables import slices_of
 from stepscope.store.run_store import RunStore
 
 UNKNOWN, DATA, FORWARD, BACKWARD, OPTIMIZER = range(5)
@@ -60,7 +61,7 @@ def phases_of(store: RunStore, rank: int, blocks: Blocks, windows: StepWindows) 
 
 def _host_phases(store: RunStore, rank: int, windows: StepWindows) -> tuple[Intervals, Intervals, Int64s, Int64s]:
     """Intervals of data loading and of the optimizer's step, and per step where backward begins and ends."""
-    slices = store.scan("slices", [rank])
+    slices = slices_of(store, rank)
     end_ns = pl.col("start_ns") + pl.col("dur_ns")
     ranges = (
         slices.filter((pl.col("kind") == "annotation") | (pl.col("phase") == "data"))

@@ -10,7 +10,6 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.memory.blocks import blocks_of
 from stepscope.analysis.memory.categories import categorised
 from stepscope.analysis.memory.curves import category_curves, curve, points_per_curve
 from stepscope.analysis.memory.fragmentation import fragmentation
@@ -20,7 +19,7 @@ from stepscope.analysis.memory.out_of_memory import capacity_of, out_of_memory
 from stepscope.analysis.memory.owners import category_parts, owners
 from stepscope.analysis.memory.peak import Moment, moment_at, peak
 from stepscope.analysis.memory.phases import phases_of
-from stepscope.analysis.memory.sites import with_sites
+from stepscope.analysis.memory.sites import sites_of
 from stepscope.analysis.memory.spaces import Space, spaces_of
 from stepscope.analysis.memory.step_balance import step_balance
 from stepscope.analysis.memory.step_difference import chosen_steps, step_difference
@@ -46,7 +45,8 @@ def memory(
     windows: dict[int, StepWindows] = {}
     failures: list[OutOfMemory] = []
     for rank in ranks_of(store, ranks):
-        mine = spaces_of(store, rank, blocks_of(store, rank, notes))
+        mine, remarks_on_blocks = spaces_of(store, rank)
+        notes += remarks_on_blocks
         windows[rank] = step_windows(store, rank)
         failures += out_of_memory(store, rank, mine, windows[rank])
         found += [space for space in mine if device is None or space.device == device]
@@ -116,18 +116,18 @@ def _details(
     sites = pl.DataFrame(schema={"site": pl.UInt32, "label": pl.String, "operator": pl.String, "frames": pl.String})
     labels = pl.DataFrame(schema={"site": pl.UInt32, "category": pl.String, "confidence": pl.String})
     if blocks is not None:
-        numbered, sites = with_sites(store, space.rank, blocks.frame)
+        site, sites = sites_of(store, space.rank, blocks.frame)
         kinds = categorised(blocks, phases_of(store, space.rank, blocks, windows), windows)
-        labels = kinds.with_columns(numbered["site"])
+        labels = kinds.with_columns(site)
         last_ns = int(np.append(space.time, blocks.time).max())
         pair = chosen_steps(windows, steps)
         parts |= {
             "lifetimes": lifetimes(blocks, windows, last_ns),
             "lifetime_bins": lifetime_bins(blocks),
-            "category_curves": category_curves(blocks, kinds["category"].to_list(), most),
+            "category_curves": category_curves(blocks, kinds["category"], most),
         }
         if pair is not None:
-            parts["step_difference"] = step_difference(blocks, numbered["site"], sites, windows, balance, pair)
+            parts["step_difference"] = step_difference(blocks, site, sites, windows, balance, pair)
     alive = owners(space, moment, labels, sites, windows)
     return parts | {"owners": alive, "categories": category_parts(alive, moment.bytes)}
 

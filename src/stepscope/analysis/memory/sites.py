@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from stepscope import facts
@@ -24,30 +25,33 @@ def _foreign() -> str:
     return "|".join(f"(?:{pattern})" for pattern in facts.table("memory")["sites"]["foreign_frames"])
 
 
-def with_sites(
+def sites_of(
     store: RunStore, rank: int, blocks: pl.DataFrame, *, by_size: bool = True
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Blocks with the number of their site, and the sites: site, label, key, operator, frames.
+) -> tuple[pl.Series, pl.DataFrame]:
+    """The number of each block's site, and the sites: site, label, operator, frames.
 
     Without a stack the operator and the size stand for the place (``by_size``), so that what is alike stays together.
     """
     used = blocks["stack"].drop_nulls().unique()
     stacks = store.scan("stacks", [rank]).select("stack", "frames").filter(pl.col("stack").is_in(used.implode()))
     keys = _keys(stacks.collect().unique("stack", keep="first"))
-    placed = blocks.join(keys, on="stack", how="left", maintain_order="left").with_columns(
+    # Texts of stacks are long: blocks are put together by numbers that stand for them.
+    numbers = keys.select("stack", key=pl.col("key").rank("dense"))
+    placed = blocks.select("device", "pool", "operator", "bytes", "stack").with_row_index("place")
+    placed = placed.join(numbers, on="stack", how="left", maintain_order="left").with_columns(
         size=pl.when(pl.col("key").is_null() & by_size).then("bytes")
     )
-    identity = ["device", "pool", "key", "operator", "size"]
     sites = (
-        placed.group_by(identity, maintain_order=True)
-        .agg(pl.col("frames").first(), pl.col("label").first())
+        placed.group_by("device", "pool", "key", "operator", "size", maintain_order=True)
+        .agg("place", pl.col("stack").first())
         .with_row_index("site")
+        .join(keys.drop("key"), on="stack", how="left", maintain_order="left")
+        .with_columns(pl.col("operator").cast(pl.String))
         .with_columns(label=_label())
     )
-    numbered = placed.join(
-        sites.select("site", *identity), on=identity, how="left", nulls_equal=True, maintain_order="left"
-    )
-    return numbered.select(*blocks.columns, "site"), sites
+    site = np.empty(len(blocks), np.uint32)
+    site[sites["place"].explode().to_numpy()] = np.repeat(sites["site"].to_numpy(), sites["place"].list.len())
+    return pl.Series("site", site), sites.select("site", "label", "operator", "frames")
 
 
 def _keys(stacks: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,9 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.intervals import Int64s
-from stepscope.analysis.memory.blocks import Blocks, ordered
+from stepscope.analysis.memory.blocks import Blocks, blocks_of, ordered
+from stepscope.analysis.shared import shared
+from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
 LINES: Final = ("allocated", "active", "reserved")
@@ -44,20 +46,24 @@ class Space:
         return not self.device.startswith("cpu")
 
 
-def spaces_of(store: RunStore, rank: int, frame: pl.DataFrame) -> list[Space]:
-    """The spaces of a rank; ``frame`` has its blocks."""
+@shared
+def spaces_of(store: RunStore, rank: int) -> tuple[list[Space], list[Note]]:
+    """The spaces of a rank, and remarks on its blocks."""
+    notes: list[Note] = []
+    frame = blocks_of(store, rank, notes)
     curves = store.scan("memory", [rank]).select("device", "component", "time_ns", *LINES).collect()
-    curves = curves.with_columns(
-        pl.col("device").cast(pl.String).fill_null("unknown"), pl.col("component").cast(pl.String).fill_null(_UNNAMED)
-    ).sort("time_ns", maintain_order=True)
+    curves = curves.with_columns(pl.col("device").fill_null("unknown"), pl.col("component").fill_null(_UNNAMED))
+    if not curves["time_ns"].is_sorted():
+        curves = curves.sort("time_ns", maintain_order=True)
     found: list[Space] = []
     for device in sorted({*curves["device"].unique(), *frame["device"].unique()}):
         found += _of_device(rank, device, curves.filter(device=device), frame.filter(device=device))
-    return found
+    return found, notes
 
 
 def _of_device(rank: int, device: str, curves: pl.DataFrame, blocks: pl.DataFrame) -> list[Space]:
-    parts = {str(name[0]): part for name, part in curves.partition_by("component", as_dict=True).items()}
+    names = curves["component"].unique(maintain_order=True).to_list()
+    parts = {name: curves.filter(component=name) for name in names}
     with_lines = [name for name, part in parts.items() if part["allocated"].count()]
     pools = blocks["pool"].unique().to_list()
     covered = {name: _pools_of(name, pools, with_lines) for name in with_lines}

@@ -20,6 +20,8 @@ def with_counters(
     if values.is_empty():
         return groups
     values = values.join(rows.select("slice", "dur_ns", *keys), on="slice")
+    if values.is_empty():
+        return groups
     plain = pl.col("value").mean()
     weighted = (pl.col("value") * pl.col("dur_ns")).sum() / pl.col("dur_ns").sum()
     shares = pl.col("metric").str.contains(rules["weighted"]).first() & (pl.col("dur_ns").sum() > 0)

@@ -11,21 +11,22 @@ import polars as pl
 from stepscope.analysis.intervals import union
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
-from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, device_tracks, leaf_operators
+from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, LANE, device_tracks, leaf_operators
 from stepscope.store.run_store import RunStore
 
 LANES: Final = {"kernel": COMPUTE, "collective": COMMUNICATION, "copy": COPY}
 HOST_CORE: Final = "HOST_CPU"
-_TEXTS: Final = ["name", "type", "core", "operator", "module", "input_shapes", "dtypes"]
-_COLUMNS: Final = ["slice", "start_ns", "dur_ns", "step", *_TEXTS]
+_BASE: Final = ["slice", "start_ns", "dur_ns", "step", "name", "type", "core", "operator"]
+_COLUMNS: Final = [*_BASE, "module", "input_shapes", "dtypes"]
 
 
 def device_work(
     store: RunStore, rank: int, steps: Sequence[int] | None = None, *, detailed: bool = False
 ) -> pl.DataFrame:
-    """Kernels, collectives and copies of a device. ``detailed`` fills shapes and modules from the owning operators."""
+    """Kernels, collectives and copies of a device; if ``detailed``, with shapes and modules of the owning operators."""
     scan = store.scan("slices", [rank]).filter(pl.col("kind").is_in(list(LANES)))
-    rows = scan.select(*_COLUMNS, "track", lane=pl.col("kind").cast(pl.String).replace_strict(LANES)).collect()
+    lane = pl.col("kind").replace_strict(LANES, return_dtype=LANE)
+    rows = scan.select(*(_COLUMNS if detailed else _BASE), "track", lane=lane).collect()
     if (rows["lane"] == COMMUNICATION).any():
         # Collectives of gloo or MPI run on the host and are no work of a device.
         there = pl.col("track").is_in(device_tracks(store, rank))
@@ -44,7 +45,7 @@ def host_work(store: RunStore, rank: int, steps: Sequence[int] | None = None) ->
         type=pl.coalesce("type", "name"),
         core=pl.coalesce("core", pl.lit(HOST_CORE, rows.schema["core"])),
         operator=pl.coalesce("operator", "name"),
-        lane=pl.when(pl.col("kind") == "operator").then(pl.lit(COMPUTE)).otherwise(pl.lit(COMMUNICATION)),
+        lane=pl.when(pl.col("kind") == "operator").then(pl.lit(COMPUTE, LANE)).otherwise(pl.lit(COMMUNICATION, LANE)),
     )
     return chosen_steps(rows.select(*_COLUMNS, "lane"), steps)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
@@ -37,7 +38,13 @@ def grouped(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     facts = [] if by in ("module", "core", "category") else [name for name in _FACTS if name not in keys]
     found = measured.join(_leading(rows, keys, facts), on=keys, how="left", nulls_equal=True) if facts else measured
     extra = [] if named == "name" else [pl.col(named).alias("name")]
-    return found.with_columns(extra).sort("total_ns", "name", descending=[True, False], nulls_last=True)
+    return longest_first(found.with_columns(extra), "total_ns", keys)
+
+
+def longest_first(groups: pl.DataFrame, time: str, keys: Sequence[str]) -> pl.DataFrame:
+    """Groups by time, then by name and whatever else tells them apart, so that equal times have one order."""
+    others = [name for name in keys if name != "name"]
+    return groups.sort(time, "name", *others, descending=[True, *[False] * (1 + len(others))], nulls_last=True)
 
 
 def statistics(duration: pl.Expr) -> list[pl.Expr]:

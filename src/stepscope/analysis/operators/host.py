@@ -9,7 +9,7 @@ import polars as pl
 
 from stepscope.analysis.intervals import Int64s
 from stepscope.analysis.operators.executed import LANES, chosen_steps
-from stepscope.analysis.operators.groups import statistics
+from stepscope.analysis.operators.groups import longest_first, statistics
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
 from stepscope.store.run_store import RunStore
 
@@ -68,6 +68,5 @@ def grouped_calls(rows: pl.DataFrame, by: str, *, on_device: bool) -> pl.DataFra
         steps=pl.col("step").n_unique() - pl.col("step").has_nulls(),
     )
     name = pl.col("module" if by == "module" else "name")
-    return found.with_columns(name=name, **({} if by == "module" else {"operator": name})).sort(
-        "self_ns", "name", descending=[True, False], nulls_last=True
-    )
+    named = found.with_columns(name=name, **({} if by == "module" else {"operator": name}))
+    return longest_first(named, "self_ns", keys)

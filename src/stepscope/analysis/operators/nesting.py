@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.rank_tables import slices_of
 from stepscope.store.run_store import RunStore
 
 NOWHERE: Final = -1
@@ -63,7 +64,7 @@ class Nesting:
 
 def nesting_of(store: RunStore, rank: int) -> Nesting:
     """How the slices of a rank nest."""
-    rows = store.scan("slices", [rank]).select("slice", "parent", "kind").collect()
+    rows = slices_of(store, rank).select("slice", "parent", "kind").collect()
     slices = rows["slice"].cast(pl.Int64).to_numpy()
     parents = rows["parent"].cast(pl.Int64).fill_null(NOWHERE).to_numpy()
     top = int(slices.max()) + 1 if len(slices) else 0

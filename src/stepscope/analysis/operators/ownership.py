@@ -9,6 +9,7 @@ import polars as pl
 
 from stepscope.analysis.intervals import Bools, Int64s
 from stepscope.analysis.operators.nesting import NOWHERE, Nesting, nesting_of
+from stepscope.analysis.rank_tables import links_of
 from stepscope.store.run_store import RunStore
 
 
@@ -59,7 +60,7 @@ def ownership_of(store: RunStore, rank: int) -> Ownership:
     nesting = nesting_of(store, rank)
     is_operator = nesting.mask("operator")
     above = nesting.nearest(is_operator)
-    links = store.scan("links", [rank]).select(pl.col("kind").cast(pl.String), "from_slice", "to_slice").collect()
+    links = links_of(store, rank)
 
     def ends(kind: str) -> tuple[Int64s, Int64s]:
         chosen = links.filter(pl.col("kind") == kind)
