@@ -41,8 +41,9 @@ def linked(flows: list[Flow]) -> tuple[list[tuple[str, int, int]], dict[str, int
         columns.categories[text]
     table = np.array(flows, np.int64).reshape(-1, 4)
     nothing = np.zeros(len(flows), np.int32)
+    phase = np.where(table[:, 3] == 1, ord("s"), ord("f"))
     columns.flows.extend(
-        np.arange(len(flows)), nothing, table[:, 0].astype(np.int32), nothing, table[:, 2], table[:, 1], table[:, 3]
+        np.arange(len(flows)), nothing, table[:, 0].astype(np.int32), nothing, table[:, 2], table[:, 1], phase
     )
     found = flow_links(slices(), columns, 0, _KINDS, notes)
     return found.rows(), {note.code: note.count for note in notes.all()}

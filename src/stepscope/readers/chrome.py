@@ -42,7 +42,7 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     path = source.path
     text = TraceText(path, notes, on_read)
     columns = EventColumns(notes, path.name)
-    counters = CounterEvents(columns.tracks)
+    counters = CounterEvents(columns)
     step_numbers: dict[int, int] = {}
     for events in text.batches():
         batch = columns.add(events)
@@ -79,9 +79,9 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
 def _step_numbers(batch: Batch) -> dict[int, int]:
     """Event index to step number, of events that JAX marked as steps."""
     found = {}
-    for place, event in enumerate(batch.events):
-        if b'"step_num"' in bytes(event.args):
-            number = str(arguments(event.args).get("step_num", ""))
+    for place, raw in enumerate(batch.arguments):
+        if b'"step_num"' in bytes(raw):
+            number = str(arguments(raw).get("step_num", ""))
             if number.isdecimal() and len(number) < 19:
                 found[int(batch.index[place])] = int(number)
     return found

@@ -17,4 +17,4 @@ class Codes(dict[Any, int]):
         return code
 
     def texts(self) -> list[str | None]:
-        return [None if value is None else str(value) for value in self]
+        return [value if value is None or type(value) is str else str(value) for value in self]

@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec.structs import astuple
 
 from stepscope.readers.begin_end import pair
 from stepscope.readers.codes import Codes
@@ -22,6 +22,7 @@ from stepscope.store.notes import Notes
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
+_Value = TypeVar("_Value")
 
 #: Stands for "not there" in integer columns while they are NumPy arrays.
 NULL: Final = INVALID
@@ -35,9 +36,7 @@ _FAMILY_OF: Final[dict[str | None, int]] = {
     phase: code for code, phases in enumerate(_FAMILIES.values()) for phase in phases
 }
 
-# In this form a column is taken from a batch without running Python for each event.
-_SORT: Final = attrgetter("ph", "cat", "name", "pid", "tid")
-_TIME, _DURATION, _ARGUMENTS, _ID = attrgetter("ts"), attrgetter("dur"), attrgetter("args"), attrgetter("id")
+_SORT_FIELDS: Final = slice(0, 5)  # phase, category, name, process, thread
 
 
 class _Sorts(dict[Any, int]):
@@ -70,34 +69,40 @@ class _Sorts(dict[Any, int]):
         return self._table
 
 
-def _pick(events: list[Event], places: Int64s) -> list[Event]:
-    return events if len(places) == len(events) else [events[place] for place in places.tolist()]
+def _pick(values: Sequence[_Value], places: Int64s) -> Sequence[_Value]:
+    return values if len(places) == len(values) else [values[place] for place in places.tolist()]
 
 
 @dataclass
 class Batch:
     """Events of one kind out of one batch of the file, in file order."""
 
-    events: list[Event]
     index: Int64s  # number of each event in its file
     track: Int32s
     category: Int32s
     name: Int32s
+    time: Int64s  # when it is, or begins, in the file's own ns
+    arguments: Sequence[msgspec.Raw]  # as text, empty where there are none
 
-    @cached_property
-    def arguments(self) -> list[msgspec.Raw]:
-        """The arguments as text, empty where there are none."""
-        return list(map(_ARGUMENTS, self.events))
+    def __len__(self) -> int:
+        return len(self.index)
 
     @cached_property
     def argument_lengths(self) -> Int64s:
-        return np.fromiter(map(len, self.arguments), np.int64, len(self.arguments))
+        return np.fromiter(map(len, self.arguments), np.int64, len(self))
 
-    def only(self, places: list[int]) -> Batch:
-        if len(places) == len(self.events):
+    def only(self, places: Int64s) -> Batch:
+        """Those at the places."""
+        if len(places) == len(self):
             return self
-        events = [self.events[place] for place in places]
-        return Batch(events, self.index[places], self.track[places], self.category[places], self.name[places])
+        return Batch(
+            self.index[places],
+            self.track[places],
+            self.category[places],
+            self.name[places],
+            self.time[places],
+            _pick(self.arguments, places),
+        )
 
 
 class Columns:
@@ -144,7 +149,7 @@ class EventColumns:
         self.flow_ids = Codes()
         self.metadata: dict[tuple[str, Any, Any], dict[str, Any]] = {}
         self.complete = Columns()  # more: start, duration
-        self.flows = Columns()  # more: time, id, whether it begins the flow
+        self.flows = Columns()  # more: time, id, phase
         self.instants = Columns()  # more: time
         self.pairs = Columns()  # more: time, id, phase
         self.events = 0
@@ -155,26 +160,36 @@ class EventColumns:
         ``i`` instant, ``C`` counter, ``B`` begins and ends, ``s`` flows. Instants are left to the caller, because
         some are not for the timeline.
         """
-        sort = np.fromiter(map(self._sorts.__getitem__, map(_SORT, events)), np.int32, len(events))
+        # In this way columns are taken out of the events without running Python for each of them.
+        fields = list(zip(*map(astuple, events), strict=True)) or [()] * len(Event.__struct_fields__)
+        phase, *_, time, duration, arguments, ids = fields
+        sorts = map(self._sorts.__getitem__, zip(*fields[_SORT_FIELDS], strict=True))
+        sort = np.fromiter(sorts, np.int32, len(events))
         family, track, category, name = (column[sort] for column in self._sorts.columns())
         places = {letter: np.flatnonzero(family == code) for code, letter in enumerate(_FAMILIES)}
         batches = {
-            letter: Batch(_pick(events, chosen), chosen + self.events, track[chosen], category[chosen], name[chosen])
+            letter: Batch(
+                chosen + self.events,
+                track[chosen],
+                category[chosen],
+                name[chosen],
+                nanoseconds(_pick(time, chosen)),
+                _pick(arguments, chosen),
+            )
             for letter, chosen in places.items()
         }
         for place in np.flatnonzero(family == _OTHER).tolist():
             self._add_other(events[place], self.events + place)
         self.events += len(events)
-        complete, pairs = batches["X"], batches["B"]
-        self.complete.add(complete, times(complete), nanoseconds(list(map(_DURATION, complete.events))))
-        if pairs.events:
-            phases = np.fromiter((ord(event.ph or "B") for event in pairs.events), np.int64, len(pairs.events))
-            self.pairs.add(pairs, times(pairs), self._ids(pairs), phases)
-        self._add_flows(batches["s"])
+        self.complete.add(batches["X"], batches["X"].time, nanoseconds(_pick(duration, places["X"])))
+        for columns, letter in ((self.pairs, "B"), (self.flows, "s")):
+            if len(batches[letter]):
+                letters = np.fromiter(map(ord, _pick(phase, places[letter])), np.int64, len(batches[letter]))
+                columns.add(batches[letter], batches[letter].time, self._ids(_pick(ids, places[letter])), letters)
         return batches
 
     def add_instants(self, batch: Batch) -> None:
-        self.instants.add(batch, times(batch))
+        self.instants.add(batch, batch.time)
 
     def slices(self) -> tuple[npt.NDArray[Any], ...]:
         """Index, track, category, name, start, duration of all that becomes a slice, and whether it is a mark: first
@@ -197,14 +212,8 @@ class EventColumns:
             return family, 0, 0, 0
         return family, self.tracks[pid, tid], self.categories[category], self.names[name]
 
-    def _add_flows(self, batch: Batch) -> None:
-        if batch.events:
-            begins = np.array([event.ph == "s" for event in batch.events], np.int64)
-            self.flows.add(batch, times(batch), self._ids(batch), begins)
-
-    def _ids(self, batch: Batch) -> Int64s:
-        ids = map(self.flow_ids.__getitem__, map(bytes, map(_ID, batch.events)))
-        return np.fromiter(ids, np.int64, len(batch.events))
+    def _ids(self, raws: Sequence[msgspec.Raw]) -> Int64s:
+        return np.fromiter(map(self.flow_ids.__getitem__, map(bytes, raws)), np.int64, len(raws))
 
     def _add_other(self, event: Event, index: int) -> None:
         if event.ph == "M":
@@ -216,19 +225,17 @@ class EventColumns:
             self.notes.add("event_without_phase", file=self.file, place=f"event {index}")
 
 
-def times(batch: Batch) -> Int64s:
-    """When each event is, or begins, in the file's own ns."""
-    return nanoseconds(list(map(_TIME, batch.events)))
-
-
 def details(batch: Batch) -> pl.DataFrame:
     """Rows of ``details``: the arguments of each event, as the file has them."""
     having = batch.argument_lengths > len("{}")
     if not having.any():
         return pl.DataFrame()
-    # One decoding and one split are far cheaper than a conversion each; no JSON text holds a NUL.
-    joined = b"\0".join(itertools.compress(batch.arguments, having.tolist())).decode("utf-8", "replace")
-    return pl.DataFrame({"slice": batch.index[having], "json": pl.Series(joined.split("\0"), dtype=pl.String)})
+    raws = list(map(bytes, itertools.compress(batch.arguments, having.tolist())))
+    try:
+        texts = pl.Series(raws, dtype=pl.Binary).cast(pl.String)
+    except pl.exceptions.PolarsError:  # not UTF-8
+        texts = pl.Series([raw.decode("utf-8", "replace") for raw in raws], dtype=pl.String)
+    return pl.DataFrame({"slice": batch.index[having], "json": texts})
 
 
 def arguments(raw: msgspec.Raw) -> dict[str, Any]:
@@ -242,7 +249,7 @@ def arguments(raw: msgspec.Raw) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def integers(values: list[Any]) -> Int64s:
+def integers(values: Sequence[Any]) -> Int64s:
     """A column of integers; what is none, or does not fit, becomes NULL."""
     try:
         return np.fromiter(values, np.int64, len(values))

@@ -24,12 +24,12 @@ def flow_links(
     Ids are unique per category only. An end belongs to the only start of its id, or, where an id is used again, to
     the latest one before it.
     """
-    _, track, category, _, time, ids, begins = columns.flows.take(3)
+    _, track, category, _, time, ids, phase = columns.flows.take(3)
     placed = time != NULL
     holder = slices.nesting.containing(track, np.where(placed, time + base_ns, 0))
     bound = placed & (holder != NONE)
     notes.add("flow_unbound", file=columns.file, count=int((~bound).sum()))
-    category, ids, time, ends = category[bound], ids[bound], time[bound], begins[bound] == 0
+    category, ids, time, ends = category[bound], ids[bound], time[bound], phase[bound] != ord("s")
     order = _in_order(category, ids, time, ends)
     category, ids, ends = category[order], ids[order], ends[order]
     start = _start_of_each(category, ids, ends)

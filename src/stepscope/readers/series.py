@@ -7,8 +7,7 @@ import math
 import numpy as np
 import polars as pl
 
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, Batch, arguments, times
+from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -16,24 +15,25 @@ from stepscope.store.rank_writer import RankWriter
 class CounterEvents:
     """Grows by batches of counter events."""
 
-    def __init__(self, tracks: Codes) -> None:
-        self.tracks = tracks
+    def __init__(self, columns: EventColumns) -> None:
+        self.columns = columns
         self.numbers: set[int] = set()
         self._frames: list[pl.DataFrame] = []
 
     def add(self, batch: Batch) -> None:
-        if not batch.events:
+        if not len(batch):
             return
-        moments = times(batch)
         track: list[int] = []
         place_of: list[int] = []
         value_of: list[float] = []
-        for place, event in enumerate(batch.events):
-            for key, value in arguments(event.args).items():
+        tracks, names = list(self.columns.tracks), self.columns.names.texts()
+        for place, raw in enumerate(batch.arguments):
+            name, process = names[batch.name[place]], tracks[batch.track[place]][0]
+            for key, value in arguments(raw).items():
                 number = _number(value)
                 if number is not None:
-                    label = f"{event.name} {key}".strip() if key != event.name else key
-                    track.append(self.tracks[event.pid, label])
+                    label = f"{name} {key}".strip() if key != name else key
+                    track.append(self.columns.tracks[process, label])
                     place_of.append(place)
                     value_of.append(number)
         self.numbers.update(track)
@@ -41,7 +41,7 @@ class CounterEvents:
             pl.DataFrame(
                 {
                     "track": np.array(track, np.int32),
-                    "time_ns": moments[place_of],
+                    "time_ns": batch.time[place_of],
                     "value": np.array(value_of, np.float64),
                 }
             )

@@ -50,8 +50,8 @@ def track_rows(
 
 def kinds_of_tracks(track: npt.NDArray[np.int32], on_device: npt.NDArray[np.bool_]) -> dict[int, str]:
     """``stream`` for tracks with device work, ``host`` for the rest that have slices."""
-    kinds = dict.fromkeys(np.unique(track).tolist(), "host")
-    kinds.update(dict.fromkeys(np.unique(track[on_device]).tolist(), "stream"))
+    kinds = dict.fromkeys(np.flatnonzero(np.bincount(track)).tolist(), "host")
+    kinds.update(dict.fromkeys(np.flatnonzero(np.bincount(track[on_device])).tolist(), "stream"))
     return kinds
 
 

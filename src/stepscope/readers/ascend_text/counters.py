@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from operator import attrgetter
 from typing import Annotated, Any, Final
 
@@ -12,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments, times
+from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -40,14 +41,14 @@ class CounterSeries:
         self.notes = notes
         self.numbers: set[int] = set()
         self._owners: dict[int, tuple[Any, str]] = {}
-        self._waiting: list[tuple[Int64s, Int64s, list[msgspec.Raw]]] = []
+        self._waiting: list[tuple[Int64s, Int64s, Sequence[msgspec.Raw]]] = []
         self._parts: list[tuple[Int32s, Int64s, npt.NDArray[np.float64]]] = []
 
     def add(self, batch: Batch) -> None:
         """Take a batch of counter events in."""
-        if batch.events:
+        if len(batch):
             named = batch.track.astype(np.int64) << 32 | batch.name
-            self._waiting.append((named, times(batch), batch.arguments))
+            self._waiting.append((named, batch.time, batch.arguments))
             if sum(len(named) for named, *_ in self._waiting) >= _AT_ONCE:
                 self.flush()
 

@@ -8,12 +8,13 @@ batch is decoded again without types.
 from __future__ import annotations
 
 import itertools
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import astuple
 
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, Batch, arguments, integers
@@ -106,9 +107,9 @@ class TaskArguments:
         self._count = 0
         self._parts: dict[str, list[tuple[Int64s, npt.NDArray[Any]]]] = {name: [] for name in _COLUMNS}
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: Batch, categories: Codes) -> None:
         """Take the arguments of a batch of complete events in."""
-        raws = batch.arguments
+        raws, words = batch.arguments, categories.texts()
         having = batch.argument_lengths > len("{}")
         # All events of one track and category are of one family, so one of them tells.
         _, first, kind = np.unique(
@@ -117,7 +118,8 @@ class TaskArguments:
             return_inverse=True,
         )
         families = [
-            _family(batch.events[place].cat, bytes(raws[place])) if having[place] else None for place in first.tolist()
+            _family(words[batch.category[place]], bytes(raws[place])) if having[place] else None
+            for place in first.tolist()
         ]
         for structure in dict.fromkeys(families):
             if structure is not None:
@@ -135,19 +137,18 @@ class TaskArguments:
         return taken
 
     def _add_family(self, structure: type[msgspec.Struct], places: Int64s, raws: list[Any]) -> None:
-        found = _decode(structure, raws)
+        columns = zip(*map(astuple, _decode(structure, raws)), strict=True)
         places = places + self._count
         self._parts["family"].append((places, np.full(len(places), _FAMILY_CODES[structure], np.int32)))
-        for name in structure.__struct_fields__:
-            values = list(map(attrgetter(name), found))
+        for name, values in zip(structure.__struct_fields__, columns, strict=True):
             if name in INTEGERS:
                 self._parts[name].append((places, integers(values)))
             else:
-                keys = values if name in WORDS else list(map(bytes, values))
+                keys = values if name in WORDS else tuple(map(bytes, values))
                 self._parts[name].append((places, _coded(self.texts[name], keys)))
 
 
-def _coded(codes: Codes, keys: list[Any]) -> npt.NDArray[np.int32]:
+def _coded(codes: Codes, keys: Sequence[Any]) -> npt.NDArray[np.int32]:
     """Codes of texts; -1 for None and for what is empty."""
     given = np.fromiter(map(bool, keys), np.bool_, len(keys))
     result = np.full(len(keys), -1, np.int32)

@@ -68,7 +68,7 @@ class Timeline:
     unknown_task: Bools  # device tasks whose type no table knows
 
     def on_layer(self, *names: str) -> Bools:
-        return np.isin(self.layer, [CODE[name] for name in names])
+        return np.isin(np.arange(len(LAYERS)), [CODE[name] for name in names])[self.layer]
 
 
 def read_timeline(
@@ -85,7 +85,7 @@ def read_timeline(
             batch = columns.add(events)
             columns.add_instants(batch["i"])
             counters.add(batch["C"])
-            arguments.add(batch["X"])
+            arguments.add(batch["X"], columns.categories)
             for part in (batch["X"], batch["B"], batch["i"]):
                 out.add("details", details(part))
     counters.flush()
@@ -101,9 +101,11 @@ def read_timeline(
     unknown_task = _task_kinds(kind, layer, argument["task_type"], arguments.texts["task_type"])
     kind[is_mark] = KIND["mark"]
     keep, dur = believable(start, dur, notes, file)
-    slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
     if not keep.all():
+        index, track, name, start, dur = index[keep], track[keep], name[keep], start[keep], dur[keep]
+        kind, layer, unknown_task, is_mark = kind[keep], layer[keep], unknown_task[keep], is_mark[keep]
         argument = {column: values[keep] for column, values in argument.items()}
+    slices = SliceTable(index, track, start, dur, name, columns.names, kind)
     _number_streams(slices, known, argument["stream"])
     return Timeline(
         file,
@@ -113,8 +115,8 @@ def read_timeline(
         slices,
         argument,
         arguments.texts,
-        layer[keep],
-        unknown_task[keep] & ~is_mark[keep],
+        layer,
+        unknown_task & ~is_mark,
     )
 
 

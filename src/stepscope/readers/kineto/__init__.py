@@ -57,10 +57,10 @@ def read(
     columns = EventColumns(notes, path.name, _UNUSED_FLOWS)
     arguments = ArgumentColumns()
     memory = MemoryEvents()
-    counters = CounterEvents(columns.tracks)
+    counters = CounterEvents(columns)
     for events in text.batches():
         batch = columns.add(events)
-        marks = batch["i"].only(memory.add(batch["i"]))
+        marks = batch["i"].only(memory.add(batch["i"], columns.names))
         columns.add_instants(marks)
         counters.add(batch["C"])
         arguments.add(batch["X"], columns)

@@ -7,12 +7,13 @@ building dictionaries. Where an argument has an unexpected type, that batch is d
 from __future__ import annotations
 
 import itertools
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import astuple
 
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments, integers
@@ -73,7 +74,7 @@ class ArgumentColumns:
 
     def add(self, batch: Batch, columns: EventColumns) -> None:
         """Take the arguments of a batch of complete events in."""
-        count = len(batch.events)
+        count = len(batch)
         found: dict[str, npt.NDArray[Any]] = {name: np.full(count, NULL, np.int64) for name in _INTEGERS}
         found |= {name: np.full(count, -1, np.int32) for name in _TEXTS}
         if count:
@@ -93,7 +94,7 @@ class ArgumentColumns:
                     )
             if _COLLECTIVE_OPERATOR in columns.names:
                 for place in np.flatnonzero(batch.name == columns.names[_COLLECTIVE_OPERATOR]).tolist():
-                    self.collectives[int(batch.index[place])] = arguments(batch.events[place].args)
+                    self.collectives[int(batch.index[place])] = arguments(batch.arguments[place])
         for name, values in found.items():
             self._parts[name].append(values)
 
@@ -118,9 +119,10 @@ class ArgumentColumns:
         places: Int64s,
         columns: dict[str, Any],
     ) -> None:
-        found = _decode(structure, raws)
-        for field, absent in zip(structure.__struct_fields__, structure.__struct_defaults__, strict=True):
-            values = list(map(attrgetter(field), found))
+        decoded = zip(*map(astuple, _decode(structure, raws)), strict=True)
+        for field, absent, values in zip(
+            structure.__struct_fields__, structure.__struct_defaults__, decoded, strict=True
+        ):
             if values.count(absent) == len(values):
                 continue
             if field == "old_external":
@@ -163,7 +165,7 @@ def _without_types(structure: type[msgspec.Struct], found: dict[str, Any]) -> An
     return structure(**fields)
 
 
-def _codes(texts: Codes, raws: list[msgspec.Raw]) -> Int32s:
+def _codes(texts: Codes, raws: Sequence[msgspec.Raw]) -> Int32s:
     if not raws.count(_ABSENT):
         return np.fromiter(map(texts.__getitem__, map(bytes, raws)), np.int32, len(raws))
     codes = np.full(len(raws), -1, np.int32)

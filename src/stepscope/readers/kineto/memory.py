@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from operator import attrgetter
 from typing import Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from msgspec.structs import astuple
 
 from stepscope import facts
 from stepscope.readers.block_lives import lives
-from stepscope.readers.event_columns import NULL, Batch, arguments, categorical, integers, nullable, times
+from stepscope.readers.codes import Codes
+from stepscope.readers.event_columns import NULL, Batch, arguments, categorical, integers, nullable
 from stepscope.readers.slice_table import SliceTable
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
@@ -21,6 +21,7 @@ from stepscope.store.rank_writer import RankWriter
 
 Int64s = npt.NDArray[np.int64]
 
+_NAME: Final = "[memory]"
 _FIELDS: Final = ("Bytes", "Addr", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
 
 
@@ -42,21 +43,18 @@ class MemoryEvents:
     def __init__(self) -> None:
         self._parts: list[tuple[Int64s, ...]] = []
 
-    def add(self, batch: Batch) -> list[int]:
+    def add(self, batch: Batch, names: Codes) -> Int64s:
         """Takes the memory events out of a batch; returns the places of the others."""
-        is_memory = [event.name == "[memory]" and bool(event.args) for event in batch.events]
-        places = np.flatnonzero(is_memory)
-        if len(places):
-            raws = list(itertools.compress(batch.arguments, is_memory))
+        is_memory = (batch.name == names.get(_NAME, -1)) & (batch.argument_lengths > 0)
+        if is_memory.any():
+            own = batch.only(np.flatnonzero(is_memory))
             try:
-                found = _DECODER.decode(b"[" + b",".join(raws) + b"]")
+                found = _DECODER.decode(b"[" + b",".join(own.arguments) + b"]")
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                found = [_without_types(raw) for raw in raws]
-            columns = [integers(list(map(attrgetter(name), found))) for name in _Memory.__struct_fields__]
-            self._parts.append(
-                (batch.index[places], batch.track[places].astype(np.int64), times(batch)[places], *columns)
-            )
-        return [place for place, memory in enumerate(is_memory) if not memory]
+                found = [_without_types(raw) for raw in own.arguments]
+            columns = map(integers, zip(*map(astuple, found), strict=True))
+            self._parts.append((own.index, own.track.astype(np.int64), own.time, *columns))
+        return np.flatnonzero(~is_memory)
 
     def write(self, out: RankWriter, slices: SliceTable, stack: Int64s, base_ns: int, notes: Notes, file: str) -> None:
         if not self._parts:
