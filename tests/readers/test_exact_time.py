@@ -145,3 +145,22 @@ def test_one_absurd_text_does_not_slow_the_others_down() -> None:
 @given(st.lists(st.sampled_from(["1736405443871466.840", '"12.5"', "6e-05", "-3.001", "null", "3999999999999999.9"])))
 def test_odd_ones_among_many_change_nothing_for_the_others(texts: list[str]) -> None:
     assert nanoseconds([text.encode() for text in texts]).tolist() == [expected(text) for text in texts]
+
+
+def of_width(width: int) -> st.SearchStrategy[str]:
+    """Numbers of so many letters: the point anywhere or nowhere, a sign, an exponent, or not a number at all."""
+    plain = st.integers(10 ** (width - 1), 10**width - 1).map(str)
+    pointed = st.builds(
+        lambda digits, place: f"{digits[:place]}.{digits[place:]}",
+        st.integers(10 ** (width - 2), 10 ** (width - 1) - 1).map(str),
+        st.integers(1, width - 2),
+    )
+    signed = st.integers(10 ** (width - 2), 10 ** (width - 1) - 1).map(lambda value: f"-{value}")
+    power = st.integers(10 ** (width - 3), 10 ** (width - 2) - 1).map(lambda value: f"{value}e3")
+    return st.one_of(pointed, pointed, plain, signed, power, st.just("[" + " " * (width - 2) + "]"))
+
+
+@given(st.integers(5, 21).flatmap(lambda width: st.lists(of_width(width), min_size=1, max_size=12)), st.booleans())
+def test_texts_of_one_width_equal_exact_fractions(texts: list[str], quoted: bool) -> None:
+    texts = [f'"{text}"' for text in texts] if quoted else texts
+    assert nanoseconds([text.encode() for text in texts]).tolist() == [expected(text) for text in texts]

@@ -166,6 +166,7 @@ class EventColumns:
         sorts = map(self._sorts.__getitem__, zip(*fields[_SORT_FIELDS], strict=True))
         sort = np.fromiter(sorts, np.int32, len(events))
         family, track, category, name = (column[sort] for column in self._sorts.columns())
+        moments = nanoseconds(time)
         places = {letter: np.flatnonzero(family == code) for code, letter in enumerate(_FAMILIES)}
         batches = {
             letter: Batch(
@@ -173,7 +174,7 @@ class EventColumns:
                 track[chosen],
                 category[chosen],
                 name[chosen],
-                nanoseconds(_pick(time, chosen)),
+                moments[chosen],
                 _pick(arguments, chosen),
             )
             for letter, chosen in places.items()

@@ -1,4 +1,4 @@
-"""How the sources of a capture form windows, which are runs, and ranks."""
+"""How the sources of one path form windows, which are runs, and ranks; ``several_paths.py`` has the rule for more."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ class Window:
         span = max((source.span or 0 for source in self.sources), default=0)
         return span, max(source.path.stat().st_mtime_ns for source in self.sources), self.name
 
+    def say(self, notes: Notes) -> None:
+        """Add what there is to say about more than this window."""
+        for note in notes.all():
+            self.notes.add(note.code, count=note.count, **note.params)
+
 
 def windows(path: Path, form: str | None = None) -> list[Window]:
     """All windows of a capture, oldest first. ``form`` (text or db) chooses where a rank was written in both."""
@@ -37,18 +42,20 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
     if path.is_file():
         return [Window(window_of_file(path), [_ranked(source) for source in found])]
     notes = Notes()
-    found = _one_form_each(found, form, notes)
-    # What a tool summed up over all ranks stands for itself only where no rank is there.
-    found = [source for source in found if source.reader != "cluster_analysis"] or found
+    found = without_summaries(one_form_each(found, form, notes))
+    grouped = windows_below(found, path)
+    for window in grouped:
+        window.say(notes)
+    return grouped
+
+
+def windows_below(found: list[Source], root: Path) -> list[Window]:
+    """The windows that the sources below a directory form, oldest first."""
     by_directory: dict[Path, list[Source]] = defaultdict(list)
     for source in found:
         by_directory[source.path.parent].append(source)
-    groups = [_windows_of_directory(members, path) for members in by_directory.values()]
-    joined = _join_rank_directories(groups, path)
-    for window in joined:
-        for note in notes.all():
-            window.notes.add(note.code, count=note.count, **note.params)
-    return sorted(joined, key=lambda window: window.age)
+    groups = [_windows_of_directory(members, root) for members in by_directory.values()]
+    return sorted(_join_rank_directories(groups, root), key=lambda window: window.age)
 
 
 def window_of_file(path: Path) -> str:
@@ -56,7 +63,12 @@ def window_of_file(path: Path) -> str:
     return _stem(path.name)
 
 
-def _one_form_each(found: list[Source], form: str | None, notes: Notes) -> list[Source]:
+def without_summaries(found: list[Source]) -> list[Source]:
+    """What a tool summed up over all ranks stands for itself only where no rank is there."""
+    return [source for source in found if source.reader != "cluster_analysis"] or found
+
+
+def one_form_each(found: list[Source], form: str | None, notes: Notes) -> list[Source]:
     """Of a rank that was written as text and as db, the form that was asked for, else the more complete one."""
     by_place: dict[tuple[Path, int | None], list[Source]] = defaultdict(list)
     for source in found:
@@ -83,7 +95,7 @@ def _windows_of_directory(members: list[Source], root: Path) -> list[Window]:
             replace(source, rank=number[source.worker or ""]) if source.rank is None else source for source in members
         ]
     else:
-        found += [Window(_name(source.path, root), [_ranked(source)]) for source in unranked]
+        found += [Window(window_name(source.path, root), [_ranked(source)]) for source in unranked]
     current: dict[int, Source] = {}
     groups = [current]
     for source in sorted(members, key=lambda source: (source.span or 0, source.path.name)):
@@ -96,7 +108,7 @@ def _windows_of_directory(members: list[Source], root: Path) -> list[Window]:
     for group in filter(None, groups):
         ordered = [group[rank] for rank in sorted(group)]
         alone = len(ordered) == 1 or len(groups) > 1
-        window = Window(_name(ordered[0].path if alone else ordered[0].path.parent, root), ordered)
+        window = Window(window_name(ordered[0].path if alone else ordered[0].path.parent, root), ordered)
         if len(ordered) > 1 and any(source.path in guessed for source in ordered):
             window.notes.add("rank_guessed", count=len(ordered))
         found.append(window)
@@ -113,7 +125,7 @@ def _join_rank_directories(groups: list[list[Window]], root: Path) -> list[Windo
     if len(singles) > 1 and len(set(ranks)) == len(ranks) and len(worlds) == 1 and said:
         members = sorted((window.sources[0] for window in singles), key=lambda source: source.rank or 0)
         place = Path(os.path.commonpath([source.path.parent for source in members]))
-        return [*others, Window(_name(place, root), members)]
+        return [*others, Window(window_name(place, root), members)]
     return others + singles
 
 
@@ -121,7 +133,8 @@ def _ranked(source: Source) -> Source:
     return source if source.rank is not None else replace(source, rank=0)
 
 
-def _name(path: Path, root: Path) -> str:
+def window_name(path: Path, root: Path) -> str:
+    """The name of a window that lies at a path below the capture."""
     inside = str(path.relative_to(root)) if path.is_relative_to(root) else "."
     return _stem(inside if inside != "." else root.name)
 

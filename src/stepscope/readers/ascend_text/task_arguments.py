@@ -140,7 +140,10 @@ class TaskArguments:
         columns = zip(*map(astuple, _decode(structure, raws)), strict=True)
         places = places + self._count
         self._parts["family"].append((places, np.full(len(places), _FAMILY_CODES[structure], np.int32)))
-        for name, values in zip(structure.__struct_fields__, columns, strict=True):
+        defaults = structure.__struct_defaults__
+        for name, absent, values in zip(structure.__struct_fields__, defaults, columns, strict=True):
+            if values.count(absent) == len(values):
+                continue
             if name in INTEGERS:
                 self._parts[name].append((places, integers(values)))
             else:
