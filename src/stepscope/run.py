@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def load(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     window: str | None = None,
     source: str | None = None,
@@ -39,7 +39,7 @@ def load(
     progress: Progress | bool | None = None,
     executor: Executor | None = None,
 ) -> Run:
-    """Open a capture, reading it into the store first if that is new or has changed.
+    """Open a capture, reading it into the store first if that is new or has changed; several paths make one run.
 
     ``window`` picks one of several captures in a folder, else the newest. ``source`` (text or db) picks one of the two
     forms of an Ascend capture, else the more complete. ``store`` says where to keep what was read, else the user's
@@ -55,7 +55,8 @@ def load(
 
     with progress_bar(progress) as report:
         place = Path(store) if store is not None else None
-        return Run(ingest(Path(path), window, place, report, executor, form=source))
+        paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(each) for each in path]
+        return Run(ingest(paths, window, place, report, executor, form=source))
 
 
 class Run:
@@ -154,6 +155,7 @@ class Run:
         manifest = self.store.manifest
         return {
             "path": manifest.capture,
+            "paths": [str(path) for path in self.ingested.paths],
             "window": manifest.window,
             "windows": self.windows,
             "ranks": self.ranks,

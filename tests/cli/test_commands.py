@@ -192,6 +192,7 @@ class TestJson:
         assert document["schema"] == "stepscope.ingest/1"
         assert document["run"] == {
             "path": str(trace),
+            "paths": [str(trace)],
             "window": "trace",
             "windows": ["trace"],
             "ranks": [2],

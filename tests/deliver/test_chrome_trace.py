@@ -33,7 +33,7 @@ from support.mini_trace import (
 
 def _export(run: Run, out: Path, **options: Any) -> Path:
     source = Path(run.store.manifest.capture)
-    assert list(deliver.export(run.store, "chrome", out, source=source, **options)) == [out]
+    assert list(deliver.export(run.store, "chrome", out, captures=[source], **options)) == [out]
     return out
 
 
@@ -246,7 +246,7 @@ class TestRanks:
 
     def test_without_merging_each_rank_is_a_file(self, ranks: Run, capture: Path, tmp_path: Path) -> None:
         out = tmp_path / "out"
-        files = list(deliver.export(ranks.store, "chrome", out, source=capture))
+        files = list(deliver.export(ranks.store, "chrome", out, captures=[capture]))
         assert files == [out / "rank0.json.gz", out / "rank1.json.gz"]
         for rank, file in enumerate(files):
             assert slices_in(file) == slices_in(capture / f"rank{rank}.json")

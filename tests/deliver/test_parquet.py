@@ -28,7 +28,7 @@ def run(capture: Path) -> Run:
 
 
 def _export(run: Run, capture: Path, out: Path, ranks: list[int] | None = None, *, force: bool = False) -> Path:
-    assert list(deliver.export(run.store, "parquet", out, source=capture, ranks=ranks, force=force)) == [out]
+    assert list(deliver.export(run.store, "parquet", out, captures=[capture], ranks=ranks, force=force)) == [out]
     return out
 
 

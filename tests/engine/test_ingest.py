@@ -208,6 +208,7 @@ class TestCalling:
         assert repr(run) == f"<Run 'trace': 1 ranks, {count} slices>"
         assert run.describe() == {
             "path": str(trace),
+            "paths": [str(trace)],
             "window": "trace",
             "windows": ["trace"],
             "ranks": [4],

@@ -52,7 +52,7 @@ def test_windows_are_parsed_and_a_broken_one_does_not_stop_the_others(
     good, bad = (window.directory for window in prof.windows)
     (bad / "STEPSCOPE" / "trace.json").write_text("not a trace")
     with pytest.raises(NoAnswerError, match="1 of 2"):
-        analyse(tmp_path / "out", jobs=1, store=tmp_path / "store")
+        analyse([tmp_path / "out", tmp_path / "out" / ".." / "out"], jobs=1, store=tmp_path / "store")
     shown = capsys.readouterr()
     assert good.name in shown.out
     assert bad.name in shown.err
@@ -61,7 +61,7 @@ def test_windows_are_parsed_and_a_broken_one_does_not_stop_the_others(
 
 def test_a_place_without_captures_is_no_answer(tmp_path: Path) -> None:
     with pytest.raises(NoAnswerError, match="nothing"):
-        analyse(tmp_path)
+        analyse([tmp_path])
 
 
 def test_redundant_vendor_data_goes_unless_kept(tmp_path: Path, plain: None) -> None:

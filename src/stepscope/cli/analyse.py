@@ -24,8 +24,9 @@ _REDUNDANT: Final = (
 
 
 def analyse(
-    path: Annotated[
-        Path, typer.Argument(help="A recorded window, or a directory that holds some.", show_default=False)
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH", help="Recorded windows, or directories that hold some.", show_default=False),
     ],
     step: Annotated[list[int] | None, typer.Option(help="Only this step; may be repeated.", min=0)] = None,
     keep_all: Annotated[bool, typer.Option("--keep-all", help="Keep what the parsed files repeat.")] = False,
@@ -34,16 +35,19 @@ def analyse(
     json: Json = False,
     lang: Language = None,
 ) -> None:
-    """Write the documented files (ASCEND_PROFILER_OUTPUT) of everything that stepscope.profiler recorded at a path."""
+    """Write the documented files (ASCEND_PROFILER_OUTPUT) of everything that stepscope.profiler recorded there."""
     from stepscope.errors import NoAnswerError
     from stepscope.profiler.profiler import captures
 
     del lang
-    found = captures(path)
-    if not found:
-        raise NoAnswerError("nothing_recorded", path=str(path))
+    found: dict[Path, Path] = {}  # each window once, however it is spelled
+    for path in paths:
+        here = captures(path)
+        if not here:
+            raise NoAnswerError("nothing_recorded", path=str(path))
+        found |= {window.resolve(): window for window in here}
     results = []
-    for done in _all(found, step, keep_all, jobs, store):
+    for done in _all(list(found.values()), step, keep_all, jobs, store):
         results.append(done)
         if not json:
             _show(done)

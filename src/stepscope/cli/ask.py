@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from stepscope.cli.options import language
+from stepscope.cli.options import Captures, Form, Json, Language, Ranks, Store, Window, language
 
 Steps = Annotated[list[int] | None, typer.Option("--step", help="Only this step; may be repeated.")]
 CsvTarget = Annotated[
@@ -22,26 +24,47 @@ Explain = Annotated[
 STANDARD_OUTPUT = "-"
 
 
-def ask(
-    question: str,
-    path: Path,
-    /,
+def question(own_options: Callable[..., dict[str, Any]]) -> Callable[..., None]:
+    """Make a command of a function that takes a question's own options and returns the parameters they choose.
+
+    The question has the function's name. What all questions can be told (``_ask``) is added, the paths as first.
+    """
+    own = inspect.signature(own_options, eval_str=True).parameters
+    paths, *shared = inspect.signature(_ask, eval_str=True).parameters.values()
+
+    def command(**given: Any) -> None:
+        chosen = own_options(**{name: given.pop(name) for name in own})
+        _ask(**given, question=own_options.__name__.replace("_", "-"), chosen=chosen)
+
+    options = [parameter for parameter in shared if parameter.default is not parameter.empty]
+    signature = inspect.Signature([paths, *own.values(), *options])
+    command.__dict__["__signature__"] = signature  # where Typer looks
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
+    command.__name__, command.__doc__ = own_options.__name__, own_options.__doc__
+    return command
+
+
+def _ask(
+    paths: Captures,
+    rank: Ranks = None,
+    step: Steps = None,
+    window: Window = None,
+    source: Form = None,
+    store: Store = None,
+    json: Json = False,
+    csv: CsvTarget = None,
+    explain: Explain = None,
+    lang: Language = None,
     *,
-    rank: list[int] | None,
-    step: list[int] | None,
-    window: str | None,
-    source: str | None,
-    store: Path | None,
-    json: bool,
-    csv: str | None,
-    explain: str | None,
-    **chosen: Any,
+    question: str,
+    chosen: dict[str, Any],
 ) -> None:
     """Open the run, ask, and show the answer as the options say."""
     from stepscope.report import csv_tables, json_document, terminal
     from stepscope.run import load
 
-    run = load(path, window=window, source=source, store=store)
+    del lang
+    run = load(paths, window=window, source=source, store=store)
     if explain is not None:
         _explain(run, question, explain, rank, step, json)
         return

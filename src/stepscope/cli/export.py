@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Capture, Form, Language, Ranks, Store, Window, language
+from stepscope.cli.options import Captures, Form, Language, Ranks, Store, Window, language
 
 
 def export(
-    path: Capture,
+    paths: Captures,
     to: Annotated[
         str, typer.Option(help="parquet (a directory of tables) or chrome (for Perfetto, chrome://tracing).")
     ],
@@ -19,6 +19,14 @@ def export(
     rank: Ranks = None,
     merge: Annotated[bool, typer.Option(help="chrome: all ranks in one file, on one clock.")] = False,
     force: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
+    redact: Annotated[
+        bool,
+        typer.Option(
+            "--redact",
+            help="Write host-1, user-1, dir-1 … for hosts, users and the directories of paths, in all names, "
+            "arguments, stacks and notes. Names of files, line numbers and what follows site-packages stay.",
+        ),
+    ] = False,
     window: Window = None,
     source: Form = None,
     store: Store = None,
@@ -31,7 +39,8 @@ def export(
 
     del lang
     deliver.check_target(to)
-    run = load(path, window=window, source=source, store=store)
-    for written in deliver.export(run.store, to, out, source=path, ranks=rank, merge=merge, force=force):
+    run = load(paths, window=window, source=source, store=store)
+    writing = deliver.export(run.store, to, out, captures=paths, ranks=rank, merge=merge, force=force, redact=redact)
+    for written in writing:
         terminal.show_written(written, language())
     terminal.show_notes(run.notes, language())

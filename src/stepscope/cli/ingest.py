@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Capture, Form, Json, Language, Store, Window, language
+from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, language
 
 
 def ingest(
-    path: Capture,
+    paths: Captures,
     window: Window = None,
     source: Form = None,
     store: Store = None,
@@ -26,7 +26,7 @@ def ingest(
 
     del lang
     with progress_bar() as progress:
-        done = read_in(path, window, store, progress, again=again, form=source)
+        done = read_in(paths, window, store, progress, again=again, form=source)
     run = Run(done)
     data = _summary(done)
     if json:

@@ -2,33 +2,12 @@
 
 from __future__ import annotations
 
-from stepscope.cli.ask import CsvTarget, Explain, Steps, ask
-from stepscope.cli.options import Capture, Form, Json, Language, Ranks, Store, Window
+from typing import Any
+
+from stepscope.cli.ask import question
 
 
-def op_statistics(
-    path: Capture,
-    rank: Ranks = None,
-    step: Steps = None,
-    window: Window = None,
-    source: Form = None,
-    store: Store = None,
-    json: Json = False,
-    csv: CsvTarget = None,
-    explain: Explain = None,
-    lang: Language = None,
-) -> None:
+@question
+def op_statistics() -> dict[str, Any]:
     """Show kernels by type and core, with the columns of op_statistic.csv."""
-    del lang
-    ask(
-        "op-statistics",
-        path,
-        rank=rank,
-        step=step,
-        window=window,
-        source=source,
-        store=store,
-        json=json,
-        csv=csv,
-        explain=explain,
-    )
+    return {}

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from stepscope.cli.ask import CsvTarget, Explain, Steps, ask
-from stepscope.cli.options import Capture, Form, Json, Language, Ranks, Store, Window
+from stepscope.cli.ask import question
 
 
+@question
 def operators(
-    path: Capture,
     by: Annotated[
         str, typer.Option(help="kernel, type, operator, shape, module, category or core: what to put together.")
     ] = "kernel",
@@ -20,33 +19,6 @@ def operators(
     search: Annotated[str | None, typer.Option(help="Only names that contain this.")] = None,
     search_operator: Annotated[str | None, typer.Option(help="Only what operators with such a name caused.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many rows.")] = None,
-    rank: Ranks = None,
-    step: Steps = None,
-    window: Window = None,
-    source: Form = None,
-    store: Store = None,
-    json: Json = False,
-    csv: CsvTarget = None,
-    explain: Explain = None,
-    lang: Language = None,
-) -> None:
+) -> dict[str, Any]:
     """Show what took the time: kernels and operators by name, type, shape, module, category or core."""
-    del lang
-    ask(
-        "operators",
-        path,
-        rank=rank,
-        step=step,
-        window=window,
-        source=source,
-        store=store,
-        json=json,
-        csv=csv,
-        explain=explain,
-        by=by,
-        side=side,
-        lane=lane,
-        search=search,
-        search_operator=search_operator,
-        limit=limit,
-    )
+    return {"by": by, "side": side, "lane": lane, "search": search, "search_operator": search_operator, "limit": limit}

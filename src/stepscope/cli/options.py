@@ -31,7 +31,14 @@ def _check_form(value: str | None) -> str | None:
     return value
 
 
-Capture = Annotated[Path, typer.Argument(help="Capture: a trace file, or a directory of them.", show_default=False)]
+Captures = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PATH",
+        help="Trace files, directories of them, or both; together they are one run.",
+        show_default=False,
+    ),
+]
 Window = Annotated[str | None, typer.Option(help="One of several captures in a directory; the newest by default.")]
 Store = Annotated[Path | None, typer.Option(help="Where to keep what was read; your cache directory by default.")]
 Form = Annotated[

@@ -8,12 +8,27 @@ from typing import Annotated
 import typer
 
 from stepscope.cli.ask import STANDARD_OUTPUT, CsvTarget
-from stepscope.cli.options import Capture, Form, Json, Language, Store, Window, language
+from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, language
+
+
+def _is_query(value: str) -> str:
+    """The last word is the query; where it was forgotten, the last path stands in its place."""
+    if Path(value).exists():
+        raise typer.BadParameter(f"{value} is a path; the query is missing")
+    return value
 
 
 def sql(
-    path: Capture,
-    query: Annotated[str, typer.Argument(help="One SELECT over the tables of the run, see docs/schema.md.")],
+    paths: Captures,
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY",
+            help="One SELECT over the tables of the run, see docs/schema.md.",
+            callback=_is_query,
+            is_eager=True,
+        ),
+    ],
     window: Window = None,
     source: Form = None,
     store: Store = None,
@@ -27,7 +42,7 @@ def sql(
     from stepscope.run import load
 
     del lang
-    run = load(path, window=window, source=source, store=store)
+    run = load(paths, window=window, source=source, store=store)
     result = run.sql(query)
     if json:
         json_document.write("sql", run.describe(), run.notes, result.to_dicts(), language())

@@ -15,7 +15,10 @@ from stepscope.errors import UnreadableInputError
 
 
 def view(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Captures, or directories to open them from.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH", help="Captures, each listed by itself, or directories to open them from."),
+    ],
     host: Annotated[str, typer.Option(help="Address to listen on; one of other machines needs a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8080,
     base_path: Annotated[str, typer.Option(help="Prefix of all addresses, behind a proxy or in a notebook.")] = "",

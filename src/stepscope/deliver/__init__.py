@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from stepscope.deliver import chrome_trace, parquet
+from stepscope.deliver import chrome_trace, parquet, redaction
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.store.run_store import RunStore
 
@@ -26,12 +26,16 @@ def export(
     target: str,
     out: Path,
     *,
-    source: Path,
+    captures: Sequence[Path],
     ranks: list[int] | None = None,
     merge: bool = False,
     force: bool = False,
+    redact: bool = False,
 ) -> Iterator[Path]:
-    """Write the run; yields what was written. Nothing appears under its name before it is whole."""
+    """Write the run; yields what was written. Nothing appears under its name before it is whole.
+
+    ``captures`` are the paths it was read from, where nothing may be written.
+    """
     check_target(target)
     known = [part.rank for part in store.manifest.parts]
     for rank in ranks or ():
@@ -39,9 +43,11 @@ def export(
             raise UsageError("no_such_rank", rank=rank, ranks=", ".join(map(str, known)))
     chosen = ranks or known
     resolved = out.expanduser().resolve()
-    capture = source.resolve()
-    if resolved.is_relative_to(capture) or capture.is_relative_to(resolved):  # also --force never removes a capture
-        raise UsageError("out_inside_capture", path=str(out))
+    for capture in (path.resolve() for path in captures):
+        if resolved.is_relative_to(capture) or capture.is_relative_to(resolved):  # also --force never removes a capture
+            raise UsageError("out_inside_capture", path=str(out))
+    if redact:
+        store = redaction.redacted(store)
     if target == "parquet":
         yield _place(out, force, lambda draft: parquet.write(store, chosen, draft))
     elif merge or len(chosen) == 1:

@@ -1,4 +1,4 @@
-"""What a capture directory holds, remembered: while nothing in it has changed, no reader needs to be asked again.
+"""What a capture holds, remembered: while nothing in it has changed, no reader needs to be asked again.
 
 Asking means importing every reader and opening every file. The answer lies beside the stored runs of the capture.
 """
@@ -10,10 +10,12 @@ import hashlib
 import json
 import os
 import uuid
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.readers.several_paths import windows_of_all
 from stepscope.readers.source import Source
 from stepscope.readers.windows import Window, windows
 from stepscope.store.location import directory_of
@@ -29,7 +31,7 @@ class Found:
     """The windows of a capture, oldest first, and where to write them down, if that is worth it."""
 
     windows: list[Window]
-    path: Path
+    paths: Sequence[Path]
     state: str = ""
     memory: Path | None = None
 
@@ -39,15 +41,16 @@ class Found:
             _write(self.memory, self)
 
 
-def find_windows(path: Path, form: str | None, store: Path | None, again: bool = False) -> Found:
-    """What ``readers.windows`` finds, or found when the capture was the same; ``again`` asks it in any case."""
-    if not path.is_dir():
-        return Found(windows(path, form), path)
-    memory = directory_of(path, "", store).parent / f"found-{form or 'any'}.json"
-    state = _state_below(path)
+def find_windows(paths: Sequence[Path], form: str | None, store: Path | None, again: bool = False) -> Found:
+    """What ``readers`` find at the paths, or found when all there was the same; ``again`` asks them in any case."""
+    if len(paths) == 1 and not paths[0].is_dir():
+        return Found(windows(paths[0], form), paths)
+    memory = directory_of(paths, "", store).parent / f"found-{form or 'any'}.json"
+    state = " ".join(_state_below(path) if path.is_dir() else _state(path) for path in paths)
     if not again and (known := _recall(memory, state)) is not None:
-        return Found(known, path)
-    return Found(windows(path, form), path, state, memory)
+        return Found(known, paths)
+    found = windows(paths[0], form) if len(paths) == 1 else windows_of_all(paths, form)
+    return Found(found, paths, state, memory)
 
 
 def _recall(memory: Path, state: str) -> list[Window] | None:
@@ -69,7 +72,9 @@ def _write(memory: Path, found: Found) -> None:
         "written_by": _WRITTEN_BY,
         "state": found.state,
         # Given the folder of results only, readers look at what lies beside it too.
-        "outside": {str(file): _state(file) for file in sorted(files) if not file.is_relative_to(found.path)},
+        "outside": {
+            str(file): _state(file) for file in sorted(files) if not any(map(file.is_relative_to, found.paths))
+        },
         "windows": [_fields(window) for window in found.windows],
     }
     draft = memory.with_name(f"{memory.name}-{uuid.uuid4().hex}")

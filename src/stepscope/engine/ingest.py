@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +13,10 @@ from typing import TYPE_CHECKING
 
 from stepscope.engine.found import find_windows
 from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
+from stepscope.readers.several_paths import belongs, common_directory
 from stepscope.readers.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
-from stepscope.store.location import directory_of, only_writer
+from stepscope.store.location import directory_of, only_writer, resolved
 from stepscope.store.notes import Notes
 from stepscope.store.run_store import (
     Manifest,
@@ -39,13 +39,14 @@ class Ingested:
     """What an ingest did."""
 
     store: RunStore
+    paths: list[Path]
     windows: list[str]
     read: list[Part]  # what was read anew
     seconds: float
 
 
 def ingest(
-    path: Path,
+    capture: Path | Sequence[Path],
     window: str | None = None,
     store: Path | None = None,
     progress: Progress | None = None,
@@ -53,19 +54,20 @@ def ingest(
     again: bool = False,
     form: str | None = None,
 ) -> Ingested:
-    """The stored run of a window of a capture, made or completed if need be.
+    """The stored run of a window of a capture, which is one path or several, made or completed if need be.
 
     ``again`` reads all anew; ``form`` (text or db) chooses where a rank was written in both.
     """
     began = time.perf_counter()
-    with contextlib.suppress(OSError, RuntimeError):
-        path = path.resolve(strict=True)  # one capture, one store, however its path is spelled
-    known = None if again else _known_file(path, window, store)
+    paths = resolved([capture] if isinstance(capture, Path) else capture)
+    if not paths:
+        raise UsageError("no_path")
+    known = None if again else _known_file(paths, window, store)
     if known is not None:
-        return Ingested(known, [known.manifest.window], [], time.perf_counter() - began)
-    found = find_windows(path, form, store, again)
-    chosen = _choose(found.windows, window, path)
-    directory = directory_of(path, chosen.name, store)
+        return Ingested(known, paths, [known.manifest.window], [], time.perf_counter() - began)
+    found = find_windows(paths, form, store, again)
+    chosen = _choose(found.windows, window, paths)
+    directory = directory_of(paths, chosen.name, store)
     prints = {source.path: _fingerprint(source.path, source.files) for source in chosen.sources}
     current = open_store(directory)
     read: list[Part] = []
@@ -75,16 +77,16 @@ def ingest(
             if not _is_current(current, chosen, prints):
                 if alone:
                     sweep(directory, current.manifest if current else None)
-                current, read = _complete(path, chosen, prints, directory, current, progress, executor)
+                current, read = _complete(paths, chosen, prints, directory, current, progress, executor)
     assert current is not None
     found.remember()
-    return Ingested(current, [each.name for each in found.windows], read, time.perf_counter() - began)
+    return Ingested(current, paths, [each.name for each in found.windows], read, time.perf_counter() - began)
 
 
-def _known_file(path: Path, window: str | None, store: Path | None) -> RunStore | None:
+def _known_file(paths: list[Path], window: str | None, store: Path | None) -> RunStore | None:
     """The stored run of a capture that is one file, if it has not changed: no reader needs to be asked then."""
-    name = window_of_file(path)
-    if not path.is_file() or window not in (None, name):
+    path, name = paths[0], window_of_file(paths[0])
+    if len(paths) > 1 or not path.is_file() or window not in (None, name):
         return None
     known = open_store(directory_of(path, name, store))
     if known is None or len(known.manifest.parts) != 1:
@@ -93,13 +95,14 @@ def _known_file(path: Path, window: str | None, store: Path | None) -> RunStore 
     return known if part.source == str(path) and part.fingerprint == _fingerprint(path, (path,)) else None
 
 
-def _choose(found: list[Window], window: str | None, path: Path) -> Window:
+def _choose(found: list[Window], window: str | None, paths: list[Path]) -> Window:
     if window is None:
         return found[-1]
     for candidate in found:
         if candidate.name == window:
             return candidate
-    raise UsageError("no_such_window", window=window, path=str(path), windows=", ".join(each.name for each in found))
+    names = ", ".join(each.name for each in found)
+    raise UsageError("no_such_window", window=window, path=", ".join(map(str, paths)), windows=names)
 
 
 def _fingerprint(path: Path, files: tuple[Path, ...]) -> str:
@@ -117,7 +120,7 @@ def _is_current(store: RunStore | None, window: Window, prints: dict[Path, str])
 
 
 def _complete(
-    path: Path,
+    paths: list[Path],
     window: Window,
     prints: dict[Path, str],
     directory: Path,
@@ -148,27 +151,46 @@ def _complete(
     formats = sorted({source.reader for source in window.sources})
     if len(formats) > 1:
         notes.add("mixed_formats", formats=", ".join(formats))
-    read = _run(tasks, notes, progress, executor, others=bool(kept))
+    read, failures = _run(tasks, notes, progress, executor)
+    if (error := _fatal(paths, window, kept + read, failures)) is not None:
+        _discard(directory, read)
+        raise error
     final = directory / f"merged-{uuid.uuid4().hex}"
     try:
         merged = merge(directory, final, kept, read, notes.all(), old)
         parts = sorted(kept + read, key=lambda part: part.rank)
-        return save(directory, Manifest(str(path), window.name, parts, merged, written_by=__version__)), read
+        capture = str(paths[0] if len(paths) == 1 else common_directory(paths))
+        return save(directory, Manifest(capture, window.name, parts, merged, written_by=__version__)), read
     except (OSError, pl.exceptions.PolarsError) as error:
-        for made in (final, *(directory / f"rank-{part.rank}-{part.fingerprint}" for part in read)):
-            shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(final, ignore_errors=True)
+        _discard(directory, read)
         reason = getattr(error, "strerror", None) or str(error)
         raise UnreadableInputError("cannot_write_store", store=str(directory), reason=reason) from error
 
 
+def _discard(directory: Path, read: list[Part]) -> None:
+    """Remove what was read now; a failure leaves nothing behind."""
+    for part in read:
+        shutil.rmtree(directory / f"rank-{part.rank}-{part.fingerprint}", ignore_errors=True)
+
+
+def _fatal(
+    paths: list[Path], window: Window, parts: list[Part], failures: dict[Path, StepscopeError]
+) -> StepscopeError | None:
+    """The error of a path at which something failed and nothing could be read."""
+    good = {part.source for part in parts}
+    for path in paths:
+        here = [source for source in window.sources if len(paths) == 1 or belongs(source, path)]
+        failed = [failures[source.path] for source in here if source.path in failures]
+        if failed and not any(str(source.path) in good for source in here):
+            return failed[0]
+    return None
+
+
 def _run(
-    tasks: list[RankTask],
-    notes: Notes,
-    progress: Progress | None,
-    executor: Executor | None,
-    others: bool,
-) -> list[Part]:
-    """Read the sources. One that cannot be read is noted, unless none can and there are no others."""
+    tasks: list[RankTask], notes: Notes, progress: Progress | None, executor: Executor | None
+) -> tuple[list[Part], dict[Path, StepscopeError]]:
+    """Read the sources; what was read, and why the others, which are noted, could not be."""
     from stepscope.engine import rank_task
     from stepscope.engine.local import run_tasks
 
@@ -193,15 +215,13 @@ def _run(
             yield task, result
 
     read: list[Part] = []
-    failures: list[StepscopeError] = []
+    failures: dict[Path, StepscopeError] = {}
     for task, result in results():
         if isinstance(result, Part):
             read.append(result)
         elif isinstance(result, StepscopeError) and result.code != "cannot_write_store":
-            failures.append(result)
+            failures[task.source.path] = result
             notes.add("rank_unreadable", file=str(task.source.path), rank=task.source.rank, reason=result.message())
         else:
             raise result
-    if failures and not read and not others:
-        raise failures[0]
-    return read
+    return read, failures

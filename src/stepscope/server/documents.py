@@ -19,6 +19,7 @@ class RunHead(msgspec.Struct, frozen=True):
     """What every document says about its run."""
 
     path: str
+    paths: list[str]
     window: str
     windows: list[str]
     ranks: list[int]

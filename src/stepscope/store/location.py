@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from stepscope.errors import UnreadableInputError, UsageError
@@ -25,13 +25,27 @@ def default_root() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "stepscope"
 
 
-def directory_of(capture: Path, window: str, root: Path | None) -> Path:
-    """Where the run of one window of a capture is kept; never inside the capture itself."""
+def resolved(paths: Iterable[Path]) -> list[Path]:
+    """Each path once, however it is spelled and in whatever order; one that is not there stays as it is."""
+    found = set()
+    for path in paths:
+        try:
+            found.add(path.resolve(strict=True))
+        except (OSError, RuntimeError):
+            found.add(path)
+    return sorted(found)
+
+
+def directory_of(capture: Path | Sequence[Path], window: str, root: Path | None) -> Path:
+    """Where the run of one window of a capture, of one or several paths, is kept; never inside any of them."""
     root = (root or default_root()).expanduser().resolve()
-    capture = capture.resolve()
-    if capture.is_dir() and root.is_relative_to(capture):
-        raise UsageError("store_inside_capture", store=str(root), path=str(capture))
-    return root / _key(capture.name, str(capture)) / _key(window, window)
+    paths = [path.resolve() for path in ([capture] if isinstance(capture, Path) else capture)]
+    for path in paths:
+        if path.is_dir() and root.is_relative_to(path):
+            raise UsageError("store_inside_capture", store=str(root), path=str(path))
+    first, *others = sorted(paths)
+    name = f"{first.name}+{len(others)}" if others else first.name
+    return root / _key(name, "\0".join(map(str, (first, *others)))) / _key(window, window)
 
 
 def _key(name: str, full: str) -> str:

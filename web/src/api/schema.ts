@@ -986,6 +986,7 @@ export interface RunDetails {
 /** What every document says about its run. */
 export interface RunHead {
   readonly path: string
+  readonly paths: readonly string[]
   readonly window: string
   readonly windows: readonly string[]
   readonly ranks: readonly number[]

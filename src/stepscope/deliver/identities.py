@@ -1,0 +1,186 @@
+"""Who and where a text names: hosts, users and directories, and the same text with pseudonyms for them.
+
+Two passes: ``Finder`` collects what all texts name, ``Pseudonyms`` replaces. So a pseudonym does not depend on what is
+written or in which order, and a user known from one path is found as a bare word elsewhere.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Final
+
+from stepscope import facts
+
+_FACTS: Final = facts.table("redaction")
+_HOMES: Final = "|".join(_FACTS["homes"])
+_PART: Final = r"""[^/\\\s"'<>|,;:*]+"""  # of a path in running text
+_WIDE_PART: Final = r"""[^\\/:*?"'<>|,;\r\n]+"""  # may contain blanks
+_ROOT: Final = r"(?:/|[A-Za-z]:[\\/])"
+_END: Final = r"""(?=[/\\\s"'<>|,;:)\]}]|$)"""
+_IN_HOME: Final = "(?:" + "|".join(rf"(?<=[\\/]{home}[\\/])|(?<=[\\/]{home}\\\\)" for home in _FACTS["homes"]) + ")"
+
+
+def _place_pattern(known: Iterable[str]) -> re.Pattern[str]:
+    """Where a piece of text names a place; ``known`` directories first.
+
+    In a path that nobody knows, blanks are part of it only where something shows where it ends: a line number, quotes.
+    """
+    directories = [
+        rf"(?:{'|'.join(map(re.escape, sorted(known, key=len, reverse=True)))})(?:(?:/{_PART}(?=/))*/|{_END})",
+        rf"^{_ROOT}[^\"]*?[\\/](?=[^\\/\"]*?(?:\(\d+\)|\.\w{{1,4}}:\d+))",
+        rf"(?<=[\"']){_ROOT}[^\"']*[\\/](?=[^\"'\\/]*[\"'])",
+        rf"(?<=\(){_ROOT}[^()\"]*?[\\/](?=[^\\/()\"]*:\d+\))",
+        rf"(?<![A-Za-z0-9])[A-Za-z]:[\\/]+(?:{_WIDE_PART}[\\/]+)+(?:{_IN_HOME}{_WIDE_PART})?",
+        rf"(?<![\\\w])\\\\[A-Za-z0-9][^\\/\s\"':<>|]*\\+(?:{_WIDE_PART}[\\/]+)*",
+        rf"/(?:{_HOMES})/+{_PART}(?:/+{_PART}(?=/))*/*",
+        r"(?:(?<![\w.)\]}/*+~\\])|(?<=\\[nrt])|(?<=^-[A-Z])|(?<=[\s\"']-[A-Z]))"
+        rf"(?:~[\w.\-]+/+(?:{_PART}/+)*|~?/+(?:(?:{_PART}/+)+(?:{_IN_HOME}{_PART})?|root{_END}))",
+    ]
+    return re.compile(
+        rf"(?P<scheme>\b[A-Za-z][A-Za-z0-9+.\-]{{0,20}}://)(?P<authority>[^/\\\s\"'<>|,;]*)"
+        rf"(?P<below>(?:/{_PART}(?=/))*/(?:{_IN_HOME}{_PART})?)?"
+        r"|(?P<address>(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?=%|:\d{2,5}\b))"
+        rf"|(?P<directory>{'|'.join(directories if known else directories[1:])})"
+    )
+
+
+_USER: Final = re.compile(rf"(?:(?:^|/)(?:{_HOMES})/|^~)([^/]+)")
+_PACKAGES: Final = re.compile(rf".*[\\/](?=(?:{'|'.join(_FACTS['packages'])})(?:[\\/]|$))", re.DOTALL)
+_HOST_IN_NAME: Final = [re.compile(pattern) for pattern in _FACTS["host_in_name"]]
+_PORT: Final = re.compile(r":\d+$")
+
+
+@dataclass
+class Finder:
+    """Collects; ``hosts`` come in the order in which they are told, ``known`` directories need not be found."""
+
+    known: frozenset[str] = frozenset()
+    hosts: dict[str, None] = field(default_factory=dict)
+    addresses: set[str] = field(default_factory=set)
+    users: set[str] = field(default_factory=set)
+    directories: set[str] = field(default_factory=set)
+
+    @cached_property
+    def place(self) -> re.Pattern[str]:
+        return _place_pattern(self.known)
+
+    def host(self, name: str) -> None:
+        """Take a name that is known to be a host's."""
+        if name and name.lower() not in _FACTS["plain_hosts"]:
+            self.hosts.setdefault(name.lower())
+
+    def capture(self, name: str) -> None:
+        """Take the name of a captured file or directory, which may begin with a host."""
+        for pattern in _HOST_IN_NAME:
+            if (found := pattern.match(name)) and found["host"].lower() not in _FACTS["plain_words"]:
+                self.host(found["host"])
+
+    def piece(self, text: str) -> None:
+        """Take what a piece of text names."""
+        for found in self.place.finditer(text.lstrip()):
+            if place := found["directory"] or found["below"]:
+                self.users.update(_USER.findall(_normal(place)))
+                if not _PACKAGES.match(place):
+                    self.directories.add(_normal(place))
+            if address := found["address"] or found["authority"]:
+                self.addresses.add(_PORT.sub("", address).lower())
+
+
+def pieces(text: str) -> Iterator[str]:
+    """What to look at, one by one: texts are many, but stacks, line by line or in a row, repeat the same frames."""
+    for line in text.split("\n"):
+        yield from line.split(";")
+
+
+class Pseudonyms:
+    """Replaces what a finder has collected: ``host-1``, ``user-1``, ``dir-1``."""
+
+    def __init__(self, found: Finder) -> None:
+        self._pattern = found.place
+        told = [host for host in found.hosts if not _is_local(host)]
+        full_name = {host.partition(".")[0]: host for host in told if "." in host and not _is_address(host)}
+        others = sorted(address for address in found.addresses - set(told) if not _is_local(address))
+        self._hosts = _numbered("host", [*(host for host in told if host not in full_name), *others])
+        self._hosts |= {short: self._hosts[full] for short, full in full_name.items()}
+        self._directories = _numbered("dir", sorted(found.directories))
+        users = {name: number for name, number in _numbered("user", sorted(found.users)).items() if _is_telling(name)}
+        # Who stands in a URL need not be a host: s3://bucket.
+        sure = {host: name for host, name in self._hosts.items() if host not in others or "." in host}
+        hosts = {host: name for host, name in sure.items() if _is_telling(host)}
+        self._words = users | hosts
+        self._word = re.compile(rf"(?<![A-Za-z0-9])(?:(?i:{_any(hosts)})|{_any(users)})(?![A-Za-z0-9])")
+        self._known_piece = lru_cache(maxsize=1 << 16)(self._piece)
+
+    @property
+    def words(self) -> list[str]:
+        """What is replaced wherever it stands."""
+        return list(self._words)
+
+    def host(self, name: str) -> str:
+        """The pseudonym of a host."""
+        return self._hosts.get(name.lower(), name)
+
+    def text(self, text: str) -> str:
+        """The text without names."""
+        return "\n".join(";".join(map(self._known_piece, line.split(";"))) for line in text.split("\n"))
+
+    def _piece(self, piece: str) -> str:
+        text = piece.lstrip()
+        blanks = piece[: len(piece) - len(text)]
+        return blanks + self._word.sub(self._name, self._pattern.sub(self._place, text))
+
+    def _name(self, found: re.Match[str]) -> str:
+        return self._words.get(found[0]) or self._words[found[0].lower()]
+
+    def _place(self, found: re.Match[str]) -> str:
+        if found["directory"]:
+            return self._directory(found["directory"])
+        if found["address"]:
+            return self.host(found["address"])
+        port = _PORT.search(found["authority"])
+        host = self.host(_PORT.sub("", found["authority"])) + (port[0] if port else "")
+        below = f"/{self._directory(found['below'])}" if found["below"] and _normal(found["below"]) else found["below"]
+        return found["scheme"] + host + (below or "")
+
+    def _directory(self, place: str) -> str:
+        if package := _PACKAGES.match(place):
+            return place[package.end() :]
+        if not _normal(place):
+            return place
+        return self._directories.get(_normal(place), "dir") + ("/" if place[-1] in "/\\" else "")
+
+
+def _normal(place: str) -> str:
+    """A directory in one spelling; empty for the root, which tells nothing."""
+    found = re.sub(r"[\\/]+", "/", place).rstrip("/")
+    return "" if re.fullmatch(r"(?:[A-Za-z]:)?", found) else found
+
+
+def _numbered(kind: str, names: Iterable[str]) -> dict[str, str]:
+    return dict(zip(filter(None, names), (f"{kind}-{number}" for number in itertools.count(1)), strict=False))
+
+
+def _any(words: Iterable[str]) -> str:
+    """Matches each of the words, the longest that fits; nothing where there are none."""
+    return "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word))) or r"(?!)"
+
+
+def _is_address(name: str) -> bool:
+    return re.fullmatch(r"[\d.]+", name) is not None
+
+
+def _is_local(name: str) -> bool:
+    return not name or name in _FACTS["plain_hosts"] or name.startswith("127.")
+
+
+def _is_telling(word: str) -> bool:
+    """Whether a word in running text means the host or user of that name."""
+    return (
+        len(word) >= _FACTS["least_letters"]
+        and word.lower() not in _FACTS["plain_words"]
+        and (_is_address(word) or re.search(r"[^\W\d_]", word) is not None)
+    )

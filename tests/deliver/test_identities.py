@@ -1,0 +1,150 @@
+"""Which words of a text name a host, a user or a directory, and what is left when they have pseudonyms."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from stepscope.deliver.identities import Finder, Pseudonyms, pieces
+
+
+def _redacted(*texts: str, hosts: tuple[str, ...] = (), known: tuple[str, ...] = ()) -> list[str]:
+    found = Finder(frozenset(known))
+    for host in hosts:
+        found.host(host)
+    for text in texts:
+        for piece in pieces(text):
+            found.piece(piece)
+    names = Pseudonyms(found)
+    return [names.text(text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/home/alice/proj/train.py(12): step", "dir-1/train.py(12): step"),
+        ("  /home/alice/My Proj/train.py(12): step", "  dir-1/train.py(12): step"),
+        ("/Users/alice/train.py:12 step", "dir-1/train.py:12 step"),
+        ("/root/secret/train.py(1): f", "dir-1/train.py(1): f"),
+        ("C:\\Users\\alice\\proj\\train.py(3): f", "dir-1/train.py(3): f"),
+        ("C:\\Users\\Alice Smith\\proj\\train.py(3): f", "dir-1/train.py(3): f"),
+        ("D:/data/alice/x.py", "dir-1/x.py"),
+        ("\\\\fileserver\\share\\x.py", "dir-1/x.py"),
+        ("/home/alice", "dir-1"),
+        ("cwd=/home/alice, ok", "cwd=dir-1, ok"),
+        ("/mnt/home/alice", "dir-1"),
+        ("HOME=/root", "HOME=dir-1"),
+        ("C:\\Users\\alice", "dir-1"),
+        ("~alice/x.py", "dir-1/x.py"),
+        ('File "/home/alice/My Proj/a.py", line 3', 'File "dir-1/a.py", line 3'),
+        ("f (/home/alice/My Proj/a.py:3)", "f (dir-1/a.py:3)"),
+        ("g++ -I/opt/alice/include/x.h -o /tmp/alice/o", "g++ -Idir-1/x.h -o dir-2/o"),
+        ("PATH=/opt/alice/bin:/opt/bin/x", "PATH=dir-1/bin:dir-2/x"),
+        ("a\\n/opt/alice/x.py", "a\\ndir-1/x.py"),
+        ("file:///home/alice/x.py", "file:///dir-1/x.py"),
+        ("s3://alice-data/secret/x.pt", "s3://host-1/dir-1/x.pt"),
+        ("tcp://alice:pw@gpu17.corp:29500", "tcp://host-1:29500"),
+        ("10.1.2.3%eth0_60000_0", "host-1%eth0_60000_0"),
+        (
+            "/home/alice/env/lib/python3.11/site-packages/torch/nn/modules/module.py(1751): _call_impl",
+            "site-packages/torch/nn/modules/module.py(1751): _call_impl",
+        ),
+        ("/usr/lib/python3/dist-packages/numpy/x.py(1): f", "dist-packages/numpy/x.py(1): f"),
+        (
+            "/home/alice/a.py(1): f;/home/alice/b c/b.py(2): g\n/home/alice/a.py(3): h",
+            "dir-1/a.py(1): f;dir-2/b.py(2): g\ndir-1/a.py(3): h",
+        ),
+    ],
+)
+def test_directories_go_and_what_makes_a_trace_useful_stays(text: str, expected: str) -> None:
+    (found,) = _redacted(text)
+    assert found == expected
+    assert "alice" not in found.lower()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aten::mm",
+        "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int, float*)",
+        "jit(train)/jit(main)/transpose(jvp(dot))/dot_general",
+        "Default/network/backbone/conv1/Conv2D-op12",
+        "/job:localhost/replica:0/task:0/device:GPU:0",
+        "nn.Module: Linear_0",
+        "<built-in method a of type object at 0x7f>",
+        "site/train.py(3): f",
+        "../x/y.py(3): f",
+        "tcp://127.0.0.1:29500 and http://localhost:80",
+        "cudnn 9.1.0.70, 1/2, a / b, 50%, //",
+        "C:\\",
+        "",
+        "训练/步骤",
+    ],
+)
+def test_what_names_nobody_stays(text: str) -> None:
+    assert _redacted(text, hosts=("gpu17",)) == [text]
+
+
+def test_hosts_are_found_in_any_text_by_full_and_short_name_in_any_case() -> None:
+    texts = ("GPU17_4242.pt.trace.json", "on gpu17.corp.local", "gpu170 and mygpu17 stay", "gpu18")
+    assert _redacted(*texts, hosts=("gpu17.corp.local", "gpu18")) == [
+        "host-1_4242.pt.trace.json",
+        "on host-1",
+        "gpu170 and mygpu17 stay",
+        "host-2",
+    ]
+
+
+def test_users_known_from_a_path_are_found_as_words() -> None:
+    texts = ("worker of alice", "alice_op", "malice Alice", "/home/alice/x.py(1): f")
+    assert _redacted(*texts) == ["worker of user-1", "user-1_op", "malice Alice", "dir-1/x.py(1): f"]
+
+
+@pytest.mark.parametrize("name", ["user", "test", "u", "42"])
+def test_a_user_with_an_everyday_name_does_not_spoil_other_texts(name: str) -> None:
+    texts = (f"/home/{name}/x.py(1): f", f"aten::{name} {name} step")
+    assert _redacted(*texts) == ["dir-1/x.py(1): f", texts[1]]
+
+
+def test_a_host_with_an_everyday_name_does_not_spoil_other_texts() -> None:
+    assert _redacted("worker 3", "gpu", hosts=("worker", "gpu")) == ["worker 3", "gpu"]
+
+
+@pytest.mark.parametrize("name", ["alice_1.17.pt.trace.json", "alice_77_20250109123456789_ascend_pt"])
+def test_the_name_of_a_capture_tells_a_host(name: str) -> None:
+    found = Finder()
+    found.capture(name)
+    assert "alice" not in Pseudonyms(found).text(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["rank-0.Apr_03_18_51_38.1102.pt.trace.json.gz", "worker_1.pt.trace.json", "trace.json"]
+)
+def test_not_every_name_of_a_capture_does(name: str) -> None:
+    found = Finder()
+    found.capture(name)
+    assert Pseudonyms(found).text(name) == name
+
+
+def test_blanks_in_a_known_directory_end_nothing() -> None:
+    texts = ("/data/My Runs/a.json", "/data/My Runs cannot be read", "see /data/My Runs/sub/b.json", "/data/My Runs2/x")
+    assert _redacted(*texts, known=("/data/My Runs",)) == [
+        "dir-2/a.json",
+        "dir-2 cannot be read",
+        "see dir-3/b.json",
+        "dir-1/My Runs2/x",
+    ]
+
+
+def test_numbers_do_not_depend_on_the_order_of_texts() -> None:
+    texts = ("/b/alice/x.py", "/a/bob/y.py", "/home/zoe/z.py", "/home/carl/c.py", "zoe carl")
+    assert _redacted(*texts) == _redacted(*reversed(texts))[::-1]
+
+
+@pytest.mark.parametrize("piece", ["a.", "/a", '"/', "'/a b/", "\\", "C:\\", "/home/", "~", "1.", "(/a", "\\\\a\\"])
+def test_long_hostile_texts_take_no_time(piece: str) -> None:
+    text = piece * 20_000
+    began = time.process_time()
+    _redacted(text, hosts=("gpu17",))
+    assert time.process_time() - began < 2
