@@ -10,11 +10,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import pytest
 
-from stepscope.cli import app, main
+from stepscope.cli import app
+from support.commands import ENGLISH, Command, Outcome
 from support.mini_trace import complete, slices_in, write_capture, write_rank, write_trace, write_unreadable
 
 _MAIN = "from stepscope.cli import main; main()"
@@ -24,17 +25,6 @@ _COMMANDS = [
     for command in app.registered_commands
     if command.callback
 ]
-_ENGLISH = {"LANG": "en_US.UTF-8", "LC_ALL": "", "LC_MESSAGES": "", "STEPSCOPE_LANG": "", "COLUMNS": "200"}
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-class Command(Protocol):
-    def __call__(self, *arguments: object) -> Outcome: ...
 
 
 def _process(*arguments: object, program: str = _MAIN, **environment: str) -> Outcome:
@@ -45,29 +35,10 @@ def _process(*arguments: object, program: str = _MAIN, **environment: str) -> Ou
         text=True,
         check=False,
         timeout=60,
-        env={**os.environ, **_ENGLISH, **environment},
+        env={**os.environ, **ENGLISH, **environment},
     )
     assert "Traceback" not in result.stdout + result.stderr
     return Outcome(result.returncode, result.stdout, result.stderr)
-
-
-@pytest.fixture
-def stepscope(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The same within this process, which saves a second each time."""
-    for name, value in _ENGLISH.items():
-        monkeypatch.setenv(name, value)
-
-    def call(*arguments: object) -> Outcome:
-        capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["stepscope", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        written = capsys.readouterr()
-        code = left.value.code or 0
-        assert isinstance(code, int)
-        return Outcome(code, written.out, written.err)
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -3,42 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import NamedTuple, Protocol
 
 import polars as pl
 import pytest
 
 from stepscope.analysis.catalogue import QUESTIONS
-from stepscope.cli import main
+from support.commands import Command
 from support.mini_trace import complete, slices_in, write_capture, write_rank, write_trace
-
-
-class Outcome(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-class Command(Protocol):
-    def __call__(self, *arguments: object) -> Outcome: ...
-
-
-@pytest.fixture
-def stepscope(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    monkeypatch.setenv("STEPSCOPE_LANG", "en")
-
-    def call(*arguments: object) -> Outcome:
-        capsys.readouterr()
-        monkeypatch.setattr(sys, "argv", ["stepscope", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            main()
-        written = capsys.readouterr()
-        assert isinstance(left.value.code or 0, int)
-        return Outcome(int(left.value.code or 0), written.out, written.err)
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -17,6 +17,7 @@ _SHOWN = (
     "steps",
     "duration_us",
     "computing_us",
+    "enclosing_us",
     "exposed_communication_us",
     "exposed_copy_us",
     "idle_us",
@@ -39,5 +40,8 @@ def show(answer: Answer[Summary], lang: str) -> None:
             if part.ranks:
                 ranks = ", ".join(map(str, part.ranks[:16]))
                 console.print("  " + text("report.summary_ranks", lang, ranks=ranks), markup=False, soft_wrap=True)
-    rows = [{name: getattr(entry, name) for name in _SHOWN} for entry in answer.data.ranks]
+    # Only without accelerator do operators work around those inside them.
+    around = any(entry.enclosing_us for entry in answer.data.ranks)
+    shown = [name for name in _SHOWN if around or name != "enclosing_us"]
+    rows = [{name: getattr(entry, name) for name in shown} for entry in answer.data.ranks]
     show_table(pl.DataFrame(rows, infer_schema_length=None), lang, most=64)

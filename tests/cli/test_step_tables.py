@@ -1,0 +1,32 @@
+"""The tables of steps: what a reader adds up is there, and nothing that is always zero."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.commands import Command
+from support.traces import annotation, call, document, kernel, operator, write
+
+
+@pytest.mark.parametrize("command", ["steps", "summary"])
+def test_without_accelerator_the_time_around_leaf_operators_is_shown(
+    stepscope: Command, tmp_path: Path, command: str
+) -> None:
+    outer, inner = operator("aten::linear", 1_000, 50_000), operator("aten::addmm", 11_000, 20_000)
+    path = write(tmp_path / "trace.json", document([annotation("ProfilerStep#1", 0, 100_000), outer, inner]))
+    result = stepscope(command, path, "--store", tmp_path / "store")
+    assert result.code == 0, result.err
+    assert "enclosing" in result.out
+    assert " 20.000 " in result.out  # the leaf
+    assert " 30.000 " in result.out  # 50 us less the leaf
+
+
+@pytest.mark.parametrize("command", ["steps", "summary"])
+def test_with_one_there_is_none(stepscope: Command, tmp_path: Path, command: str) -> None:
+    launch, done = call("cudaLaunchKernel", 2_000, 1_000, 5), kernel("gemm", 4_000, 9_000, 5)
+    events = [annotation("ProfilerStep#1", 0, 100_000), operator("aten::mm", 1_000, 3_000), launch, done]
+    result = stepscope(command, write(tmp_path / "trace.json", document(events)), "--store", tmp_path / "store")
+    assert result.code == 0, result.err
+    assert "enclosing" not in result.out
