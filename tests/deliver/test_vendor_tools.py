@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -28,19 +27,12 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("job") / "captures"
     script = Path(__file__).with_name("two_ranks.py")
     environment = {**os.environ, "STEPSCOPE_CACHE": str(folder.parent / "cache"), "PYTHONWARNINGS": "ignore"}
-    subprocess.run(
-        [sys.executable, str(script), str(folder), str(_free_port())], check=True, timeout=120, env=environment
-    )
+    meeting = str(folder.parent / "rendezvous")
+    subprocess.run([sys.executable, str(script), str(folder), meeting], check=True, timeout=120, env=environment)
     subprocess.run(
         [sys.executable, "-m", "stepscope", "analyse", str(folder)], check=True, timeout=120, env=environment
     )
     return folder
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _tool(*arguments: object) -> str:

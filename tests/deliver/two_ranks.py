@@ -1,4 +1,4 @@
-"""Two ranks that train together over gloo, recorded by ``stepscope.profiler``: ``python two_ranks.py FOLDER PORT``."""
+"""Two ranks that train together over gloo, recorded by ``stepscope.profiler``: ``two_ranks.py FOLDER RENDEZVOUS``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from stepscope.profiler import ExperimentalConfig, ProfilerLevel, profile, sched
 WORLD = 2
 
 
-def train(rank: int, folder: str, port: str) -> None:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port, RANK=str(rank), WORLD_SIZE=str(WORLD))
+def train(rank: int, folder: str, rendezvous: str) -> None:
+    os.environ.update(RANK=str(rank), WORLD_SIZE=str(WORLD))
     torch.set_num_threads(1)
-    torch.distributed.init_process_group("gloo")
+    torch.distributed.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=WORLD)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(256, 256))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     with profile(
@@ -32,7 +32,8 @@ def train(rank: int, folder: str, port: str) -> None:
             optimizer.step()
             optimizer.zero_grad()
             profiler.step()
-    torch.distributed.destroy_process_group()
+    torch.distributed.barrier()
+    os._exit(0)  # all is written; threads of gloo and Kineto now and then abort a process that takes itself down
 
 
 if __name__ == "__main__":
