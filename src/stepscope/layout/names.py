@@ -30,7 +30,6 @@ STAGES_FILE = "stages.jsonl"
 SUFFIXES: dict[str, str] = {"torch": "ascend_pt", "plain": "ascend_pt", "mindspore": "ascend_ms"}
 
 _DIRECTORY = re.compile(r"(?P<worker>.+)_(?P<timestamp>\d{14,20})_(?P<suffix>ascend_(?:pt|ms))")
-_DYNAMIC = re.compile(r"rank(\d{1,9})_start(\d{1,15})_stop(\d{1,15})")
 
 
 class CaptureName(NamedTuple):
@@ -77,11 +76,6 @@ def dynamic_name(rank: int, start: int, stop: int) -> str:
     'rank0_start2_stop5'
     """
     return f"rank{rank}_start{start}_stop{stop}"
-
-
-def is_dynamic_name(name: str) -> bool:
-    """Whether a folder is that of a window of dynamic profiling."""
-    return _DYNAMIC.fullmatch(name) is not None
 
 
 def info_file(rank: int) -> str:

@@ -57,11 +57,6 @@ class Host:
         place[self.slice] = np.arange(len(self.slice))
         return place
 
-    def thread_of(self, slices: Int64s) -> Int64s:
-        """The thread of each slice id, NONE where it is no host slice."""
-        place = self.place_of(slices)
-        return np.where(place == NONE, NONE, self.thread[place]) if len(self.thread) else place
-
     def split(self, threads: Sequence[Int64s], start: Int64s, end: Int64s) -> Int64s:
         """Nanoseconds per interval and category; each row adds up to the interval's length.
 
