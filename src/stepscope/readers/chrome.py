@@ -80,7 +80,7 @@ def _step_numbers(batch: Batch) -> dict[int, int]:
     """Event index to step number, of events that JAX marked as steps."""
     found = {}
     for place, raw in enumerate(batch.arguments):
-        if b'"step_num"' in bytes(raw):
+        if b'"step_num"' in raw:
             number = str(arguments(raw).get("step_num", ""))
             if number.isdecimal() and len(number) < 19:
                 found[int(batch.index[place])] = int(number)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -82,7 +81,7 @@ class Batch:
     category: Int32s
     name: Int32s
     time: Int64s  # when it is, or begins, in the file's own ns
-    arguments: Sequence[msgspec.Raw]  # as text, empty where there are none
+    arguments: Sequence[bytes]  # as text, empty where there are none
 
     def __len__(self) -> int:
         return len(self.index)
@@ -175,7 +174,7 @@ class EventColumns:
                 category[chosen],
                 name[chosen],
                 moments[chosen],
-                _pick(arguments, chosen),
+                list(map(bytes, _pick(arguments, chosen))),
             )
             for letter, chosen in places.items()
         }
@@ -228,10 +227,10 @@ class EventColumns:
 
 def details(batch: Batch) -> pl.DataFrame:
     """Rows of ``details``: the arguments of each event, as the file has them."""
-    having = batch.argument_lengths > len("{}")
-    if not having.any():
+    having = np.flatnonzero(batch.argument_lengths > len("{}"))
+    if not len(having):
         return pl.DataFrame()
-    raws = list(map(bytes, itertools.compress(batch.arguments, having.tolist())))
+    raws = _pick(batch.arguments, having)
     try:
         texts = pl.Series(raws, dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.PolarsError:  # not UTF-8
@@ -239,7 +238,7 @@ def details(batch: Batch) -> pl.DataFrame:
     return pl.DataFrame({"slice": batch.index[having], "json": texts})
 
 
-def arguments(raw: msgspec.Raw) -> dict[str, Any]:
+def arguments(raw: bytes | msgspec.Raw) -> dict[str, Any]:
     """The arguments of one event as a dictionary; empty if there are none, or none that can be read."""
     if not raw:
         return {}

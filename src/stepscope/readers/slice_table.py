@@ -64,10 +64,11 @@ class SliceTable:
     def __len__(self) -> int:
         return len(self.id)
 
-    def is_kind(self, *kinds: str) -> Bools:
-        chosen = np.zeros(len(KIND), np.bool_)
-        chosen[[KIND[kind] for kind in kinds]] = True
-        return chosen[self.kind]
+    def is_kind(self, first: str, *others: str) -> Bools:
+        found: Bools = self.kind == KIND[first]
+        for kind in others:
+            found |= self.kind == KIND[kind]
+        return found
 
     def write(self, out: RankWriter) -> None:
         """Into the ``slices`` table, sorted by track, row and start."""

@@ -41,7 +41,7 @@ class CounterSeries:
         self.notes = notes
         self.numbers: set[int] = set()
         self._owners: dict[int, tuple[Any, str]] = {}
-        self._waiting: list[tuple[Int64s, Int64s, Sequence[msgspec.Raw]]] = []
+        self._waiting: list[tuple[Int64s, Int64s, Sequence[bytes]]] = []
         self._parts: list[tuple[Int32s, Int64s, npt.NDArray[np.float64]]] = []
 
     def add(self, batch: Batch) -> None:
@@ -92,7 +92,7 @@ class CounterSeries:
             numbers.append(self._track(process, name, "value", None if one < 0 else one))
         self._add(np.array(numbers, np.int32)[own], moments, values)
 
-    def _add_any(self, process: Any, name: str, raws: list[msgspec.Raw], moments: Int64s) -> None:
+    def _add_any(self, process: Any, name: str, raws: list[bytes], moments: Int64s) -> None:
         """Events of one name with arguments of any kind."""
         found = _objects(raws)
         series: dict[tuple[str, Any], tuple[list[int], list[float]]] = {}
@@ -146,7 +146,7 @@ class CounterSeries:
         self._parts.append((track, moments, values))
 
 
-def _decoded(raws: list[msgspec.Raw]) -> list[_Value] | None:
+def _decoded(raws: list[bytes]) -> list[_Value] | None:
     """All as plain values, None if one is something else."""
     try:
         found = _VALUES.decode(b"[" + b",".join(raws) + b"]")
@@ -155,7 +155,7 @@ def _decoded(raws: list[msgspec.Raw]) -> list[_Value] | None:
     return found if len(found) == len(raws) else None
 
 
-def _objects(raws: list[msgspec.Raw]) -> list[dict[str, Any]]:
+def _objects(raws: list[bytes]) -> list[dict[str, Any]]:
     try:
         found = _OBJECTS.decode(b"[" + b",".join(raws) + b"]")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -118,7 +118,7 @@ class TaskArguments:
             return_inverse=True,
         )
         families = [
-            _family(words[batch.category[place]], bytes(raws[place])) if having[place] else None
+            _family(words[batch.category[place]], raws[place]) if having[place] else None
             for place in first.tolist()
         ]
         for structure in dict.fromkeys(families):
@@ -177,7 +177,7 @@ def _decode(structure: type[msgspec.Struct], raws: list[Any]) -> list[Any]:
         found: list[Any] = _DECODERS[structure].decode(b"[" + b",".join(raws) + b"]")
         return found
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return [_without_types(structure, arguments(msgspec.Raw(raw))) for raw in raws]
+        return [_without_types(structure, arguments(raw)) for raw in raws]
 
 
 def _without_types(structure: type[msgspec.Struct], found: dict[str, Any]) -> Any:

@@ -115,7 +115,7 @@ class ArgumentColumns:
         self,
         structure: type[msgspec.Struct],
         batch: Batch,
-        raws: list[msgspec.Raw],
+        raws: list[bytes],
         places: Int64s,
         columns: dict[str, Any],
     ) -> None:
@@ -137,7 +137,7 @@ class ArgumentColumns:
                     self.collectives[int(batch.index[places[place]])] = arguments(raws[place])
 
 
-def _decode(structure: type[msgspec.Struct], raws: list[msgspec.Raw]) -> list[Any]:
+def _decode(structure: type[msgspec.Struct], raws: list[bytes]) -> list[Any]:
     try:
         found: list[Any] = _decoder(structure).decode(b"[" + b",".join(raws) + b"]")
         return found

@@ -110,6 +110,6 @@ def _device_names(device_type: Int64s, device: Int64s) -> pl.Series:
     )["label"]
 
 
-def _without_types(raw: msgspec.Raw) -> _Memory:
+def _without_types(raw: bytes) -> _Memory:
     found = arguments(raw)
     return _Memory(*(found.get(key, NULL) for key in _FIELDS))
