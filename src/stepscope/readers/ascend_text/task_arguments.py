@@ -118,8 +118,7 @@ class TaskArguments:
             return_inverse=True,
         )
         families = [
-            _family(words[batch.category[place]], raws[place]) if having[place] else None
-            for place in first.tolist()
+            _family(words[batch.category[place]], raws[place]) if having[place] else None for place in first.tolist()
         ]
         for structure in dict.fromkeys(families):
             if structure is not None:
