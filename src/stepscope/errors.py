@@ -20,6 +20,13 @@ class StepscopeError(Exception):
 
         return text(f"error.{self.code}", lang, **self.params)
 
+    def as_reason(self) -> dict[str, Any]:
+        """For a note that tells why something is missing, in each language."""
+        from stepscope.texts import LANGUAGES
+
+        other = {f"reason_{lang}": self.message(lang) for lang in LANGUAGES if lang != "en"}
+        return {"reason": self.message("en"), **other}
+
     def __str__(self) -> str:
         return self.message()
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from stepscope.analysis.memory import Memory
     from stepscope.analysis.pipeline import Pipeline
     from stepscope.analysis.summary import Summary
+
+_WINDOWS_NAMED: Final = 8
 
 
 def load(
@@ -81,8 +83,18 @@ class Run:
 
     @property
     def notes(self) -> list[Note]:
-        """What was dropped, repaired or missing."""
-        return self.store.notes()
+        """What was dropped, repaired or missing, and what else there is to look at."""
+        notes = self.store.notes()
+        told = any(note.code == "paths_in_other_windows" for note in notes)
+        return notes if told else [*notes, *self._other_windows()]
+
+    def _other_windows(self) -> list[Note]:
+        """For those who did not ask for this one, which is the newest."""
+        others = [name for name in reversed(self.windows) if name != self.window]
+        if not others or self.window != self.windows[-1]:
+            return []
+        named = ", ".join(others[:_WINDOWS_NAMED]) + (", …" if len(others) > _WINDOWS_NAMED else "")
+        return [Note("other_windows", {"window": self.window, "windows": named}, count=len(others))]
 
     def table(self, name: str, ranks: Sequence[int] | None = None) -> pl.LazyFrame:
         """A table of the run, lazily; see docs/schema.md."""

@@ -221,7 +221,7 @@ def _run(
             read.append(result)
         elif isinstance(result, StepscopeError) and result.code != "cannot_write_store":
             failures[task.source.path] = result
-            notes.add("rank_unreadable", file=str(task.source.path), rank=task.source.rank, reason=result.message())
+            notes.add("rank_unreadable", file=str(task.source.path), rank=task.source.rank, **result.as_reason())
         else:
             raise result
     return read, failures

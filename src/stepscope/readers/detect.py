@@ -34,6 +34,7 @@ READERS: Final = (
 )
 
 _LOOSE_FILE: Final = re.compile(r"\.(?:json|pickle|pkl|db)(?:\.gz)?$", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"\d+")
 _MOST_FILES: Final = 200_000
 
 
@@ -70,24 +71,34 @@ def _below(root: Path) -> Iterator[Source]:
             folders.clear()
             yield from claimed
             continue
-        for name in sorted(files):
-            if name.startswith(".") or not _LOOSE_FILE.search(name) or not os.access(directory / name, os.R_OK):
-                continue
-            seen += 1
-            if seen > _MOST_FILES:
-                raise UnreadableInputError("too_many_files", path=str(root), limit=_MOST_FILES)
-            source = _loose_file(directory / name)
-            if source is not None:
-                yield source
+        loose = [directory / name for name in sorted(files) if not name.startswith(".") and _LOOSE_FILE.search(name)]
+        seen += len(loose)
+        if seen > _MOST_FILES:
+            raise UnreadableInputError("too_many_files", path=str(root), limit=_MOST_FILES)
+        found = {path: _loose_file(path) for path in loose}
+        yield from (source for source in found.values() if source is not None)
+        yield from _damaged(found)
 
 
 def _loose_file(path: Path) -> Source | None:
     """A file that nobody named: if it cannot even be looked at, its rank's reader will say why."""
+    if not os.access(path, os.R_OK):
+        return None
     try:
         return _claim_file(path, head(path))
     except UnreadableInputError:
         rank = named_rank(path)
         return None if rank is None else Source(path, "chrome", rank, (path,))
+
+
+def _damaged(found: dict[Path, Source | None]) -> Iterator[Source]:
+    """Files that are no capture, but are called like those beside them: the reader will say what is wrong with them."""
+    good = {_NUMBER.sub("#", path.name): source for path, source in found.items() if source is not None}
+    for path, source in found.items():
+        like = good.get(_NUMBER.sub("#", path.name)) if source is None else None
+        rank = named_rank(path)
+        if like is not None and rank is not None:
+            yield Source(path, like.reader, rank, (path,), world_size=like.world_size)
 
 
 def _claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from stepscope.readers.detect import sources
+from stepscope.readers.recorded_together import natural
 from stepscope.readers.source import Source
 from stepscope.readers.windows import Window, one_form_each, window_name, windows_below, without_summaries
 from stepscope.store.notes import Notes
@@ -75,13 +75,8 @@ def _numbers(found: dict[Path, list[Source]]) -> dict[Path, int]:
     }
     taken = {source.rank for members in found.values() for source in members}
     free = (number for number in itertools.count() if number not in taken)
-    number_of = dict(zip(sorted(set(workers.values()), key=_by_numbers), free, strict=False))
+    number_of = dict(zip(sorted(set(workers.values()), key=natural), free, strict=False))
     return {path: number_of[worker] for path, worker in workers.items()}
-
-
-def _by_numbers(name: str) -> list[str | int]:
-    """Sorts ``gpu10`` behind ``gpu9``."""
-    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def _groups(

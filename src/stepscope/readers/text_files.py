@@ -52,7 +52,7 @@ def read_bytes(path: Path, notes: Notes, on_read: OnRead = None) -> bytes:
                 notes.add("mindspore_file_too_large", file=path.name, megabytes=_MOST_BYTES >> 20)
                 return b""
     except UnreadableInputError as error:
-        notes.add("mindspore_file_unreadable", file=path.name, reason=str(error))
+        notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
         return b""
     if not content.strip():
         notes.add("mindspore_file_empty", file=path.name)
@@ -101,7 +101,7 @@ def lines(path: Path, notes: Notes, on_read: OnRead = None) -> Iterator[pl.Serie
                 notes.add("mindspore_rows_dropped", file=path.name, place="a line without end")
                 rest = b""
     except UnreadableInputError as error:
-        notes.add("mindspore_file_unreadable", file=path.name, reason=str(error))
+        notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
         return
     if rest.strip():
         yield _lines(rest)

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.readers.detect import sources
-from stepscope.readers.source import RANK_IN_NAME, Source
+from stepscope.readers.recorded_together import together
+from stepscope.readers.source import Source
 from stepscope.store.notes import Notes
 
+_DIGITS: Final = re.compile(r"\d+")
 _SUFFIX: Final = re.compile(r"(?:\.pt\.trace)?\.(?:json|pickle|pkl|db)(?:\.gz)?$", re.IGNORECASE)
 
 
@@ -54,8 +56,18 @@ def windows_below(found: list[Source], root: Path) -> list[Window]:
     by_directory: dict[Path, list[Source]] = defaultdict(list)
     for source in found:
         by_directory[source.path.parent].append(source)
-    groups = [_windows_of_directory(members, root) for members in by_directory.values()]
-    return sorted(_join_rank_directories(groups, root), key=lambda window: window.age)
+    grouped: list[Window] = []
+    ranked: dict[Path, list[Source]] = {}
+    numbered: set[Path] = set()
+    for directory, members in by_directory.items():
+        alone, own = _numbered(members)
+        grouped += [Window(window_name(source.path, root), [_ranked(source)]) for source in alone]
+        if own:
+            ranked[directory] = own
+        numbered |= {source.path for source in members if source.rank is None}
+    for members in _jobs(ranked, root):
+        grouped += _windows_of_job(members, numbered, root)
+    return sorted(grouped, key=lambda window: window.age)
 
 
 def window_of_file(path: Path) -> str:
@@ -83,50 +95,63 @@ def one_form_each(found: list[Source], form: str | None, notes: Notes) -> list[S
     return chosen
 
 
-def _windows_of_directory(members: list[Source], root: Path) -> list[Window]:
-    """Of one directory: a window takes each rank once; what has neither rank nor worker stands alone."""
-    found: list[Window] = []
-    guessed: set[Path] = set()
+def _numbered(members: list[Source]) -> tuple[list[Source], list[Source]]:
+    """Of one directory: the sources that stand alone, and those with a rank, which names of workers may give them."""
     unranked = [source for source in members if source.rank is None]
-    if unranked and all(source.worker is not None for source in unranked):
-        number = {worker: place for place, worker in enumerate(sorted({source.worker or "" for source in unranked}))}
-        guessed = {source.path for source in unranked}
-        members = [
-            replace(source, rank=number[source.worker or ""]) if source.rank is None else source for source in members
-        ]
-    else:
-        found += [Window(window_name(source.path, root), [_ranked(source)]) for source in unranked]
-    current: dict[int, Source] = {}
-    groups = [current]
-    for source in sorted(members, key=lambda source: (source.span or 0, source.path.name)):
-        if source.rank is None:
-            continue
-        if source.rank in current or any(other.world_size != source.world_size for other in current.values()):
-            current = {}
-            groups.append(current)
-        current[source.rank] = source
-    for group in filter(None, groups):
-        ordered = [group[rank] for rank in sorted(group)]
+    ranked = [source for source in members if source.rank is not None]
+    if any(source.worker is None for source in unranked):
+        return unranked, ranked
+    number = {worker: place for place, worker in enumerate(sorted({source.worker or "" for source in unranked}))}
+    return [], [*ranked, *(replace(source, rank=number[source.worker or ""]) for source in unranked)]
+
+
+def _jobs(ranked: dict[Path, list[Source]], root: Path) -> list[list[Source]]:
+    """Sources of several directories that belong to one job, by the size of the job too."""
+    alike: dict[str, list[Path]] = defaultdict(list)
+    for directory in ranked:
+        inside = str(directory.relative_to(root)) if directory.is_relative_to(root) else str(directory)
+        alike[_DIGITS.sub("#", inside)].append(directory)
+    jobs = []
+    for directories in alike.values():
+        parts = [ranked[directory] for directory in directories]
+        # node0 and node1, rank0 and rank1; but run1 and run2 hold the same ranks, and are two jobs.
+        one = _disjoint(parts) or all(len(_ranks(part)) == 1 for part in parts)
+        jobs += [[source for part in parts for source in part]] if one else parts
+    stated = [part for part in jobs if {source.world_size for source in part} - {None, 1}]
+    if len({source.world_size for part in stated for source in part}) == 1 and _disjoint(stated):
+        others = [part for part in jobs if not any(part is each for each in stated)]
+        jobs = [*others, [source for part in stated for source in part]]
+    by_size: list[list[Source]] = []
+    for part in jobs:
+        for world in dict.fromkeys(source.world_size for source in part):
+            by_size.append([source for source in part if source.world_size == world])
+    return by_size
+
+
+def _ranks(sources: list[Source]) -> set[int | None]:
+    return {source.rank for source in sources}
+
+
+def _disjoint(parts: list[list[Source]]) -> bool:
+    """Whether no rank is in two of them."""
+    return sum(len(_ranks(part)) for part in parts) == len({rank for part in parts for rank in _ranks(part)})
+
+
+def _windows_of_job(members: list[Source], numbered: set[Path], root: Path) -> list[Window]:
+    groups, guessed = together(members, root)
+    found = []
+    for group in groups:
+        ordered = sorted(group, key=lambda source: source.rank or 0)
         alone = len(ordered) == 1 or len(groups) > 1
-        window = Window(window_name(ordered[0].path if alone else ordered[0].path.parent, root), ordered)
-        if len(ordered) > 1 and any(source.path in guessed for source in ordered):
-            window.notes.add("rank_guessed", count=len(ordered))
+        place = Path(os.path.commonpath([source.path.parent for source in ordered]))
+        window = Window(window_name(ordered[0].path if alone else place, root), ordered)
+        if len(ordered) > 1:
+            window.notes.add("rank_guessed", count=len(ordered) if {each.path for each in ordered} & numbered else 0)
+            world = ordered[0].world_size or 0
+            window.notes.add("ranks_missing", count=int(len(ordered) < world), present=len(ordered), world=world)
+        window.notes.add("windows_guessed", count=int(guessed))
         found.append(window)
     return found
-
-
-def _join_rank_directories(groups: list[list[Window]], root: Path) -> list[Window]:
-    """Directories that hold one rank each are one run, if they say so by rank or by world size."""
-    singles = [group[0] for group in groups if len(group) == 1 and len(group[0].sources) == 1]
-    others = [window for group in groups for window in group if not any(window is single for single in singles)]
-    ranks = [window.sources[0].rank for window in singles]
-    worlds = {window.sources[0].world_size for window in singles}
-    said = all(RANK_IN_NAME.search(window.sources[0].path.parent.name) for window in singles) or (worlds - {None, 1})
-    if len(singles) > 1 and len(set(ranks)) == len(ranks) and len(worlds) == 1 and said:
-        members = sorted((window.sources[0] for window in singles), key=lambda source: source.rank or 0)
-        place = Path(os.path.commonpath([source.path.parent for source in members]))
-        return [*others, Window(window_name(place, root), members)]
-    return others + singles
 
 
 def _ranked(source: Source) -> Source:

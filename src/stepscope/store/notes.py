@@ -20,7 +20,9 @@ class Note:
     def sentence(self, lang: str = "en") -> str:
         from stepscope.texts import text
 
-        return text(f"note.{self.code}", lang, count=self.count, file=self.file, place=self.place, **self.params)
+        # What is itself a sentence comes in each language: reason, reason_zh.
+        params = {name: self.params.get(f"{name}_{lang}", value) for name, value in self.params.items()}
+        return text(f"note.{self.code}", lang, count=self.count, file=self.file, place=self.place, **params)
 
 
 class Notes:

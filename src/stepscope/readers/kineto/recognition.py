@@ -9,7 +9,8 @@ from typing import Final
 from stepscope.readers import repair
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.kineto.identity import integer
-from stepscope.readers.raw_bytes import tail
+from stepscope.readers.raw_bytes import HEAD_BYTES, tail
+from stepscope.readers.raw_bytes import head as beginning
 from stepscope.readers.source import Source, named_rank
 from stepscope.readers.trace_text import looks_like_trace, value_end
 
@@ -18,12 +19,17 @@ _METADATA: Final = re.compile(
 )
 _CATEGORY: Final = re.compile(rb'"cat"\s*:\s*"(\w+)"')
 _DISTRIBUTED: Final = re.compile(rb'"distributedInfo"\s*:\s*(?=\{)')
-_WORKER: Final = re.compile(r"^(.*?)(?:\.(\d{1,18}))?\.pt\.trace\.json(?:\.gz)?$")
+_LONGEST_HEADER_BYTES: Final = 16 << 20
+_WORKER: Final = re.compile(r"^(.*?)(?:\.(\d{1,20}))?\.pt\.trace\.json(?:\.gz)?$")
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
     """The file as a source if the PyTorch profiler wrote it, with the rank that it states or that its name tells."""
-    if not looks_like_trace(path, head) or not _looks_like(head):
+    if not looks_like_trace(path, head):
+        return None
+    if len(head) >= HEAD_BYTES and not (b'"traceEvents"' in head and _CATEGORY.search(head)):
+        head = beginning(path, _LONGEST_HEADER_BYTES)  # metadata of a large job, or names of many threads, come first
+    if not _looks_like(head):
         return None
     rank, world = _stated(head)
     if rank is None and b'"distributedInfo"' not in head:

@@ -1,0 +1,163 @@
+"""Which captures of several ranks belong to one window, by what real writers call their files and directories."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stepscope.readers.windows import windows
+from support.traces import annotation, document, operator, write
+
+NOON = 1_794_762_097_927_062_025  # time.time_ns(), as torch's handler for TensorBoard puts it into names
+SECOND = 10**9
+
+
+def trace(rank: int | None = None, world: int | None = None, **metadata: Any) -> dict[str, Any]:
+    stated = {} if rank is None else {"distributedInfo": {"rank": rank, "world_size": world}}
+    return document([annotation("ProfilerStep#1", 1_000, 500), operator("aten::add", 1_100, 10)], **metadata, **stated)
+
+
+def ascend(path: Path, rank: int | None) -> None:
+    """The least that makes a directory a rank's capture."""
+    write(path / "ASCEND_PROFILER_OUTPUT" / "trace_view.json", [])
+    if rank is not None:
+        write(path / f"profiler_info_{rank}.json", {"rank_id": rank})
+
+
+def seen(path: Path) -> list[list[tuple[int | None, str]]]:
+    """Rank and path of each source, per window, oldest first."""
+    return [
+        [(source.rank, str(source.path.relative_to(path))) for source in window.sources] for window in windows(path)
+    ]
+
+
+def codes(path: Path) -> list[list[str]]:
+    return [[note.code for note in window.notes.all()] for window in windows(path)]
+
+
+def test_cycles_of_one_process_are_windows_and_no_ranks(tmp_path: Path) -> None:
+    for cycle in range(3):
+        write(tmp_path / f"vm_15175.{NOON + cycle * SECOND}.pt.trace.json", trace())
+    assert [len(window.sources) for window in windows(tmp_path)] == [1, 1, 1]
+    assert [window.sources[0].rank for window in windows(tmp_path)] == [0, 0, 0]
+    assert codes(tmp_path) == [[], [], []]
+
+
+def test_cycles_of_two_processes_meet_though_their_clocks_differ(tmp_path: Path) -> None:
+    late = {0: 0, 1: SECOND // 2}  # rank 1 writes later, in the second cycle earlier
+    for rank in (0, 1):
+        for cycle, sign in enumerate((1, -1)):
+            span = NOON + 3 * cycle * SECOND + sign * late[rank]
+            write(tmp_path / f"vm_{18736 + rank}.{span}.pt.trace.json", trace(rank, 2))
+    assert [[rank for rank, _ in window] for window in seen(tmp_path)] == [[0, 1], [0, 1]]
+    firsts = [window[1][1] for window in seen(tmp_path)]
+    assert firsts == [
+        f"vm_18737.{NOON + SECOND // 2}.pt.trace.json",
+        f"vm_18737.{NOON + 5 * SECOND // 2}.pt.trace.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("trace_rank{rank}_step{part}.json", (9, 10, 200)),
+        ("step{part}_rank{rank}.json", (9, 10, 200)),
+        ("trace_rank_{rank}_epoch_{part}.json", (3, 12)),
+        ("1758000000.12-TP-{rank}-{part}.trace.json", ("DECODE", "EXTEND")),
+        ("rank_{rank}/step_{part}.json", (9, 10, 200)),
+        ("iteration_{part}/rank{rank}_trace.json", (10, 20)),
+    ],
+)
+def test_names_tell_which_captures_belong_together(name: str, parts: tuple[Any, ...], tmp_path: Path) -> None:
+    for rank in (0, 1):
+        for part in parts:
+            write(tmp_path / name.format(rank=rank, part=part), trace(rank, 2))
+    expected = [[(rank, name.format(rank=rank, part=part)) for rank in (0, 1)] for part in parts]
+    assert sorted(seen(tmp_path)) == sorted(expected)
+
+
+def test_directories_of_ranks_with_cycles_each(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        for cycle in range(3):
+            name = f"host_{100 + rank}.{NOON + cycle * 10 * SECOND + rank * 1000}.pt.trace.json"
+            write(tmp_path / f"rank{rank}" / name, trace(rank, 2))
+    assert [[rank for rank, _ in window] for window in seen(tmp_path)] == [[0, 1]] * 3
+
+
+def test_a_rank_that_missed_a_window_joins_the_one_of_its_time(tmp_path: Path) -> None:
+    ascend(tmp_path / "host1_101_20250109075959871_ascend_pt", 1)
+    ascend(tmp_path / "host1_100_20250109080959870_ascend_pt", 0)
+    ascend(tmp_path / "host1_101_20250109081000071_ascend_pt", 1)  # 201 ms later, in the next minute
+    assert [[rank for rank, _ in window] for window in seen(tmp_path)] == [[1], [0, 1]]
+
+
+def test_without_times_the_newest_captures_are_put_together_and_a_note_says_so(tmp_path: Path) -> None:
+    for name, rank in (("a1", 0), ("b2", 0), ("c", 1)):
+        write(tmp_path / f"{name}.json", trace(rank, 2))
+    assert seen(tmp_path) == [[(0, "a1.json")], [(0, "b2.json"), (1, "c.json")]]
+    assert codes(tmp_path) == [["windows_guessed"], ["windows_guessed"]]
+
+
+@pytest.mark.parametrize("place", ["node{node}", "device_{node}", "{node}"])
+def test_directories_that_differ_in_a_number_and_hold_other_ranks_are_one_job(place: str, tmp_path: Path) -> None:
+    for rank in range(4):
+        ascend(tmp_path / place.format(node=rank // 2) / f"h_{rank}_2025010907480380{rank}_ascend_pt", rank)
+    assert [[rank for rank, _ in window] for window in seen(tmp_path)] == [[0, 1, 2, 3]]
+
+
+def test_directories_that_hold_the_same_ranks_are_jobs_of_their_own(tmp_path: Path) -> None:
+    for run in (1, 2):
+        for rank in (0, 1):
+            write(tmp_path / f"run{run}" / f"{'ab'[rank]}.json", trace(rank, 2))
+    assert sorted(seen(tmp_path)) == [[(0, f"run{run}/a.json"), (1, f"run{run}/b.json")] for run in (1, 2)]
+
+
+def test_windows_of_dynamic_profiling_join_by_their_steps(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        for start, stop, time in ((2, 5, "074803871"), (10, 12, "074943871")):
+            folder = tmp_path / f"rank{rank}_start{start}_stop{stop}"
+            ascend(folder / f"host_{100 + rank}_20250109{time}_ascend_ms", None)
+    assert [[Path(path).parent.name for _, path in window] for window in seen(tmp_path)] == [
+        ["rank0_start2_stop5", "rank1_start2_stop5"],
+        ["rank0_start10_stop12", "rank1_start10_stop12"],
+    ]
+
+
+def test_ranks_of_a_job_that_are_not_here_are_noted(tmp_path: Path) -> None:
+    for rank in (0, 3):
+        write(tmp_path / f"rank{rank}.json", trace(rank, 6))
+    (window,) = windows(tmp_path)
+    (note,) = window.notes.all()
+    assert (note.code, note.params) == ("ranks_missing", {"present": 2, "world": 6})
+
+
+@pytest.mark.parametrize("broken", [b"", b'{"schemaVersion": 1, "dist', b"\x1f\x8b\x08\x00damaged"])
+def test_a_broken_file_called_like_the_others_is_a_rank_that_cannot_be_read(broken: bytes, tmp_path: Path) -> None:
+    write(tmp_path / "trace_rank0.json", trace(0, 2))
+    (tmp_path / "trace_rank1.json").write_bytes(broken)
+    (tmp_path / "rank1_metrics.json").write_bytes(b"{}")
+    assert seen(tmp_path) == [[(0, "trace_rank0.json"), (1, "trace_rank1.json")]]
+
+
+def test_the_rank_is_found_behind_long_metadata_and_long_lists_of_ranks(tmp_path: Path) -> None:
+    groups = [{"pg_name": str(number), "ranks": list(range(4096))} for number in range(4)]
+    info = {"backend": "nccl", "pg_config": groups, "rank": 37, "world_size": 4096}
+    text = json.dumps({"schemaVersion": 1, "note": "x" * 80_000, "distributedInfo": info, "traceEvents": []})
+    path = write(tmp_path / "trace.json", text)
+    (window,) = windows(path)
+    assert [(source.rank, source.world_size) for source in window.sources] == [(37, 4096)]
+
+
+def test_names_of_many_threads_before_the_events_do_not_hide_whose_trace_it_is(tmp_path: Path) -> None:
+    names = [
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": number, "ts": 0, "args": {"name": f"thread {number}"}}
+        for number in range(1_500)
+    ]
+    events = [*names, {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]
+    path = write(tmp_path / "trace.json", json.dumps({"traceEvents": events}))
+    assert len(json.dumps(names)) > 1 << 16
+    (window,) = windows(path)
+    assert [source.reader for source in window.sources] == ["kineto"]
