@@ -50,7 +50,7 @@ def _random_run(seed: int) -> tuple[list[Row], list[Row]]:
 
 
 def _by_walking(slices: list[Row], links: list[Row]) -> dict[str, tuple[int, int, int]]:
-    """Per operator: calls, FLOPs, painted nanoseconds."""
+    """Per operator: calls that launched kernels, FLOPs, painted nanoseconds."""
     counted = {number for number, row in enumerate(slices) if row["kind"] == "operator" and row["input_shapes"]}
 
     def around(number: int | None) -> int | None:
@@ -61,15 +61,17 @@ def _by_walking(slices: list[Row], links: list[Row]) -> dict[str, tuple[int, int
     outer = {around(slices[number]["parent"]) for number in counted}
     counted -= {number for number in outer if number is not None}
     painted: dict[str, set[int]] = defaultdict(set)
+    launched: set[int] = set()
     for link in links:
         owner = around(link["from_slice"])
         if owner is not None:
+            launched.add(owner)
             kernel = slices[link["to_slice"]]
             moments = range(kernel["start_ns"], kernel["start_ns"] + kernel["dur_ns"])
             painted[slices[owner]["name"]].update(moments)
     found: dict[str, tuple[int, int, int]] = {}
-    for name in {slices[number]["name"] for number in counted}:
-        calls = sum(slices[number]["name"] == name for number in counted)
+    for name in {slices[number]["name"] for number in launched}:
+        calls = sum(slices[number]["name"] == name for number in launched)
         found[name] = (calls, calls * _FLOPS[name], len(painted[name]))
     return found
 

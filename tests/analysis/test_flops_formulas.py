@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stepscope.analysis.flops.formulas import cost, fitted, known_names
-from stepscope.analysis.flops.shapes import Shape, arguments, dtypes, shapes, whole_numbers
+from stepscope.analysis.flops.shapes import Shape, arguments, dtypes, lists, shapes, whole_numbers
 from stepscope.analysis.flops.typed import typed_cost
 
 _BF16 = ("bf16",) * 16
@@ -112,6 +112,44 @@ def test_what_cannot_be_told_is_not_guessed(name: str, inputs: list[Shape | None
     assert cost(name, inputs, _BF16, given) is None
 
 
+_WEIGHTS = ((64, 8), (64, 16), (64,), (64,))  # four gates of 16, of 8 inputs and 16 states
+_MASKED = ("",) * 21
+
+
+@pytest.mark.parametrize(
+    ("name", "dims", "given", "flops"),
+    [
+        ("aten::lstm", "[[4, 5, 8], [[1, 4, 16], [1, 4, 16]], {weights}, []]", (), 1),
+        ("aten::lstm", "[[20, 8], [5], [[1, 4, 16], [1, 4, 16]], {weights}, []]", (), 1),  # packed
+        ("aten::gru", "[[5, 4, 8], [1, 4, 16], {weights}, []]", (), 1),
+        ("aten::_cudnn_rnn", "[[5, 4, 8], {weights}, [], [1664], [1, 4, 16]]", (), 1),
+        ("aten::_cudnn_rnn_backward", "[[5, 4, 8], {weights}]", (*_MASKED, "[True, False, False, True]"), 2),
+        ("aten::_cudnn_rnn_backward", "[[5, 4, 8], {weights}]", (*_MASKED, "[True, True, True, False]"), 1),
+        ("aten::miopen_rnn_backward", "[[5, 4, 8], {weights}]", (*_MASKED[1:], "[True, True, True, True]"), 2),
+        ("aten::mkldnn_rnn_layer", "[[5, 4, 8], [64, 8], [64, 16], [64], [64], [4, 16], [4, 16]]", (), 1),
+        ("aten::mkldnn_rnn_layer_backward", "[[5, 4, 8], [64, 8], [64, 16], [64], [64]]", (), 2),
+    ],
+)
+def test_recurrent_layers(name: str, dims: str, given: tuple[str, ...], flops: int) -> None:
+    """5 moments of 4 sequences."""
+    text = dims.format(weights=[list(shape) for shape in _WEIGHTS])
+    found = cost(name, shapes(text), _BF16, given, lists(text))
+    assert found is not None
+    assert found.flops == flops * 2 * 5 * 4 * 64 * (8 + 16)
+
+
+@pytest.mark.parametrize(
+    ("name", "dims"),
+    [
+        ("aten::lstm", "[[4, 5, 8], [[1, 4, 16], [1, 4, 16]], [], []]"),  # lists of many tensors are not recorded
+        ("aten::lstm", "[[], [], [[64, 8]]]"),
+        ("aten::_cudnn_rnn_backward", "[[5, 4, 8], [[64, 8], [64, 16]]]"),  # no mask
+    ],
+)
+def test_recurrent_layers_that_cannot_be_told(name: str, dims: str) -> None:
+    assert cost(name, shapes(dims), _BF16, (), lists(dims)) is None
+
+
 def test_bytes_need_known_element_types() -> None:
     found = cost("aten::mm", [(3, 5), (5, 7)], ("bf16", None), ())
     assert found is not None
@@ -144,7 +182,23 @@ _ND = "FORMAT_ND;FORMAT_ND->FORMAT_ND"
             "FRACTAL_NZ;FRACTAL_NZ->FRACTAL_NZ",
             2 * 64 * 32 * 128,
         ),
+        ("BatchMatMulV2", [(64, 32), (16, 32, 48)], [(16, 64, 48)], _ND, 2 * 16 * 64 * 32 * 48),  # one A for all
+        ("BatchMatMulV2", [(8, 1, 16, 32), (4, 32, 64)], [(8, 4, 16, 64)], _ND, 2 * 32 * 16 * 32 * 64),
+        ("BatchMatMulV2", [(512, 32), (32, 64)], [(8, 64, 64)], _ND, 2 * 512 * 32 * 64),  # rows of A in one
+        ("BatchMatMulV2", [(0, 16, 32), (1, 32, 64)], [(0, 16, 64)], _ND, 0),
+        ("TransposeBatchMatMul", [(64, 16, 32), (16, 32, 48)], [(64, 16, 48)], _ND, 2 * 16 * 64 * 32 * 48),
+        # 3 times 64 x 32 and 32 x 128 in blocks of 16 x 16, the first one for all.
+        (
+            "BatchMatMulV2",
+            [(2, 4, 16, 16), (3, 8, 2, 16, 16)],
+            [(3, 8, 4, 16, 16)],
+            "FRACTAL_NZ;FRACTAL_NZ->FRACTAL_NZ",
+            2 * 3 * 64 * 32 * 128,
+        ),
         ("GroupedMatmul", [(96, 32), (4, 32, 64)], [(96, 64)], _ND, 2 * 96 * 32 * 64),
+        # The gradient of 16 groups' weights: each sums over its own part of 1,024 rows.
+        ("GroupedMatmul", [(64, 1024), (1024, 48)], [(16, 64, 48)], _ND, 2 * 64 * 1024 * 48),
+        ("GroupedMatmul", [(1024, 64), (1024, 48)], [(16, 64, 48)], "", 2 * 64 * 1024 * 48),
         # Channels in blocks of 16, filters as C1 Kh Kw, N1, N0, C0.
         (
             "Conv2D",
@@ -243,6 +297,8 @@ def test_texts_of_shapes_and_types() -> None:
     assert shapes("[[2, 288], NoShape, TupleShape(NoShape, NoShape), []]") == ((2, 288), None, None, ())
     assert shapes("2,3;;x") == ((2, 3), (), None)
     assert shapes("[[2, 3") == () == shapes(None)
+    assert lists("[[2, 3], [[1], [2, 4]], [[1], [-1]], []]") == (None, ((1,), (2, 4)), None, None)
+    assert lists("2,3;;x") == () == lists(None)
     assert dtypes('["c10::Half", "double", "Scalar", ""]') == ("fp16", "fp64", None, None)
     assert dtypes("NUMBER_TYPE_FLOAT16;DT_BF16;END") == ("fp16", "bf16", None)
     assert dtypes("[1") == () == dtypes("")

@@ -119,6 +119,23 @@ def test_fragmentation_computed_by_hand(tmp_path: Path) -> None:
     assert (found.growths, found.growths_with_room) == (1, 1)  # 20 were asked for while 70 were free
 
 
+def test_a_sum_whose_active_line_lacks_an_allocator_is_used_as_far_as_it_is_allocated(tmp_path: Path) -> None:
+    # PTA holds 100 and has 70 allocated, 80 active; GE holds 20 and has 15 allocated, and writes no active bytes.
+    curve = [
+        {"device": "npu:0", "component": component, "time_ns": time, **line}
+        for time in (0, 1)
+        for component, line in (
+            ("PTA", {"allocated": 70 * time, "active": 80 * time, "reserved": 100}),
+            ("GE", {"allocated": 15 * time, "reserved": 20}),
+            ("PTA+GE", {"allocated": 85 * time, "active": 80 * time, "reserved": 120}),
+        )
+    ]
+    data = memory(make_store(tmp_path, memory=curve)).data
+    assert data.component == "PTA+GE"
+    assert data.fragmentation is not None
+    assert (data.fragmentation.peak_idle_bytes, data.fragmentation.peak_reserved_bytes) == (35, 120)
+
+
 @pytest.mark.parametrize(
     ("asked", "device_free", "reserved", "free", "largest", "capacity", "expected"),
     [

@@ -125,3 +125,15 @@ def _adds_up_at_all_times(store: RunStore) -> None:
         there = memory(store, at_ns=time).data
         assert sum(owner.bytes for owner in there.owners) == there.at_bytes
         assert sum(part.bytes for part in there.categories) == there.at_bytes
+
+
+def test_what_ascend_holds_unused_is_what_its_records_say(shared_data: Path) -> None:
+    capture = shared_data / "ascend" / "text_level1"
+    found = memory(stepscope.load(capture, progress=False).store, ranks=[0]).data
+    table = capture / "rank0_ascend_pt" / "ASCEND_PROFILER_OUTPUT" / "memory_record.csv"
+    rows = csv.DictReader(table.read_text("utf-8").splitlines())
+    totals = [row for row in rows if row["Component"] == "PTA+GE"]
+    highest = max(totals, key=lambda row: float(row["Total Allocated(MB)"]))
+    idle = float(highest["Total Reserved(MB)"]) - float(highest["Total Allocated(MB)"])
+    assert found.fragmentation is not None
+    assert found.fragmentation.peak_idle_bytes / 2**20 == pytest.approx(idle, abs=1e-3)

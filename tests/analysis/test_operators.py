@@ -209,7 +209,7 @@ def test_wrong_choices_are_refused(tmp_path: Path) -> None:
             operators(store, **asked)
 
 
-def test_without_a_device_leaf_operators_are_the_kernels(tmp_path: Path) -> None:
+def test_without_a_device_operators_with_their_own_time_are_the_kernels(tmp_path: Path) -> None:
     slices = [
         _operator("aten::linear", 0, 100),
         _operator("aten::addmm", 10, 60, parent=0),
@@ -217,11 +217,11 @@ def test_without_a_device_leaf_operators_are_the_kernels(tmp_path: Path) -> None
     ]
     answer = operators(make_store(tmp_path, slices=slices))
     rows = {row["name"]: row for row in answer.data.to_dicts()}
-    assert {name: row["total_us"] for name, row in rows.items()} == {"aten::addmm": 0.06, "aten::relu": 0.02}
-    assert {(row["side"], row["core"], row["self_us"]) for row in rows.values()} == {
-        ("host", "HOST_CPU", 0.06),
-        ("host", "HOST_CPU", 0.02),
-    }
+    own = {"aten::linear": 0.04, "aten::addmm": 0.06, "aten::relu": 0.02}  # linear without the 60 of addmm
+    assert {name: row["total_us"] for name, row in rows.items()} == own
+    assert {name: row["self_us"] for name, row in rows.items()} == own
+    assert {(row["side"], row["core"]) for row in rows.values()} == {("host", "HOST_CPU")}
+    assert rows["aten::linear"]["busy_share"] == pytest.approx(40 / 120)  # from 0 to 100 and from 110 to 130
     assert [note.code for note in answer.notes] == ["operators_are_kernels"]
 
 

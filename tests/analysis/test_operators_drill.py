@@ -65,8 +65,20 @@ def test_the_row_without_a_name_and_rows_that_are_not_there(tmp_path: Path) -> N
     assert [part.name for part in _opened(store, by="module", name="").parts] == ["aten::_foreach_add_"]
     with pytest.raises(NoAnswerError, match="is named Net_9"):
         drill(store, by="module", name="Net_9")
-    with pytest.raises(UsageError):
+    with pytest.raises(NoAnswerError, match="by operator is named aten::none"):
+        drill(store, operator="aten::none", module="Net_0")
+    with pytest.raises(NoAnswerError, match="No kernel and no operator"):
+        drill(store, lane="copy")
+
+
+def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
+    store = _store(tmp_path)
+    with pytest.raises(UsageError, match="by cannot be colour"):
         drill(store, by="colour", name="red")
+    with pytest.raises(UsageError, match="lane cannot be fast"):
+        drill(store, lane="fast")
+    with pytest.raises(UsageError, match="give --by as well, one of module, "):
+        drill(store, name="gemm")
 
 
 def test_a_drilled_row_is_the_row_of_operators() -> None:

@@ -680,6 +680,23 @@ def test_missing_tables_are_noted_with_the_switch_that_fills_them(tmp_path: Path
     assert read.note("db_summary_missing") == 1
 
 
+def test_msprof_is_not_asked_for_tables_that_only_a_framework_adds(tmp_path: Path) -> None:
+    added = {"PYTORCH_API", "CONNECTION_IDS", "PYTORCH_CALLCHAINS", "STEP_TIME", "MEMORY_RECORD", "OP_MEMORY"}
+    added.add("META_DATA")  # the job's own words, with the framework among them
+    read = read_file(small_run(), tmp_path, "msprof_20250109074903.db", only=set(TABLES) - added)
+    notes = {note.params["table"]: note for note in read.notes if note.code == "db_table_missing"}
+    assert not added & notes.keys()
+    assert notes["NPU_MODULE_MEM"].params["switch"] == "--sys-hardware-mem=on"
+    (summary,) = [note for note in read.notes if note.code == "db_summary_missing"]
+    for language in ("en", "zh"):
+        assert "msprof --analyze=on" in summary.sentence(language)
+    # The same tables under the name of a framework's file are that framework's.
+    read = read_file(small_run(), tmp_path, "ascend_pytorch_profiler_0.db", only=set(TABLES) - added)
+    missing = {note.params["table"]: note.params["switch"] for note in read.notes if note.code == "db_table_missing"}
+    assert missing["PYTORCH_API"] == "activities=[ProfilerActivity.CPU]"
+    assert missing["NPU_MODULE_MEM"] == "profile_memory=True"
+
+
 def test_unknown_task_types_are_counted_and_compute_only_if_described(tmp_path: Path) -> None:
     build = small_run()
     for number in (70, 71, 72):

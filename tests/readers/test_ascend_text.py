@@ -369,7 +369,7 @@ def test_without_a_timeline_the_kernels_make_one(tmp_path: Path) -> None:
     assert [str(kind) for (kind,) in found.rows("slices", "kind")] == ["kernel", "kernel", "collective"]
     assert found.rows("collectives", "name", "transit_ns") == [("hcom_allReduce__586_3_1", 80000)]
     assert found.count("ascend_timeline_from_kernels") == 3
-    assert found.count("ascend_file_missing", switch="activities with NPU") == 2
+    assert found.count("ascend_file_missing", switch="activities=[ProfilerActivity.NPU]") == 2
 
 
 def test_l2_cache_and_ai_cpu_times_join_by_stream_and_task(tmp_path: Path) -> None:

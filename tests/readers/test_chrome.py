@@ -286,6 +286,41 @@ def test_a_jax_trace_has_steps_kernels_and_frames(opened: Opened) -> None:
     assert (kinds["XLA Modules"], kinds["python"]) == ("vendor", "host")
 
 
+def test_device_work_of_jax_has_its_kind_and_its_launch(opened: Opened) -> None:
+    def x(pid: int, tid: int, name: str, start_ns: int, **args: str) -> Event:
+        return complete(None, name, start_ns, 1_000, pid=pid, tid=tid, **args)
+
+    events = [
+        named("process_name", "/device:GPU:0", pid=1),
+        named("thread_name", "Stream #13(Compute)", pid=1, tid=13),
+        named("process_name", "/host:CPU", pid=701),
+        x(701, 5, "train", 0, step_num="4"),
+        x(701, 5, "train", 20_000, step_num="5"),
+        x(701, 5, "cuLaunchKernel", 200, correlation_id="5"),
+        x(701, 5, "cuLaunchKernel", 20_100, correlation_id="5"),  # a repeated id: the first call counts
+        x(701, 5, "Memcpy of the host", 20_300),
+        x(1, 13, "fusion", 20_000, correlation_id="5"),
+        x(1, 13, "MemcpyD2H", 22_000, correlation_id="6"),
+        x(1, 13, "Memset 4 B", 24_000),
+        x(1, 13, "ncclDevKernel_AllReduce_Sum_f32", 26_000),
+    ]
+    reading = opened({"traceEvents": events})
+    kinds = {row["name"]: row["kind"] for row in reading.rows("slices")}
+    assert kinds == {
+        "train": "step",
+        "cuLaunchKernel": "runtime",
+        "Memcpy of the host": "annotation",
+        "fusion": "kernel",
+        "MemcpyD2H": "copy",
+        "Memset 4 B": "copy",
+        "ncclDevKernel_AllReduce_Sum_f32": "collective",
+    }
+    (link,) = reading.rows("links")
+    assert (link["kind"], link["from_slice"], link["to_slice"]) == ("launch", 5, 8)
+    fusion, copy = reading.named("fusion"), reading.named("MemcpyD2H")
+    assert (fusion["step"], fusion["correlation"], copy["step"], copy["core"]) == (4, 5, None, "GPU")
+
+
 def test_steps_whose_number_is_none_are_no_steps(opened: Opened) -> None:
     events = [complete(None, "train", 1_000 + place, 10, step_num=value) for place, value in enumerate(("x", "", "-1"))]
     reading = opened([*events, complete(None, "train", 5_000, 10, step_num=3)])

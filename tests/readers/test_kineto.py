@@ -615,8 +615,8 @@ def test_the_operator_behind_device_work_is_the_innermost_around_its_launch(open
     events = [
         operator("aten::linear", 1_000, 1_000, **{"External id": 10}),
         operator("aten::addmm", 1_100, 500, **{"External id": 11}),
-        call("cudaLaunchKernel", 1_200, 10, 1, **{"External id": 10}),
-        kernel("by time", 3_000, 10, 1, **{"External id": 10}),
+        call("cudaLaunchKernel", 1_200, 10, 1),
+        kernel("by time", 3_000, 10, 1, **{"External id": 99}),  # an annotation, not an operator
         kernel("by id", 4_000, 10, 2, **{"External id": 10}),  # its launch is not in the file
         kernel("by nothing", 5_000, 10, 3),
         call("cudaMalloc", 9_000, 10, 4),
@@ -668,7 +668,7 @@ def test_modules_and_stacks_come_from_the_python_frames_around(opened: Opened) -
 
 
 def test_modules_and_stacks_that_operators_state_are_handed_down(opened: Opened) -> None:
-    stated = {"Call stack": "train.py(3): main;net.py(7): forward", "Module Hierarchy": "Net.Linear"}
+    stated = {"Call stack": "net.py(7): forward;train.py(3): main;", "Module Hierarchy": "Net.Linear"}
     events = [
         operator("aten::linear", 1_000, 1_000, **stated),
         operator("aten::addmm", 1_100, 500),
@@ -746,7 +746,8 @@ def test_memory_events_that_lack_what_matters_are_counted(opened: Opened) -> Non
     broken[2]["ts"] = "later"
     reading = opened([memory(2_000, 8, 16, 8), *broken])
     assert len(reading.rows("allocations")) == 1
-    assert reading.codes["memory_event_incomplete"] == 3
+    assert reading.codes["memory_event_incomplete"] == 2
+    assert reading.codes["memory_without_address"] == 1
 
 
 # communication

@@ -44,6 +44,7 @@ class Read:
             table: pl.concat([pl.read_parquet(out / name) for name in files]) for table, files in writer.close().items()
         }
         self.notes = {note.code: note.count for note in notes.all()}
+        self.params = {note.code: note.params for note in notes.all()}
         for note in notes.all():
             assert note.sentence("en")
             assert note.sentence("zh")
@@ -549,6 +550,15 @@ def test_missing_stacks_say_how_to_record_them(read: Callable[..., Read]) -> Non
     found = read({"segments": [], "device_traces": [[event("alloc", A, 1, 1)]]})
     assert found.notes["snapshot_without_stacks"] == 1
     assert "stacks=" in text("note.snapshot_without_stacks", count=1, file="a")
+
+
+def test_missing_stacks_are_counted_over_all_devices(read: Callable[..., Read]) -> None:
+    known = [event("alloc", A, 512, 1, frames=[frame("loop", 3)]), event("alloc", A + 512, 512, 2)]
+    unknown = [event("alloc", A + 512 * place, 512, 3 + place) for place in range(3)]
+    found = read({"segments": [], "device_traces": [known, unknown]})
+    assert found.params["snapshot_stacks_partly"] == {"of": 5}
+    assert found.notes["snapshot_stacks_partly"] == 4
+    assert "snapshot_without_stacks" not in found.notes
 
 
 def test_rounding_by_power_of_two_divisions(read: Callable[..., Read]) -> None:

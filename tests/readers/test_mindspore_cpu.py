@@ -104,7 +104,7 @@ def test_every_execution_is_a_slice_with_exact_times(tmp_path: Path) -> None:
     assert slices["type"].to_list()[:3] == ["ApplyMomentum", "Conv2D", "MatMul"]
     assert slices["phase"].to_list()[:3] == ["optimizer", "forward", "backward"]
     assert slices["module"].to_list()[:3] == ["Default", "Default", "Gradients/Default/Grad_MatMul"]
-    assert counts == {"cpu_pipeline_missing": 1, "trace_view_repeats": 1, "no_step_marks": 1}
+    assert counts == {"cpu_pipeline_missing": 1, "trace_view_repeats": 1, "no_steps_on_cpu": 1}
 
 
 def test_shapes_belong_to_executions_in_order_of_time(tmp_path: Path) -> None:

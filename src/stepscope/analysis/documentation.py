@@ -17,6 +17,8 @@ def documentation() -> str:
         '`{"schema": "stepscope.<command>/1", "run": …, "notes": […], "data": …}`.',
         "Times end in `_us` or `_ns`, sizes in `_bytes`, shares (0 to 1) in `_share`.",
         "Null is what the capture cannot tell.",
+        "Where a question has no answer, standard output stays empty: the reason, after the run's notes, is on "
+        "standard error, and the exit code is 1.",
         "`run` has `path` (of several, the directory that holds them), `paths` (all, resolved), `window`, "
         "`windows` (oldest first), `ranks`, `readers` and `schema_version`.",
         "Nested entries are written with dots. `--explain FIELD` shows the same with the vendor's value beside ours.",

@@ -10,6 +10,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.operators.executed import device_work
 from stepscope.analysis.operators.kernel_names import with_short_types
+from stepscope.analysis.vendor_tables import no_operators
 from stepscope.analysis.work import COMPUTE, ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.run_store import RunStore
@@ -40,7 +41,7 @@ def op_statistics(
         if len(kernels):
             frames.append(_statistics(kernels, rank))
     if not frames:
-        raise NoAnswerError("no_kernels")
+        raise NoAnswerError("no_kernels") if steps else no_operators("no_kernels", store, ranks_of(store, ranks))
     return Answer(pl.concat(frames))
 
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stepscope.cli.options import Captures, Form, Json, Language, Ranks, Store, Window, language
+from stepscope.errors import NoAnswerError
+
+if TYPE_CHECKING:
+    from stepscope.store.notes import Note
 
 Steps = Annotated[list[int] | None, typer.Option("--step", help="Only this step; may be repeated.")]
 CsvTarget = Annotated[
@@ -70,8 +74,13 @@ def _ask(
         return
     if step is not None:
         chosen["steps"] = step
-    answer = run.ask(question, ranks=rank, **chosen)
-    notes = [note for note in (*run.notes, *answer.notes) if not rank or note.rank is None or note.rank in rank]
+    try:
+        answer = run.ask(question, ranks=rank, **chosen)
+    except NoAnswerError:
+        # What is missing or damaged is often the reason; the error itself follows.
+        terminal.show_notes(_about(rank, run.notes), language())
+        raise
+    notes = _about(rank, (*run.notes, *answer.notes))
     if json:
         json_document.write(question, run.describe(), notes, answer.plain(), language())
         return
@@ -81,6 +90,11 @@ def _ask(
     else:
         _show(question, answer)
     terminal.show_notes(notes, language())
+
+
+def _about(ranks: list[int] | None, notes: Iterable[Note]) -> list[Note]:
+    """The notes on the ranks asked for, and on the run as a whole."""
+    return [note for note in notes if not ranks or note.rank is None or note.rank in ranks]
 
 
 def _show(name: str, answer: Any) -> None:

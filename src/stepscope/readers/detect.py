@@ -49,7 +49,9 @@ def sources(path: Path) -> list[Source]:
     except OSError as error:
         raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
     if not found:
-        raise UnreadableInputError("nothing_to_read", path=str(path))
+        from stepscope.readers.ascend.unparsed import only_unparsed
+
+        raise only_unparsed(path) or UnreadableInputError("nothing_to_read", path=str(path))
     return found
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.detect import sources
 from stepscope.readers.recorded_together import natural
 from stepscope.readers.source import Source
@@ -24,7 +25,11 @@ def windows_of_all(paths: Sequence[Path], form: str | None = None) -> list[Windo
     """All windows of several paths, oldest first; their order does not matter."""
     paths = sorted(set(paths))
     notes = Notes()
-    found = {path: one_form_each(members, form, notes) for path, members in _each_once(paths).items()}
+    found = _each_once(paths)
+    for path, members in found.items():
+        if path.is_dir():
+            note_unparsed(path, members, notes)
+    found = {path: one_form_each(members, form, notes) for path, members in found.items()}
     root = common_directory(paths)
     kept = {source.path for source in without_summaries([source for members in found.values() for source in members])}
     found = {path: [source for source in members if source.path in kept] for path, members in found.items()}

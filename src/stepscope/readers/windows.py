@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.detect import sources
 from stepscope.readers.recorded_together import together
 from stepscope.readers.source import Source
@@ -44,6 +45,7 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
     if path.is_file():
         return [Window(window_of_file(path), [_ranked(source) for source in found])]
     notes = Notes()
+    note_unparsed(path, found, notes)
     found = without_summaries(one_form_each(found, form, notes))
     grouped = windows_below(found, path)
     for window in grouped:

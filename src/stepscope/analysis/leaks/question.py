@@ -12,6 +12,7 @@ from stepscope.analysis.leaks.graphs import with_graphs
 from stepscope.analysis.leaks.pools import at_step_ends, pool
 from stepscope.analysis.leaks.sites import LEAK, judged_curve, judged_sites
 from stepscope.analysis.leaks.structures import Graph, Leaks, Pool, Site
+from stepscope.analysis.memory.coverage import covered, uncovered
 from stepscope.analysis.memory.out_of_memory import capacity_of
 from stepscope.analysis.memory.spaces import Space, spaces_of
 from stepscope.analysis.memory.step_windows import StepWindows, step_windows
@@ -29,7 +30,7 @@ def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequenc
     sites: list[Site] = []
     pools: list[Pool] = []
     graphs: list[Graph] = []
-    temporary = recorded = most = 0
+    temporary = recorded = most = most_marked = 0
     for rank in ranks_of(store, ranks):
         recorded_spaces, remarks_on_blocks = spaces_of(store, rank)
         notes += remarks_on_blocks
@@ -38,14 +39,21 @@ def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequenc
             notes.append(Note("memory_not_recorded", rank=rank))
             continue
         recorded += 1
-        windows = step_windows(store, rank).chosen(steps)
-        most = max(most, len(windows))
-        if len(windows) - warm_up < limits["least_intervals"]:
-            notes.append(Note("leaks_too_few_steps", rank=rank, params=_steps_needed(len(windows))))
+        marked = step_windows(store, rank).chosen(steps)
+        told = [(space, covered(store, space, marked)) for space in spaces]
+        for space, windows in told:
+            notes += uncovered(space, marked, windows)
+        most_marked = max(most_marked, len(marked))
+        most = max(most, *(len(windows) for _, windows in told))
+        judged = [(space, windows) for space, windows in told if len(windows) - warm_up >= limits["least_intervals"]]
+        if len(judged) < len(told):
+            fewest = min(len(windows) for _, windows in told)
+            notes.append(Note("leaks_too_few_steps", rank=rank, params=_steps_needed(fewest)))
+        if not judged:
             continue
-        notes += _remarks(rank, spaces, windows)
+        notes += _remarks(rank, judged)
         capacity = capacity_of(store, rank)
-        for space in spaces:
+        for space, windows in judged:
             found, left_out = _of_space(store, space, windows, capacity, warm_up)
             temporary += left_out
             found, connected = with_graphs(found, len(graphs))
@@ -56,6 +64,8 @@ def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequenc
     if not pools:
         if not recorded:
             raise NoAnswerError("memory_not_recorded")
+        if most < most_marked:
+            raise NoAnswerError("leaks_history_too_short", marked=most_marked, **_steps_needed(most))
         raise NoAnswerError("leaks_too_few_steps", **_steps_needed(most))
     sites = _with_other_ranks(sites)
     sites.sort(
@@ -97,13 +107,14 @@ def _room(space: Space, capacity: int | None) -> int | None:
     return max(capacity - int(space.line[-1]), 0)
 
 
-def _remarks(rank: int, spaces: list[Space], windows: StepWindows) -> list[Note]:
+def _remarks(rank: int, judged: list[tuple[Space, StepWindows]]) -> list[Note]:
     limits = facts.table("memory")["leaks"]
     found = []
-    if len(windows) - limits["warm_up_steps"] < limits["confirmed_intervals"]:
-        params = {"steps": len(windows), "advised": limits["advised_steps"]}
+    fewest = min(len(windows) for _, windows in judged)
+    if fewest - limits["warm_up_steps"] < limits["confirmed_intervals"]:
+        params = {"steps": fewest, "advised": limits["advised_steps"]}
         found.append(Note("leaks_more_steps", rank=rank, params=params))
-    for space in spaces:
+    for space, _ in judged:
         if space.blocks is None:
             found.append(Note("leaks_without_blocks", rank=rank, params={"component": space.component}))
             continue

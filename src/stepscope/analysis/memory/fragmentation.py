@@ -18,9 +18,9 @@ from stepscope.store.run_store import RunStore
 def fragmentation(store: RunStore, space: Space, peak: Moment) -> Fragmentation | None:
     """Null where the capture does not tell what the allocator holds."""
     reserved = space.lines.get("reserved")
-    if reserved is None or space.measure == "reserved" or peak.row < 0 or not reserved.any():
+    used = space.in_use
+    if reserved is None or used is None or peak.row < 0 or not reserved.any():
         return None
-    used = space.lines.get("active", space.lines["allocated"])
     held, in_use = int(reserved[peak.row]), int(used[peak.row])
     growths, with_room = _growths(reserved, used)
     segments = segments_of(store, space.rank, space.device)

@@ -70,7 +70,7 @@ def _pool_then(store: RunStore, space: Space | None, time_ns: int) -> tuple[int 
         return None, None, None
     row = max(int(np.searchsorted(space.time, time_ns, side="right")) - 1, 0)
     reserved = int(space.lines["reserved"][row])
-    used = space.lines.get("active", space.lines.get("allocated"))
+    used = space.in_use
     if used is None:
         return reserved, None, None
     free = reserved - int(used[row])

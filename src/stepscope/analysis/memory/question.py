@@ -11,6 +11,7 @@ import polars as pl
 from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.memory.categories import categorised
+from stepscope.analysis.memory.coverage import covered, uncovered
 from stepscope.analysis.memory.curves import category_curves, curve, points_per_curve
 from stepscope.analysis.memory.fragmentation import fragmentation
 from stepscope.analysis.memory.lifetimes import lifetime_bins, lifetimes
@@ -69,8 +70,9 @@ def memory(
     most = points_per_curve(len(shown))
     curves = [curve(one, most) for one in shown]
     moment = highest[main] if at_ns is None else moment_at(space, at_ns)
-    parts = _details(store, space, highest[main], moment, windows[space.rank], chosen[space.rank], steps, most)
-    notes += remarks(store, space, windows[space.rank])
+    whole = covered(store, space, windows[space.rank])
+    parts = _details(store, space, highest[main], moment, windows[space.rank], whole, steps, most)
+    notes += [*remarks(store, space, windows[space.rank]), *uncovered(space, windows[space.rank], whole)]
     return Answer(
         Memory(
             rank=space.rank,
@@ -97,14 +99,14 @@ def _details(
     highest: Moment,
     moment: Moment,
     windows: StepWindows,
-    chosen: StepWindows | None,
+    whole: StepWindows,
     steps: Sequence[int] | None,
     most: int,
 ) -> dict[str, Any]:
-    """Everything about one space."""
+    """Everything about one space; ``whole``: the steps of which its history tells everything."""
     blocks = space.blocks
-    balance = step_balance(space, windows)
-    wanted = {int(step) for step in (windows if chosen is None else chosen).number}
+    balance = step_balance(space, whole)
+    wanted = set(whole.chosen(steps).number.tolist())
     parts: dict[str, Any] = {
         "fragmentation": fragmentation(store, space, highest),
         "steps": [row for row in balance if row.step in wanted],
@@ -120,14 +122,14 @@ def _details(
         kinds = categorised(blocks, phases_of(store, space.rank, blocks, windows), windows)
         labels = kinds.with_columns(site)
         last_ns = int(np.append(space.time, blocks.time).max())
-        pair = chosen_steps(windows, steps)
+        pair = chosen_steps(whole, steps)
         parts |= {
             "lifetimes": lifetimes(blocks, windows, last_ns),
             "lifetime_bins": lifetime_bins(blocks),
             "category_curves": category_curves(blocks, kinds["category"], most),
         }
         if pair is not None:
-            parts["step_difference"] = step_difference(blocks, site, sites, windows, balance, pair)
+            parts["step_difference"] = step_difference(blocks, site, sites, whole, balance, pair)
     alive = owners(space, moment, labels, sites, windows)
     return parts | {"owners": alive, "categories": category_parts(alive, moment.bytes)}
 

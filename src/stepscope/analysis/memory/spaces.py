@@ -42,6 +42,15 @@ class Space:
         return self.lines[self.measure]
 
     @property
+    def in_use(self) -> Int64s | None:
+        """What nobody else can have: active memory, which holds what is allocated.
+
+        A sum of allocators lacks the active part of one that does not tell it.
+        """
+        told = [self.lines[name] for name in ("allocated", "active") if name in self.lines]
+        return np.maximum(told[0], told[-1]) if told else None
+
+    @property
     def accelerator(self) -> bool:
         return not self.device.startswith("cpu")
 

@@ -47,7 +47,13 @@ class StepWindows:
         """Only these steps, or all."""
         if not steps:
             return self
-        keep: Bools = np.isin(self.number, list(steps))
+        return self._kept(np.isin(self.number, list(steps)))
+
+    def since(self, moment: int) -> StepWindows:
+        """Only those that begin at a moment or later."""
+        return self._kept(self.start >= moment)
+
+    def _kept(self, keep: Bools) -> StepWindows:
         return StepWindows(self.number[keep], self.start[keep], self.end[keep])
 
 

@@ -2,7 +2,8 @@
 
 A profiler's database may be half-written, edited by a viewer, or made by somebody who wants to do harm. So only plain
 tables are read: no views, no virtual tables, no computed columns. Nothing is sorted, joined or evaluated inside SQLite,
-and a table that has more rows than its file can hold is cut off.
+no index is used, because it may be damaged where its table is not, and a table that has more rows than its file can
+hold is cut off.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ _MOST_TABLES: Final = 5_000
 class Database:
     """An opened file: its plain tables, and their content as frames. Made by ``open_database``."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, size: int, notes: Notes) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path, size: int, notes: Notes, damaged: bool = False
+    ) -> None:
         self.path = path
         self.file = path.name
         self.notes = notes
@@ -45,9 +48,12 @@ class Database:
         self._texts_cut = 0
         connection.text_factory = self._text
         connection.set_progress_handler(self._is_late, _OPERATIONS_BETWEEN_CHECKS)
-        for setting in ("query_only=1", "trusted_schema=0", "cell_size_check=1"):
+        # The last one lets SQLite open a file whose size or root pages are not what its header says.
+        for setting in ("query_only=1", "trusted_schema=0", "cell_size_check=1", f"writable_schema={int(damaged)}"):
             connection.execute(f"PRAGMA {setting}")
-        rows = connection.execute("SELECT name, type, rootpage FROM sqlite_master").fetchmany(_MOST_TABLES)
+        self.is_damaged = damaged
+        self.list_is_cut = False  # there may have been further tables
+        rows = self._listed()
         #: Plain tables by name; what only has the name of one (a view, a virtual table) is in ``pretenders``.
         self.tables = {
             str(name): None for name, kind, root in rows if kind == "table" and isinstance(root, int) and root
@@ -55,6 +61,8 @@ class Database:
         self.pretenders = {str(name) for name, kind, root in rows if kind in ("table", "view") and not root}
         self.own_texts: dict[str, int] = {}
         self._columns: dict[str, dict[str, str]] = {}
+        #: Tables of which not even the first row can be reached.
+        self.lost = {table for table in self.tables if not self._is_reachable(table)} if damaged else set[str]()
 
     def columns(self, table: str) -> dict[str, str]:
         """Stored columns of a table, by name in lower case; computed ones are left out."""
@@ -74,7 +82,7 @@ class Database:
             return False
         self._be_patient()
         try:
-            return self._connection.execute(f"SELECT 1 FROM main.{_quoted(table)} LIMIT 1").fetchone() is not None
+            return self._first(table) is not None
         except FAILURES:
             return False
 
@@ -83,7 +91,7 @@ class Database:
         self._be_patient()
         counted = 0
         with contextlib.suppress(*FAILURES):
-            cursor = self._connection.execute(f"SELECT 1 FROM main.{_quoted(table)}")
+            cursor = self._connection.execute(f"SELECT 1 FROM main.{_quoted(table)} NOT INDEXED")
             while (rows := len(cursor.fetchmany(_ROWS_AT_ONCE))) and counted * _LEAST_BYTES_PER_ROW <= self._size:
                 counted += rows
         return counted
@@ -128,7 +136,7 @@ class Database:
         if not found:
             return
         # SQLite takes a quoted name that is no column for a text, so only existing columns are named.
-        query = f"SELECT {', '.join(map(_quoted, found.values()))} FROM main.{_quoted(table)}"
+        query = f"SELECT {', '.join(map(_quoted, found.values()))} FROM main.{_quoted(table)} NOT INDEXED"
         missing = [pl.lit(None, dtype=kind).alias(name) for name, kind in schema.items() if name not in found]
         for rows in self._rows(table, query):
             columns = [
@@ -156,20 +164,48 @@ class Database:
                     raise sqlite3.DatabaseError("more rows than the file can hold")
                 yield rows
         except FAILURES as error:
-            last = list(self._until_damage(query, read))
+            last = self._until_damage(query, read)
             if last:
                 yield last
-            self.notes.add("db_table_damaged", file=self.file, table=table, rows=read + len(last), reason=str(error))
+            if table not in self.lost:  # those were named when the file was opened
+                whole = read + len(last)
+                self.notes.add("db_table_damaged", file=self.file, table=table, rows=whole, reason=str(error))
 
-    def _until_damage(self, query: str, known: int) -> Iterator[tuple[Any, ...]]:
+    def _listed(self) -> list[tuple[Any, ...]]:
+        """Name, kind and root page of tables and the like; of a damaged file, as far as they can be reached."""
+        query = "SELECT name, type, rootpage FROM sqlite_master"
+        try:
+            return self._connection.execute(query).fetchmany(_MOST_TABLES)
+        except FAILURES:
+            if not self.is_damaged:
+                raise
+            self.list_is_cut = True
+        return self._until_damage(query, 0)[:_MOST_TABLES]
+
+    def _is_reachable(self, table: str) -> bool:
+        self._be_patient()
+        try:
+            self._first(table)
+        except FAILURES:
+            return False
+        return True
+
+    def _first(self, table: str) -> Any:
+        return self._connection.execute(f"SELECT 1 FROM main.{_quoted(table)} NOT INDEXED LIMIT 1").fetchone()
+
+    def _until_damage(self, query: str, known: int) -> list[tuple[Any, ...]]:
         """The rows between the last whole piece and the damage, one by one."""
+        found: list[tuple[Any, ...]] = []
         with contextlib.suppress(*FAILURES):
-            cursor = self._connection.execute(query)
-            for number, row in enumerate(cursor):
+            for number, row in enumerate(self._connection.execute(query)):
                 if number >= known + _ROWS_AT_ONCE:
-                    return
+                    return found
                 if number >= known:
-                    yield row
+                    found.append(row)
+        # The module gives a row only after a look at the next one, so the last row is asked for by itself.
+        with contextlib.suppress(*FAILURES):
+            found += self._connection.execute(f"{query} LIMIT 1 OFFSET {known + len(found)}").fetchall()
+        return found
 
     def _ids(self, name: str, column: tuple[Any, ...]) -> pl.Series:
         try:

@@ -31,7 +31,7 @@ from stepscope.readers.ascend_db.host import HostCalls, add_host_calls
 from stepscope.readers.ascend_db.stacks import inherited, read_stacks
 from stepscope.readers.ascend_db.strings import Strings
 from stepscope.readers.ascend_db.summaries import Summary, empty_summary, read_summary
-from stepscope.readers.ascend_db.tables import note_foreign, note_missing, require_data
+from stepscope.readers.ascend_db.tables import is_by_msprof, note_foreign, note_missing, require_data
 from stepscope.readers.ascend_db.timeline import Timeline
 from stepscope.readers.event_columns import NULL
 from stepscope.readers.slice_table import SliceTable
@@ -123,8 +123,9 @@ def _read_rank(
     counters.write_counters(database, strings, timeline, out, notes)
     out.add("tracks", timeline.track_rows())
     note_missing(database, framework, notes)
-    if calls.rows.height and not summary.calls.height:
-        notes.add("db_summary_missing", file=database.file)
+    if calls.rows.height and not summary.calls.height and not summary.is_damaged:
+        switch = "msprof --analyze=on" if is_by_msprof(database, framework) else "profiler_level ≥ Level1"
+        notes.add("db_summary_missing", file=database.file, switch=switch)
     notes.add("db_text_missing", file=database.file, count=len(strings.unknown))
     if len(slices):
         row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
@@ -194,7 +195,8 @@ def _summaries(paths: list[Path], optional: bool, notes: Notes) -> Summary:
         except UnreadableInputError as error:
             if not optional:
                 raise
-            notes.add("db_file_unreadable", file=path.name, reason=error.message())
+            found.is_damaged = True
+            notes.add("db_file_unreadable", file=path.name, **error.as_reason())
     return found
 
 

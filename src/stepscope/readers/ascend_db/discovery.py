@@ -34,6 +34,7 @@ _MONITOR: Final = re.compile(r"msmonitor_(?P<worker>\d{1,10})_(?P<span>\d{14,20}
 _SUMMARIES: Final = ("analysis.db", "communication_analyzer.db")
 _ANALYZE: Final = "analyze"
 _PROF: Final = "PROF_"
+_LESS_IF_DAMAGED: Final = 8  # a whole text of a few files is better than half a database of many tables
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ def _look(path: Path, info: dict[str, Any] | None = None, metadata: dict[str, An
     try:
         with open_database(path, Notes(), with_log=False) as database:
             columns = rank_columns(info or {}, metadata_of(database, metadata or {}))
-            filled = completeness(database)
+            filled = completeness(database) // (_LESS_IF_DAMAGED if database.is_damaged else 1)
             return _Look(_mapped_rank(database), columns["world_size"], filled, bool(TELLING & database.tables.keys()))
     except UnreadableInputError:
         return _Look()

@@ -15,7 +15,7 @@ from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, nullable
 from stepscope.readers.exact_time import LARGEST_NS
 from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.steps import Steps, whole_window, with_device_work
+from stepscope.readers.steps import Steps, one_step, whole_window, with_device_work
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -59,7 +59,12 @@ def _steps(database: Database, slices: SliceTable, notes: Notes) -> Steps:
     listed = Steps(numbers(good["id"]), numbers(good["startNs"]), numbers(good["endNs"]), "step_time")
     marked = pytorch.marked_steps(slices)
     if not len(marked.number):
-        return listed if len(listed.number) else whole_window(slices, notes, database.file)
+        if len(listed.number):
+            return listed
+        if database.columns("PYTORCH_API"):
+            return whole_window(slices, notes, database.file)
+        notes.add("no_steps_in_database", file=database.file, count=int(len(slices) > 0))
+        return one_step(slices)
     marks = set(zip(marked.number.tolist(), marked.start.tolist(), marked.end.tolist(), strict=True))
     unmarked = sum(row not in marks for row in good.iter_rows())
     notes.add("db_step_not_marked", file=database.file, count=unmarked)

@@ -23,6 +23,7 @@ class Summary:
     links: pl.DataFrame
     reported: pl.DataFrame
     file: str = ""
+    is_damaged: bool = False
 
 
 def read_summary(database: Database) -> Summary:
@@ -46,6 +47,7 @@ def read_summary(database: Database) -> Summary:
         vendor.link_totals(links),
         reported.with_columns(file=pl.lit(database.file)).select(_REPORTED),
         database.file,
+        database.is_damaged,
     )
 
 

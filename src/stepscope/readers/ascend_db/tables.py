@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from stepscope import facts
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db import counters, summaries
@@ -31,20 +32,6 @@ DATA: Final = frozenset(
 #: Without at least one of these, a database is something else.
 TELLING: Final = frozenset((*_TIMELINE, "STRING_IDS", "COMPUTE_TASK_INFO", "MEMORY_RECORD", *summaries.TABLES))
 
-# The switch of the profiler that fills a table.
-_SWITCHES: Final = {
-    "TASK": "activities with NPU",
-    "CANN_API": "activities with NPU",
-    "COMMUNICATION_TASK_INFO": "profiler_level Level1 or Level2, more than one rank",
-    "TASK_PMU_INFO": "aic_metrics, profiler_level Level1 or Level2",
-    "NPU_MODULE_MEM": "profile_memory=True",
-}
-_PYTORCH_SWITCHES: Final = {
-    "PYTORCH_API": "activities with CPU",
-    "STEP_TIME": "schedule, and a call of step() per iteration",
-    "OP_MEMORY": "profile_memory=True",
-    "MEMORY_RECORD": "profile_memory=True",
-}
 _MOST_NAMED: Final = 50
 _MOST_SHOWN: Final = 10
 
@@ -76,8 +63,23 @@ def note_foreign(database: Database, notes: Notes) -> None:
 
 
 def note_missing(database: Database, framework: str | None, notes: Notes) -> None:
-    """Tables that would carry wanted data, and the switch that fills each."""
-    wanted = _SWITCHES | (_PYTORCH_SWITCHES if framework != "mindspore" else {})
-    for table, switch in wanted.items():
-        if not database.has_rows(table):
+    """Tables that would carry wanted data, and the switch that fills each; of a cut file that is not known."""
+    if database.list_is_cut:
+        return
+    for table, switch in _switches(database, framework).items():
+        if table not in database.lost and not database.has_rows(table):
             notes.add("db_table_missing", file=database.file, table=table, switch=switch)
+
+
+def is_by_msprof(database: Database, framework: str | None) -> bool:
+    """Whether msprof wrote a database itself: frameworks take over such a one, and torch_npu adds tables to it."""
+    added = facts.table("ascend")["table_switches"]["pytorch"].keys()
+    return framework is None and not added & database.tables.keys()
+
+
+def _switches(database: Database, framework: str | None) -> dict[str, str]:
+    """Tables that the writer of a database could have filled."""
+    switches: dict[str, dict[str, str]] = facts.table("ascend")["table_switches"]
+    if is_by_msprof(database, framework):
+        return switches["msprof"]
+    return switches["framework"] | (switches["pytorch"] if framework != "mindspore" else {})

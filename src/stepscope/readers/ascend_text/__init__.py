@@ -14,6 +14,7 @@ from stepscope.readers import minddata
 from stepscope.readers.ascend import identity
 from stepscope.readers.ascend.communication import calls_without_timeline, groups_seen, transfers_of_links
 from stepscope.readers.ascend.rank_directory import DEVICE_INFO, METADATA_FILE, describe, is_information, read_json
+from stepscope.readers.ascend.sqlite_file import note_cut_neighbours
 from stepscope.readers.ascend_text import (
     collectives,
     communication_files,
@@ -208,6 +209,8 @@ def _note_files(source: Source, files: Deliverables, notes: Notes) -> None:
     """What the directory has and nobody reads; what it lacks, and the switch that would have made it."""
     for path in files.older:
         notes.add("ascend_export_older", file=path.name)
+    if source.path.is_dir():
+        note_cut_neighbours(source.files, notes)
     folders = {path.parent for paths in files.tables.values() for path in paths}
     for folder in sorted(folders) if source.path.is_dir() else ():
         for path in sorted(folder.iterdir()):

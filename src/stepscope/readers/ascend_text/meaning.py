@@ -13,7 +13,7 @@ from stepscope.readers import pytorch
 from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_text.kernel_details import fill_texts
 from stepscope.readers.ascend_text.links import Causes
-from stepscope.readers.ascend_text.steps import marked_steps, step_of_slices
+from stepscope.readers.ascend_text.steps import marked_steps, stated_steps, step_of_slices
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_columns import NULL, nullable
@@ -32,11 +32,12 @@ def fill(
     """Fill the columns of slices, write ``steps`` and ``stacks``; gives the step of each slice."""
     slices, argument = timeline.slices, timeline.argument
     operator = cause.operator
-    steps = marked_steps(slices, notes, timeline.file)
+    stated = stated_steps(kernels, row_of)
+    steps = marked_steps(slices, stated, notes, timeline.file)
     work = timeline.on_layer("hardware", "group") & slices.is_kind("kernel", "collective", "copy")
     origin = np.where(operator != NONE, operator, cause.launch)
     window = device_windows(steps, slices, work, origin)
-    step = step_of_slices(steps, timeline, cause.launch, operator, window)
+    step = step_of_slices(steps, timeline, cause.launch, operator, window, stated, row_of >= 0)
     phase = pytorch.phases(slices, operator)
     rows = with_device_work(steps, slices, step, work, phase == pytorch.FORWARD, phase == pytorch.BACKWARD, operator)
     out.add("steps", _with_windows(rows, steps.number, window))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from stepscope.readers import pytorch
 from stepscope.readers.ascend_text.timeline import Timeline
@@ -14,23 +17,55 @@ from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 
 Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
-def marked_steps(slices: SliceTable, notes: Notes, file: str) -> Steps:
-    """The steps that are marked; else one over all."""
+_KERNEL_TABLE: Final = "kernel_table"
+
+
+def stated_steps(kernels: pl.DataFrame, row_of: Int64s) -> Int64s:
+    """The step of each slice that the row of its kernel names, NULL where none does."""
+    if "step" not in kernels.columns:
+        return np.full(len(row_of), NULL, np.int64)
+    number = kernels["step"].set(kernels["step"] < 0, None).fill_null(NULL).to_numpy()
+    return np.where(row_of >= 0, number[row_of], NULL)
+
+
+def marked_steps(slices: SliceTable, stated: Int64s, notes: Notes, file: str) -> Steps:
+    """The steps that are marked; else those that kernels name, over the kernels of each; else one over all."""
     steps = pytorch.marked_steps(slices)
-    return steps if len(steps.number) else whole_window(slices, notes, file)
+    if len(steps.number):
+        return steps
+    named = stated != NULL
+    if not named.any():
+        return whole_window(slices, notes, file)
+    rows = pl.DataFrame({"step": stated[named], "start": slices.start[named], "end": slices.end[named]})
+    spans = rows.group_by("step").agg(pl.col("start").min(), pl.col("end").max()).sort("start", "step")
+    notes.add("ascend_steps_from_kernels", file=file, count=spans.height)
+    number, start, end = (spans[name].to_numpy() for name in ("step", "start", "end"))
+    return Steps(number, start, end, _KERNEL_TABLE)
 
 
 def step_of_slices(
-    steps: Steps, timeline: Timeline, launch: Int64s, operator: Int64s, window: tuple[Int64s, Int64s]
+    steps: Steps,
+    timeline: Timeline,
+    launch: Int64s,
+    operator: Int64s,
+    window: tuple[Int64s, Int64s],
+    stated: Int64s,
+    in_table: Bools,
 ) -> Int64s:
-    """The step of each slice: on the device that of its launch, else the one whose window holds its start."""
+    """The step of each slice: on the device that of its launch, else the one whose window holds its start.
+
+    Where kernels name the steps, those of the table (``in_table``) are in the step ``stated`` there, or in none.
+    """
     slices = timeline.slices
     on_device = timeline.on_layer("hardware", "group", "plane", "vendor")
     cause = np.where(operator != NONE, operator, launch)
     moment = np.where(cause != NONE, slices.start[cause], slices.start) if len(slices) else slices.start
     step = steps.at(moment)
+    if steps.marks_from == _KERNEL_TABLE:
+        return np.where(in_table, stated, step)
     loose = np.flatnonzero(on_device & (cause == NONE))
     start, end = window
     having = np.flatnonzero(start != NULL)

@@ -91,11 +91,18 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     traces, clock = with_times(traces, annotations, notes, file)
     names = _device_names(traces, state, stacks, columns)
     rule = rounding(found.get("allocator_settings"), state)
+    born = without = 0
     for device, name in names.items():
         trace = traces.get(device) or columns.join([], 0)
         memory = DeviceMemory(device, name, trace, columns, state, rule)
         memory.write(out)
         memory.remark(notes, file)
+        more_born, more_without = memory.births()
+        born, without = born + more_born, without + more_without
+    if born and without == born:
+        notes.add("snapshot_without_stacks", file=file, count=born)
+    elif not stacks.native:
+        notes.add("snapshot_stacks_partly", file=file, count=without, of=born)
     _remark(state, columns, traces, notes, file)
     out.add("segments", state.frame(names))
     out.add("stacks", stacks.frame())

@@ -63,12 +63,11 @@ class DeviceMemory:
         notes.add("snapshot_block_unknown", file=file, count=int((lives.open & (self.block == NEVER)).sum()))
         negative = (self.curve.select("allocated", "reserved", "active").min_horizontal() < 0).sum()
         notes.add("snapshot_below_zero", file=file, count=int(negative))
-        born = int((~older).sum())
-        without = int((~older & (stack == NO_STACK)).sum())
-        if born and without == born:
-            notes.add("snapshot_without_stacks", file=file, count=born)
-        elif not self.columns.stacks.native:
-            notes.add("snapshot_stacks_partly", file=file, count=without, of=born)
+
+    def births(self) -> tuple[int, int]:
+        """Allocations that the trace has, and those of them without a call stack."""
+        born = self.lives.born != NEVER
+        return int(born.sum()), int((born & (self._stacks() == NO_STACK)).sum())
 
     def _mismatching_segments(self) -> int:
         held = np.zeros(len(self.state.segments), np.int64)

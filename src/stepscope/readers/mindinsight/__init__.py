@@ -30,7 +30,7 @@ from stepscope.readers.mindspore_cpu.operators import read_details, read_operato
 from stepscope.readers.reported import Reported
 from stepscope.readers.slice_parts import SliceParts
 from stepscope.readers.source import Source
-from stepscope.readers.steps import whole_window
+from stepscope.readers.steps import one_step
 from stepscope.readers.text_files import OnRead
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -110,7 +110,9 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
     if len(slices) and "pipeline" in files.subjects:
         notes.add("pipeline_own_clock", file=source.path.name)
     if trace.steps or len(slices):
-        steps = trace.marks() if trace.steps else whole_window(slices, notes, source.path.name)
+        if not trace.steps:
+            notes.add("no_steps_in_files", file=source.path.name)
+        steps = trace.marks() if trace.steps else one_step(slices)
         out.add("steps", trace.frame() if trace.steps else steps.frame())
         slices.integers["step"] = steps.at(slices.start)
         stage = place.stage_group if any(communication.within_stage.values()) else None

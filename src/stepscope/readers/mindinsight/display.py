@@ -78,7 +78,7 @@ def read_display(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFra
                     notes.add("event_phase_ignored", file=path.name, place=f"event {place}", phase=event.ph[:20])
             frames.append(_rows(complete))
     except UnreadableInputError as error:
-        notes.add("mindspore_file_unreadable", file=path.name, reason=str(error))
+        notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
     if not frames:
         return pl.DataFrame(schema=_SCHEMA)
     rows = pl.concat(frames)

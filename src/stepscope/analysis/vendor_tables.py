@@ -1,0 +1,24 @@
+"""Why a question about operators has no answer: nothing was recorded, or only the maker's own summary is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from stepscope import facts
+from stepscope.errors import NoAnswerError
+from stepscope.store.run_store import RunStore
+
+
+def no_operators(code: str, store: RunStore, ranks: Sequence[int]) -> NoAnswerError:
+    """The error ``code``, or, where the maker's tables of operators were read, one that says how to see them."""
+    begins: list[str] = facts.table("vendor_tables")["operators"]
+    files = store.scan("reported", list(ranks)).select(pl.col("file").cast(pl.String).unique()).collect()["file"]
+    named = sorted(file for file in files.drop_nulls() if file.startswith(tuple(begins)))
+    if not named:
+        return NoAnswerError(code)
+    among = ", ".join("'" + file.replace("'", "''") + "'" for file in named)
+    query = f"SELECT rank, file, key, metric, value FROM reported WHERE file IN ({among})"
+    command = f'stepscope sql {store.manifest.capture} "{query}"'
+    return NoAnswerError("operators_only_reported", files=", ".join(named), command=command)
