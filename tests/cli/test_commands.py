@@ -168,7 +168,7 @@ class TestJson:
             "windows": ["trace"],
             "ranks": [2],
             "readers": ["kineto"],
-            "schema_version": 2,
+            "schema_version": 3,
         }
         data = document["data"]
         assert {key: data[key] for key in ("events", "bytes", "read_bytes")} == {
@@ -234,8 +234,8 @@ class TestJson:
         (note,) = _document(result)["notes"]
         assert note == {
             "code": "no_step_marks",
-            "message": "trace.json marks no steps, so the whole window counts as one. Call step() of the profiler once "
-            "per iteration to get them.",
+            "message": "trace.json marks no steps, so the whole window counts as one. The profilers of PyTorch and "
+            "MindSpore mark them only if they are given a schedule and step() is called once per iteration.",
             "rank": 0,
             "file": "trace.json",
             "place": "",

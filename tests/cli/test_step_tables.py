@@ -21,6 +21,8 @@ def test_without_accelerator_the_time_around_leaf_operators_is_shown(
     assert "enclosing" in result.out
     assert " 20.000 " in result.out  # the leaf
     assert " 30.000 " in result.out  # 50 us less the leaf
+    (row,) = (line.split() for line in result.out.splitlines() if "100.000" in line.split())
+    assert row[-1] == "50.000"  # what is left of the 100 us of the step: the columns add up
 
 
 @pytest.mark.parametrize("command", ["steps", "summary"])

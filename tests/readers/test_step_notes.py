@@ -47,7 +47,8 @@ def test_a_database_of_mindspore_has_no_place_for_steps(
 
 def test_pipeline_files_alone_cannot_tell_steps(tmp_path: Path) -> None:
     (tmp_path / "minddata_aicpu_0.txt").write_text("GetNext_dequeue_wait 154907895305 154907895306 3\n")
-    (source,) = minddata.claim(tmp_path, [], ["minddata_aicpu_0.txt"]) or ()
+    claimed = minddata.claim(tmp_path, [], ["minddata_aicpu_0.txt"])
+    assert claimed
     notes = Notes()
-    minddata.read(source, RankWriter(tmp_path / "out", 0), notes)
+    minddata.read(claimed[0], RankWriter(tmp_path / "out", 0), notes)
     assert [note.code for note in notes.all()] == ["no_steps_in_files"]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, TextIO
 
@@ -16,22 +18,31 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope import facts
+from stepscope.readers.flows import OWN_CATEGORY
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.run_store import RunStore
 
 Int64s = npt.NDArray[np.int64]
 
-# Kinds by the names that PyTorch's profiler uses, so that other tools understand the file too.
+# Kinds and links by the names that PyTorch's profiler uses, so that other tools understand the file too.
 _CATEGORIES: Final = {
     "operator": "cpu_op",
+    "kernel": "kernel",
+    "overhead": "overhead",
     "copy": "gpu_memcpy",
     "runtime": "cuda_runtime",
-    "annotation": "user_annotation",
     "step": "user_annotation",
     "python": "python_function",
     "module": "python_function",
-    "sync": "cuda_sync",
 }
+_DEVICE_CATEGORIES: Final = {"sync": "cuda_sync", "mark": "cuda_event"}
+_LINK_CATEGORIES: Final = {"forward_backward": "fwdbwd", "flow": "flow"}
+_JOINED_BY_ID: Final = "ac2g"  # arrows of PyTorch's profiler that only repeat what correlation ids say
+# Annotations by whose names the reader knows steps and collectives.
+_SPEAKING_NAME: Final = re.compile(
+    "|".join([r"ProfilerStep\s*#\s*\d", *(f"{word}:" for word in facts.table("communication")["host_prefixes"])])
+)
 _LEAST_TIDS_PER_TRACK: Final = 1000
 
 
@@ -88,7 +99,7 @@ def _write_events(file: TextIO, store: RunStore, ranks: list[int], offsets: dict
 
 def _slices(store: RunStore, rank: int) -> pl.DataFrame:
     """Slices of a rank with the thread that each goes to."""
-    columns = ["slice", "track", "row", "parent", "start_ns", "dur_ns", "name", "kind"]
+    columns = ["slice", "track", "row", "parent", "start_ns", "dur_ns", "name", "kind", "correlation"]
     slices = store.scan("slices", [rank]).select(columns).collect()
     details = store.scan("details", [rank]).select("slice", "json").collect()
     position = pl.DataFrame({"parent": slices["slice"], "at": np.arange(slices.height)})
@@ -138,14 +149,30 @@ def _metadata(rank: int, tracks: pl.DataFrame, pids: dict[str, int], slices: pl.
 
 def _slice_events(slices: pl.DataFrame, pid_of: dict[int, int], streams: set[int], shift: int) -> Iterator[str]:
     for row in slices.iter_rows(named=True):
-        category = _CATEGORIES.get(row["kind"], row["kind"])
-        if category == "collective":
-            category = "kernel" if row["track"] in streams else "user_annotation"
+        category = _category(row["kind"] or "annotation", row["name"] or "", row["track"] in streams)
+        is_moment = row["kind"] == "mark" and not row["dur_ns"]
+        phase, last = ("i", '"s":"t"') if is_moment else ("X", f'"dur":{_micro(row["dur_ns"])}')
         arguments = f',"args":{row["json"]}' if row["json"] else ""
         yield (
-            f'{{"ph":"X","cat":"{category}","name":{json.dumps(row["name"])},"pid":{pid_of[row["track"]]},'
-            f'"tid":{row["tid"]},"ts":{_micro(row["start_ns"] + shift)},"dur":{_micro(row["dur_ns"])}{arguments}}}'
+            f'{{"ph":"{phase}","cat":"{category}","name":{json.dumps(row["name"])},"pid":{pid_of[row["track"]]},'
+            f'"tid":{row["tid"]},"ts":{_micro(row["start_ns"] + shift)},{last}{arguments}}}'
         )
+
+
+@lru_cache(1 << 16)
+def _category(kind: str, name: str, on_device: bool) -> str:
+    """The category by which a slice of this name is read again as what it is."""
+    if kind == "annotation":
+        # On the host the reader looks at the names of annotations, and would see steps and collectives in some.
+        return "gpu_user_annotation" if on_device else "trace" if _SPEAKING_NAME.match(name) else "user_annotation"
+    if kind == "collective":
+        if on_device:
+            return "kernel" if facts.communication_kernel().search(name) else "collective_comm"
+        return "user_annotation" if _SPEAKING_NAME.match(name) else OWN_CATEGORY + kind
+    if on_device:
+        return _DEVICE_CATEGORIES.get(kind) or _CATEGORIES.get(kind) or OWN_CATEGORY + kind
+    speaks = kind == "operator" and _SPEAKING_NAME.match(name)  # old writers mark steps as operators
+    return OWN_CATEGORY + kind if speaks else _CATEGORIES.get(kind) or OWN_CATEGORY + kind
 
 
 def _counter_events(
@@ -162,18 +189,24 @@ def _counter_events(
 def _flow_events(
     store: RunStore, rank: int, slices: pl.DataFrame, pid_of: dict[int, int], shift: int, first: int
 ) -> Iterator[str]:
-    places = slices.select("slice", "track", "tid", "moment_ns")
+    stated = pl.when(pl.col("json").str.contains('"correlation"', literal=True)).then("correlation")
+    places = slices.select("slice", "track", "tid", "moment_ns", correlation=stated)
     links = (
         store.scan("links", [rank])
         .collect()
         .join(places, left_on="from_slice", right_on="slice")
         .join(places, left_on="to_slice", right_on="slice", suffix="_to")
+        .with_columns(by_id=(pl.col("correlation") == pl.col("correlation_to")).fill_null(False))
     )
     for number, row in enumerate(links.iter_rows(named=True), first):
+        kind = row["kind"]
+        category = _LINK_CATEGORIES.get(kind, OWN_CATEGORY + kind)
+        if kind == "launch" and row["by_id"]:
+            category = _JOINED_BY_ID
         ends = (("s", "", ""), ("f", "_to", ',"bp":"e"'))
         for phase, suffix, more in ends:
             yield (
-                f'{{"ph":"{phase}","cat":"{row["kind"]}","name":"{row["kind"]}","id":{number},'
+                f'{{"ph":"{phase}","cat":"{category}","name":"{kind}","id":{number},'
                 f'"pid":{pid_of[row["track" + suffix]]},"tid":{row["tid" + suffix]},'
                 f'"ts":{_micro(row["moment_ns" + suffix] + shift)}{more}}}'
             )

@@ -11,15 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope import facts
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.event_columns import Batch, EventColumns, arguments, details
+from stepscope.readers.codes import Codes
+from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments, details
 from stepscope.readers.flows import flow_links
 from stepscope.readers.series import CounterEvents
 from stepscope.readers.slice_table import KIND, SliceTable, believable
 from stepscope.readers.source import Source, named_rank
-from stepscope.readers.steps import Steps, whole_window
+from stepscope.readers.stack_frames import referred_stacks
+from stepscope.readers.steps import Steps, extent, whole_window
 from stepscope.readers.trace_text import TraceText, looks_like_trace
 from stepscope.readers.tracks import kinds_of_tracks, track_rows
+from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -29,6 +33,7 @@ Bools = npt.NDArray[np.bool_]
 _DEVICE_PROCESS: Final = re.compile(r"^/device:(GPU|TPU):(\d+)")
 # Rows that XProf computes itself: they sum up the operations below them.
 _SUMMARY_THREADS: Final = ("Steps", "XLA Modules", "Framework Name Scope", "Framework Ops", "Source code")
+_COPY: Final = re.compile(r"^Mem(?:cpy|set)")
 _PYTHON_CATEGORIES: Final = frozenset(("fee", "python"))
 
 
@@ -44,27 +49,44 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     columns = EventColumns(notes, path.name)
     counters = CounterEvents(columns)
     step_numbers: dict[int, int] = {}
+    correlations: dict[int, int] = {}
     for events in text.batches():
         batch = columns.add(events)
         columns.add_instants(batch["i"])
         counters.add(batch["C"])
-        step_numbers |= _step_numbers(batch["X"])
-        for part in (batch["X"], batch["B"], batch["i"]):
+        step_numbers |= _numbers(batch["X"], "step_num")
+        correlations |= _numbers(batch["X"], "correlation_id")
+        for part in (batch["X"], batch["i"]):
             out.add("details", details(part))
     if not columns.events:
         raise UnreadableInputError("no_events", path=str(path))
     index, track, category, name, start, dur, is_mark = columns.slices()
+    out.add("details", columns.pair_details)
     keep, dur = believable(start, dur, notes, path.name)
     device, summary = _device_tracks(columns)
     on_device, is_summary = np.isin(track, list(device)), np.isin(track, list(summary))
     kind = _kinds(columns, category, name, on_device, is_summary)
+    if device:
+        kind[np.isin(index, list(correlations)) & ~on_device] = KIND["runtime"]
     kind[np.isin(index, list(step_numbers)) & ~on_device] = KIND["step"]
     kind[is_mark] = KIND["mark"]
     slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
     on_device = on_device[keep]
     steps = _steps(slices, step_numbers, notes, path.name)
-    slices.integers["step"] = steps.at(slices.start)
-    slices.texts["core"] = (np.where(slices.is_kind("kernel"), 0, -1), [next(iter(device.values()), "gpu").upper()])
+    launch = np.full(len(slices), NONE, np.int64)
+    if device and correlations:
+        correlation = np.array([correlations.get(number, NULL) for number in slices.id.tolist()], np.int64)
+        launch = _launches(slices, correlation, on_device)
+        slices.integers["correlation"] = correlation
+        out.add("links", _launch_links(slices, launch))
+    # Device work belongs to the step that launched it.
+    slices.integers["step"] = steps.at(np.where(launch != NONE, slices.start[launch], slices.start))
+    stack, stacks, unknown = referred_stacks(text.metadata.get("stackFrames"), columns.frames, slices.id)
+    notes.add("stack_unknown", file=path.name, count=unknown)
+    slices.integers["stack"] = stack
+    out.add("stacks", stacks)
+    device_work = on_device & slices.is_kind("kernel", "collective", "copy")
+    slices.texts["core"] = (np.where(device_work, 0, -1), [next(iter(device.values()), "gpu").upper()])
     slices.write(out)
     out.add("steps", steps.frame())
     out.add("links", flow_links(slices, columns, 0, {}, notes))
@@ -72,16 +94,20 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(
         np.unique(slices.track[slices.is_kind("reported")]).tolist(), "vendor"
     )
-    out.add("tracks", track_rows(columns.tracks, columns.metadata, kinds | dict.fromkeys(counters.numbers, "counter")))
+    rows = track_rows(columns.tracks, columns.metadata, kinds | dict.fromkeys(counters.numbers, "counter"))
+    out.add("tracks", _processes_apart(rows, columns.tracks))
     out.add("ranks", _rank_row(text.metadata, slices, device, path))
 
 
-def _step_numbers(batch: Batch) -> dict[int, int]:
-    """Event index to step number, of events that JAX marked as steps."""
-    found = {}
+def _numbers(batch: Batch, argument: str) -> dict[int, int]:
+    """Event index to number, of events that have such an argument: JAX marks steps so, and joins launches."""
+    key = f'"{argument}"'.encode()
+    found: dict[int, int] = {}
+    if key not in b"".join(batch.arguments):  # most files have none, and so need not look at each event
+        return found
     for place, raw in enumerate(batch.arguments):
-        if b'"step_num"' in raw:
-            number = str(arguments(raw).get("step_num", ""))
+        if key in raw:
+            number = str(arguments(raw).get(argument, ""))
             if number.isdecimal() and len(number) < 19:
                 found[int(batch.index[place])] = int(number)
     return found
@@ -114,8 +140,46 @@ def _kinds(
     kind = np.full(len(category), KIND["annotation"], np.int8)
     kind[is_python[category] | is_frame[name]] = KIND["python"]
     kind[on_device] = KIND["kernel"]
+    if on_device.any():
+        words = [text or "" for text in columns.names.texts()]
+        communicates = np.array([bool(facts.communication_kernel().search(word)) for word in words])
+        is_copy = np.array([bool(_COPY.match(word)) for word in words])
+        kind[on_device & communicates[name]] = KIND["collective"]
+        kind[on_device & is_copy[name]] = KIND["copy"]
     kind[is_summary] = KIND["reported"]
     return kind
+
+
+def _launches(slices: SliceTable, correlation: Int64s, on_device: Bools) -> Int64s:
+    """For each device slice the position of the host's call with its id, the first of several, else NONE."""
+    launch = np.full(len(slices), NONE, np.int64)
+    calls = np.flatnonzero(slices.is_kind("runtime") & (correlation != NULL))
+    calls = calls[np.lexsort((slices.start[calls], correlation[calls]))]
+    ids = correlation[calls]
+    asking = np.flatnonzero(on_device & (correlation != NULL) & ~slices.is_kind("reported"))
+    if len(ids):
+        place = np.minimum(np.searchsorted(ids, correlation[asking]), len(ids) - 1)
+        found = ids[place] == correlation[asking]
+        launch[asking[found]] = calls[place[found]]
+    return launch
+
+
+def _launch_links(slices: SliceTable, launch: Int64s) -> pl.DataFrame:
+    launched = np.flatnonzero(launch != NONE)
+    kind = pl.Series(["launch"] * len(launched), dtype=pl.String)
+    return pl.DataFrame({"kind": kind, "from_slice": slices.id[launch[launched]], "to_slice": slices.id[launched]})
+
+
+def _processes_apart(rows: pl.DataFrame, tracks: Codes) -> pl.DataFrame:
+    """Processes of one name have their number behind it, so that they stay several."""
+    if rows.is_empty():
+        return rows
+    pids = [str(key[0]) for key in tracks]
+    own = pl.Series([pids[number] for number in rows["track"].to_list()], dtype=pl.String)
+    named = rows.with_columns(pid=own)
+    shared = pl.col("pid").n_unique().over("process") > 1
+    label = pl.when(shared).then(pl.format("{} (pid {})", "process", "pid")).otherwise("process")
+    return named.with_columns(process=label).drop("pid")
 
 
 def _steps(slices: SliceTable, numbers: dict[int, int], notes: Notes, file: str) -> Steps:
@@ -138,5 +202,5 @@ def _rank_row(metadata: dict[str, Any], slices: SliceTable, device: dict[int, st
     if "viztracer_metadata" in metadata:
         row["versions"] = str(metadata["viztracer_metadata"])
     if len(slices):
-        row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
+        row |= dict(zip(("first_ns", "last_ns"), extent(slices), strict=True))
     return pl.DataFrame([row])

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from msgspec.structs import astuple
 
-from stepscope.readers.begin_end import pair
+from stepscope.readers.begin_end import pair, pair_details
 from stepscope.readers.codes import Codes
+from stepscope.readers.event_identity import counter_label, identities
 from stepscope.readers.exact_time import INVALID, nanoseconds
 from stepscope.readers.trace_text import Event
 from stepscope.store.notes import Notes
@@ -35,7 +36,11 @@ _FAMILY_OF: Final[dict[str | None, int]] = {
     phase: code for code, phases in enumerate(_FAMILIES.values()) for phase in phases
 }
 
-_SORT_FIELDS: Final = slice(0, 5)  # phase, category, name, process, thread
+#: Phase of a flow's end that belongs to the next slice of its thread, not to the one around it.
+ENDS_AT_NEXT: Final = ord("F")
+_ENDS_AROUND: Final = msgspec.Raw(b'"e"')
+_YES: Final = msgspec.Raw(b"true")
+_NOTHING: Final = msgspec.Raw()
 
 
 class _Sorts(dict[Any, int]):
@@ -66,6 +71,10 @@ class _Sorts(dict[Any, int]):
             self._table[:, self._filled : filled] = np.array(self._new, np.int32).T
             self._new, self._filled = [], filled
         return self._table
+
+
+def _field(events: Sequence[Event], name: str) -> list[Any]:
+    return list(map(attrgetter(name), events))
 
 
 def _pick(values: Sequence[_Value], places: Int64s) -> Sequence[_Value]:
@@ -149,23 +158,26 @@ class EventColumns:
         self.metadata: dict[tuple[str, Any, Any], dict[str, Any]] = {}
         self.complete = Columns()  # more: start, duration
         self.flows = Columns()  # more: time, id, phase
+        self.bound_flows = Columns()  # of slices that say it themselves: index, id, whether one comes in, goes out
         self.instants = Columns()  # more: time
         self.pairs = Columns()  # more: time, id, phase
+        self.pair_details = pl.DataFrame()  # rows of ``details`` for begins and ends, once the slices are taken
+        self.frames: dict[int, bytes] = {}  # references to call stacks, by event
         self.events = 0
+        self._pair_arguments: dict[int, bytes] = {}
         self._sorts = _Sorts(self._columns_of)
 
     def add(self, events: list[Event]) -> dict[str, Batch]:
         """Take a batch in; returned by phase, for what a format knows about its events: ``X`` complete,
         ``i`` instant, ``C`` counter, ``B`` begins and ends, ``s`` flows. Instants are left to the caller, because
-        some are not for the timeline.
+        some are not for the timeline. Arguments of begins and ends wait in here for ``pair_details``.
         """
         # In this way columns are taken out of the events without running Python for each of them.
-        fields = list(zip(*map(astuple, events), strict=True)) or [()] * len(Event.__struct_fields__)
-        phase, *_, time, duration, arguments, ids = fields
-        sorts = map(self._sorts.__getitem__, zip(*fields[_SORT_FIELDS], strict=True))
-        sort = np.fromiter(sorts, np.int32, len(events))
+        sorts = zip(*(_field(events, field) for field in ("ph", "cat", "name", "pid", "tid")), strict=True)
+        sort = np.fromiter(map(self._sorts.__getitem__, sorts), np.int32, len(events))
         family, track, category, name = (column[sort] for column in self._sorts.columns())
-        moments = nanoseconds(time)
+        moments = nanoseconds(_field(events, "ts"))
+        arguments = _field(events, "args")
         places = {letter: np.flatnonzero(family == code) for code, letter in enumerate(_FAMILIES)}
         batches = {
             letter: Batch(
@@ -180,12 +192,21 @@ class EventColumns:
         }
         for place in np.flatnonzero(family == _OTHER).tolist():
             self._add_other(events[place], self.events + place)
+        self._add_references(events)
         self.events += len(events)
-        self.complete.add(batches["X"], batches["X"].time, nanoseconds(_pick(duration, places["X"])))
-        for columns, letter in ((self.pairs, "B"), (self.flows, "s")):
-            if len(batches[letter]):
-                letters = np.fromiter(map(ord, _pick(phase, places[letter])), np.int64, len(batches[letter]))
-                columns.add(batches[letter], batches[letter].time, self._ids(_pick(ids, places[letter])), letters)
+        durations = _field(_pick(events, places["X"]), "dur")
+        self.complete.add(batches["X"], batches["X"].time, nanoseconds(durations))
+        if len(batches["B"]):
+            self.pairs.add(batches["B"], batches["B"].time, *self._operations(_pick(events, places["B"])))
+            batches["B"] = self._without_arguments(batches["B"])
+        if len(batches["s"]):
+            own = _pick(events, places["s"])
+            ids, letters = self._operations(own)
+            around = np.fromiter(map(_ENDS_AROUND.__eq__, _field(own, "bp")), np.bool_, len(own))
+            letters[(letters == ord("f")) & ~around] = ENDS_AT_NEXT
+            self.flows.add(batches["s"], batches["s"].time, ids, letters)
+        if len(batches["C"]):
+            self._tell_counters_apart(batches["C"], _pick(events, places["C"]))
         return batches
 
     def add_instants(self, batch: Batch) -> None:
@@ -196,7 +217,10 @@ class EventColumns:
         the complete events, in file order, then begins with their ends, then instants with duration 0.
         """
         marks = self.instants.take(1)
-        self.complete.extend(*pair(self.pairs.take(3), self.tracks, self.notes, self.file))
+        pairs = pair(self.pairs.take(3), self.tracks, self.notes, self.file)
+        self.pair_details = pair_details(pairs, self._pair_arguments)
+        self._pair_arguments = {}
+        self.complete.extend(*pairs.slices)
         self.complete.extend(*marks, np.zeros(len(marks[0]), np.int64))
         columns = self.complete.take(2)
         is_mark = np.zeros(len(columns[0]), np.bool_)
@@ -212,8 +236,36 @@ class EventColumns:
             return family, 0, 0, 0
         return family, self.tracks[pid, tid], self.categories[category], self.names[name]
 
-    def _ids(self, raws: Sequence[msgspec.Raw]) -> Int64s:
-        return np.fromiter(map(self.flow_ids.__getitem__, map(bytes, raws)), np.int64, len(raws))
+    def _operations(self, events: Sequence[Event]) -> tuple[Int64s, Int64s]:
+        """Numbers for the ids of the events, and their phases."""
+        ids = np.fromiter(map(self.flow_ids.__getitem__, identities(events)), np.int64, len(events))
+        return ids, np.fromiter(map(ord, _field(events, "ph")), np.int64, len(events))
+
+    def _without_arguments(self, batch: Batch) -> Batch:
+        """A slice has the arguments of its begin and its end, and they meet when the whole file is read."""
+        for place in np.flatnonzero(batch.argument_lengths > len("{}")).tolist():
+            self._pair_arguments[int(batch.index[place])] = batch.arguments[place]
+        return replace(batch, arguments=[b""] * len(batch))
+
+    def _tell_counters_apart(self, batch: Batch, events: Sequence[Event]) -> None:
+        """The id of a counter is part of its name."""
+        for place, event in enumerate(events):
+            if (event.id or event.id2) and (label := counter_label(event)):
+                batch.name[place] = self.names[f"{event.name or ''}[{label}]"]
+
+    def _add_references(self, events: list[Event]) -> None:
+        """What few files have: slices that name the flows through them, or their call stack."""
+        flows, frames = _field(events, "bind_id"), _field(events, "sf")
+        if flows.count(_NOTHING) < len(events):
+            places = [place for place, value in enumerate(flows) if value]
+            self.bound_flows.extend(
+                np.array(places, np.int64) + self.events,
+                np.fromiter((self.flow_ids[bytes(flows[place])] for place in places), np.int64, len(places)),
+                np.array([events[place].flow_in == _YES for place in places], np.bool_),
+                np.array([events[place].flow_out == _YES for place in places], np.bool_),
+            )
+        if frames.count(_NOTHING) < len(events):
+            self.frames |= {self.events + place: bytes(value) for place, value in enumerate(frames) if value}
 
     def _add_other(self, event: Event, index: int) -> None:
         if event.ph == "M":

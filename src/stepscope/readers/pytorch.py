@@ -109,7 +109,7 @@ def stacks(
     """
     is_frame = slices.is_kind("python", "module")
     if not is_frame.any():
-        frames = [_unquoted(text).replace("\r\n", "").replace(";", "\n") for text in stated_texts]
+        frames = [_outermost_first(_unquoted(text)) for text in stated_texts]
         number = _inherited(slices, launch, np.where(stated < 0, NULL, stated.astype(np.int64)), NULL)
         return number, pl.DataFrame({"stack": range(len(frames)), "frames": frames})
     around = nearest(slices.parent, is_frame)
@@ -129,6 +129,16 @@ def stacks(
     if not of_frames:
         number[is_frame] = NULL  # a frame's own stack is what lies around it
     return number, pl.DataFrame({"stack": range(len(frames)), "frames": frames})
+
+
+def _outermost_first(stated: str) -> str:
+    """A stack as an operator states it, with its innermost frame first, as ours.
+
+    >>> _outermost_first("net.py(7): forward;train.py(3): main;").splitlines()
+    ['train.py(3): main', 'net.py(7): forward']
+    """
+    frames = stated.replace("\r\n", "").split(";")
+    return "\n".join(frame for frame in reversed(frames) if frame)
 
 
 def _distinct_stacks(outer: Int64s, name: Int32s) -> tuple[Int64s, Int64s]:

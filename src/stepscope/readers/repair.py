@@ -18,12 +18,13 @@ _ENCODE: Final = msgspec.json.Encoder(decimal_format="number")
 _BAD_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _NOT_AVAILABLE: Final = re.compile(r"(?<=[:\[,\s])N/A(?=[\s,\]}])")
 _QUOTED_NAME: Final = re.compile(
-    r'("name"\s*:\s*")(.*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|bp|s)"\s*:|\}))', re.DOTALL
+    r'("name"\s*:\s*")(.*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|id2|bp|bind_id|s|scope)"\s*:|\}))',
+    re.DOTALL,
 )
 _UNESCAPED_QUOTE: Final = re.compile(r'(?<!\\)"')
 _EVENT_TEXTS: Final = ("ph", "cat", "name")
 _EVENT_IDS: Final = ("pid", "tid")
-_EVENT_RAW: Final = ("ts", "dur", "args", "id")
+_EVENT_RAW: Final = ("ts", "dur", "args", "id", "id2", "scope", "bp", "bind_id", "flow_in", "flow_out", "sf")
 
 
 def lenient(text: bytes) -> Any:

@@ -56,11 +56,29 @@ def no_steps(marks_from: str = "window") -> Steps:
 
 
 def whole_window(slices: SliceTable, notes: Notes, file: str) -> Steps:
-    """One step over all there is, where nothing marks any."""
+    """One step over all there is, where nothing marks any though the writer could."""
+    if len(slices):
+        notes.add("no_step_marks", file=file)
+    return one_step(slices)
+
+
+def one_step(slices: SliceTable) -> Steps:
+    """One step over all there is."""
     if not len(slices):
         return no_steps()
-    notes.add("no_step_marks", file=file)
-    return Steps(np.zeros(1, np.int64), slices.start.min(keepdims=True), slices.end.max(keepdims=True) + 1, "window")
+    first, last = extent(slices)
+    return Steps(np.zeros(1, np.int64), np.array([first]), np.array([last + 1]), "window")
+
+
+def extent(slices: SliceTable) -> tuple[int, int]:
+    """Start of the first slice and end of the last. There is at least one.
+
+    Marks do not count beside others: writers set some to the end of a window in which nothing was recorded any more,
+    or to an absurd time.
+    """
+    lasting = ~slices.is_kind("mark")
+    counted = lasting if lasting.any() else ~lasting
+    return int(slices.start[counted].min()), int(slices.end[counted].max())
 
 
 def with_device_work(

@@ -50,6 +50,14 @@ class Event(msgspec.Struct, gc=False):
     dur: msgspec.Raw = msgspec.Raw()
     args: msgspec.Raw = msgspec.Raw()
     id: msgspec.Raw = msgspec.Raw()
+    # Few writers use these.
+    id2: msgspec.Raw = msgspec.Raw()
+    scope: msgspec.Raw = msgspec.Raw()
+    bp: msgspec.Raw = msgspec.Raw()
+    bind_id: msgspec.Raw = msgspec.Raw()
+    flow_in: msgspec.Raw = msgspec.Raw()
+    flow_out: msgspec.Raw = msgspec.Raw()
+    sf: msgspec.Raw = msgspec.Raw()
 
 
 _EVENTS: Final = msgspec.json.Decoder(list[Event])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +12,34 @@ import polars as pl
 from stepscope.readers.codes import Codes
 
 
+class Described(NamedTuple):
+    """A track as its reader knows it, where the metadata events mean another one."""
+
+    name: str
+    label: str  # of the process
+    process_order: int
+
+
 def track_rows(
-    tracks: Codes, metadata: dict[tuple[str, Any, Any], dict[str, Any]], kinds: dict[int, str]
+    tracks: Codes,
+    metadata: dict[tuple[str, Any, Any], dict[str, Any]],
+    kinds: dict[int, str],
+    described: Mapping[int, Described] | None = None,
 ) -> pl.DataFrame:
     """Rows of ``tracks``. ``kinds`` gives the kind of those in use, by number; the others are left out."""
     process = {(name, pid): values for (name, pid, _), values in metadata.items() if name.startswith("process_")}
     rows = []
-    for (pid, tid), number in tracks.items():
+    for (pid, tid, *_), number in tracks.items():
         if number not in kinds:
             continue
         process_name = _value(process.get(("process_name", pid)), "name")
         label = _value(process.get(("process_labels", pid)), "labels")
         thread_name = _value(metadata.get(("thread_name", pid, tid)), "name")
+        process_order = _value(process.get(("process_sort_index", pid)), "sort_index")
+        if described and number in described:
+            thread_name, label, process_order = described[number]
         order = (
-            _number(_value(process.get(("process_sort_index", pid)), "sort_index")),
+            _number(process_order),
             str(process_name or ""),
             _number(pid),
             str(pid),

@@ -50,6 +50,11 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
             if named:
                 numbers = ", ".join(map(str, named[:_MOST]))
                 console.print("  " + text(key, lang, steps=numbers), markup=False, soft_wrap=True)
-    # Only without accelerator do operators work around those inside them; it is part of the free time.
-    around = bool((answer.data["enclosing_us"].fill_null(0) > 0).any())
-    show_table(answer.data.select(name for name in _SHOWN if around or name != "enclosing_us"), lang, most=_MOST)
+    show_table(_parts(answer.data), lang, most=_MOST)
+
+
+def _parts(rows: pl.DataFrame) -> pl.DataFrame:
+    """The columns to show. Those of a step that computes on the host add up: free without what operators did in it."""
+    if not (rows["enclosing_us"].fill_null(0) > 0).any():
+        return rows.select(name for name in _SHOWN if name != "enclosing_us")
+    return rows.with_columns(free_us=(pl.col("free_us") - pl.col("enclosing_us")).round(3)).select(_SHOWN)

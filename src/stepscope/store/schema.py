@@ -100,7 +100,7 @@ _TABLES = (
             ("clock_drift_ppb", pl.Int64, "drift against the run's clock, parts per billion"),
             ("clock_error_ns", pl.Int64, "how far the offset may be off"),
             ("first_ns", pl.Int64, "start of the first slice"),
-            ("last_ns", pl.Int64, "end of the last slice"),
+            ("last_ns", pl.Int64, "end of the last slice; marks count only where nothing else is"),
             ("source", pl.String, "file or directory it was read from"),
         ),
     ),

@@ -13,7 +13,7 @@ from stepscope import facts
 from stepscope.analysis.flops.cost import Cost, compute_dtype
 from stepscope.analysis.flops.formulas import cost, known_names, needs_arguments
 from stepscope.analysis.flops.recomputation import is_recomputed, with_recomputation
-from stepscope.analysis.flops.shapes import ARGUMENTS, arguments, dtypes, shapes
+from stepscope.analysis.flops.shapes import ARGUMENTS, arguments, dtypes, lists, shapes
 from stepscope.analysis.flops.typed import rules, typed_cost
 from stepscope.analysis.intervals import Bools, Int64s
 from stepscope.analysis.operators.executed import chosen_steps
@@ -71,7 +71,7 @@ def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Co
         rest = _by_formula(store, rank, shaped.join(inner, on="place", how="anti"))
         told |= set(rest["place"].to_list())
         found = _innermost(pl.concat([found, rest]), owners)
-    found = with_recomputation(found, slices_of(store, rank), owners)
+    found = with_recomputation(found, store, rank, owners)
     mask = np.zeros(owners.nesting.size + 1, bool)
     mask[found["place"].to_numpy()] = True
     typed, padded, unclear = _by_type(store, rank, owners, mask)
@@ -121,7 +121,7 @@ def _by_formula(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
     rows = _with_arguments(store, rank, rows)
     distinct = rows.select(keys).unique()
     costs = [
-        cost(name, shapes(inputs), dtypes(types), arguments(given))
+        cost(name, shapes(inputs), dtypes(types), arguments(given), lists(inputs))
         for name, inputs, types, given in distinct.iter_rows()
     ]
     distinct = _with_costs(distinct, costs)

@@ -11,6 +11,7 @@ from typing import Any
 from stepscope import facts
 from stepscope.analysis.flops.convolution import convolution
 from stepscope.analysis.flops.cost import Cost, moved_bytes
+from stepscope.analysis.flops.recurrent import recurrent
 from stepscope.analysis.flops.shapes import Shape
 
 Sizes = dict[str, int]
@@ -48,27 +49,38 @@ def formulas() -> dict[str, tuple[Formula, ...]]:
 
 def known_names() -> list[str]:
     """All operators that have a formula."""
-    return [*formulas(), *facts.table("flops")["convolutions"]]
+    table = facts.table("flops")
+    return [*formulas(), *table["convolutions"], *table["recurrent"]]
 
 
 def needs_arguments(name: str) -> bool:
     """Whether shapes alone do not tell all."""
-    return name in facts.table("flops")["convolutions"] or any(
-        entry.causal is not None for entry in formulas().get(name, ())
+    table = facts.table("flops")
+    return (
+        name in table["convolutions"]
+        or "mask" in table["recurrent"].get(name, ())
+        or any(entry.causal is not None for entry in formulas().get(name, ()))
     )
 
 
 def cost(
-    name: str, inputs: Sequence[Shape | None], dtypes: Sequence[str | None], arguments: Sequence[str]
+    name: str,
+    inputs: Sequence[Shape | None],
+    dtypes: Sequence[str | None],
+    arguments: Sequence[str],
+    lists: Sequence[tuple[Shape, ...] | None] = (),
 ) -> Cost | None:
-    """What a call costs, or None where its shapes do not tell.
+    """What a call costs, or None where its shapes do not tell; ``lists`` has the inputs that are lists of tensors.
 
     >>> cost("aten::mm", ((4, 8), (8, 2)), ("fp32", "fp32"), ())
     Cost(kind='matmul', flops=128, again=0, bytes=224)
     """
-    places: dict[str, Any] | None = facts.table("flops")["convolutions"].get(name)
+    table = facts.table("flops")
+    places: dict[str, Any] | None = table["convolutions"].get(name)
     if places is not None:
         return convolution(places, inputs, dtypes, arguments)
+    if name in table["recurrent"]:
+        return recurrent(table["recurrent"][name], inputs, lists, arguments)
     for formula in formulas().get(name, ()):
         sizes = fitted(formula.inputs, inputs)
         if sizes is not None:

@@ -19,6 +19,7 @@ from stepscope.analysis.flops.rates import (
     with_computing_types,
     work_of_calls,
 )
+from stepscope.analysis.flops.step_times import step_times
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.step_marks import step_marks
 from stepscope.analysis.work import ranks_of
@@ -27,6 +28,8 @@ from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
 _BY: Final = ("operator", "shape")
+_GIGA: Final = 1e9
+_NAMED: Final = 8  # in a note
 
 
 class StepFlops(msgspec.Struct, frozen=True):
@@ -83,6 +86,7 @@ def flops(
         raise UsageError("no_such_choice", parameter="by", value=by, choices=", ".join(_BY))
     found = Flops([], [], [])
     notes: list[Note] = []
+    on_host = 0
     for rank in ranks_of(store, ranks):
         counted = counted_calls(store, rank, steps)
         _note_uncounted(counted, rank, notes)
@@ -90,30 +94,37 @@ def flops(
             continue
         peaks = peaks_of(store, rank, peak_tflops, memory_gb_per_s)
         work = work_of_calls(store, rank, counted)
-        calls = with_computing_types(counted.calls, work)
+        calls = work.without_host_calls(counted.calls)
+        on_host += len(counted.calls) - len(calls)
+        if calls.is_empty():
+            continue
+        _note_places(counted.calls, calls, work, rank, notes)
+        calls = with_computing_types(calls, work)
         _note_peaks(calls, peaks, rank, notes)
-        found.operators.extend(operators_of(rank, calls, work, peaks, by))
-        marks = step_marks(store, rank)
-        per_step = _steps(rank, calls, peaks, marks, steps)
+        operators = operators_of(rank, calls, work, peaks, by)
+        found.operators.extend(operators)
+        per_step = _steps(rank, calls, work, peaks, step_marks(store, rank), steps)
         found.steps.extend(per_step)
         found.ranks.append(_rank(rank, calls, work, peaks, per_step))
+        _note_shares(found.ranks[-1], per_step, operators, notes)
     if not found.ranks:
-        raise NoAnswerError("no_flops")
+        raise NoAnswerError("flops_only_on_host", count=on_host) if on_host else NoAnswerError("no_flops")
     return Answer(found, notes)
 
 
 def _steps(
-    rank: int, calls: pl.DataFrame, peaks: Peaks, marks: pl.DataFrame, steps: Sequence[int] | None
+    rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, marks: pl.DataFrame, steps: Sequence[int] | None
 ) -> list[StepFlops]:
     rows = []
     parts: dict[int | None, list[_Sum]] = {}
     for number, *sums in _sums(calls, "step", "dtype"):
         parts.setdefault(number, []).append(_Sum(*sums))
-    for number, start, end, warm_up in marks.select("step", "host_start_ns", "host_end_ns", "warm_up").iter_rows():
+    times = step_times(marks, work.slices.clear() if not work.on_device else work.slices)
+    for number, warm_up, duration in times.iter_rows():
         if steps and number not in steps:
             continue
-        shares = _shares(parts.get(number, []), peaks, end - start)
-        rows.append(StepFlops(rank, number, (end - start) / 1000, *shares, warm_up=warm_up))
+        shares = _shares(parts.get(number, []), peaks, duration, work.devices)
+        rows.append(StepFlops(rank, number, duration / 1000, *shares, warm_up=warm_up))
     return rows
 
 
@@ -129,9 +140,12 @@ def _sums(calls: pl.DataFrame, *keys: str) -> list[tuple[Any, ...]]:
 
 
 def _shares(
-    sums: Sequence[_Sum], peaks: Peaks, duration_ns: int
+    sums: Sequence[_Sum], peaks: Peaks, duration_ns: int, devices: int
 ) -> tuple[int, int, float | None, float | None, float | None]:
-    """FLOPs, those of the model, rate, and shares of the peak: ideal time, each element type at its peak, over time."""
+    """FLOPs, those of the model, rate, and shares of the peak: ideal time, each element type at its peak, over time.
+
+    Several devices have that many times the peak of one.
+    """
     total, again = sum(part.flops for part in sums), sum(part.again for part in sums)
     if duration_ns <= 0:
         return total, total - again, None, None, None
@@ -139,8 +153,8 @@ def _shares(
     rates = [rate for part in sums if (rate := peaks.rate(part.dtype))]
     if not sums or len(rates) < len(sums):
         return total, total - again, total / seconds, None, None
-    hardware = sum(part.flops / rate for part, rate in zip(sums, rates, strict=True))
-    model = sum((part.flops - part.again) / rate for part, rate in zip(sums, rates, strict=True))
+    hardware = sum(part.flops / rate for part, rate in zip(sums, rates, strict=True)) / devices
+    model = sum((part.flops - part.again) / rate for part, rate in zip(sums, rates, strict=True)) / devices
     return total, total - again, total / seconds, model / seconds, hardware / seconds
 
 
@@ -157,7 +171,7 @@ def _rank(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, steps: list[
         dict(peaks.rates),
         peaks.memory,
         duration / 1000 if duration else None,
-        *_shares([_Sum(*sums) for sums in _sums(mine, "dtype")], peaks, duration),
+        *_shares([_Sum(*sums) for sums in _sums(mine, "dtype")], peaks, duration, work.devices),
         own / total if total and work.on_device else None,
         tensor_core_share(slices),
     )
@@ -178,6 +192,34 @@ def _note_uncounted(counted: Counted, rank: int, notes: list[Note]) -> None:
         notes.append(Note("flops_not_told", rank=rank, count=counted.misfits))
     if counted.padded:
         notes.append(Note("flops_of_filled_channels", rank=rank, count=counted.padded))
+
+
+def _note_places(counted: pl.DataFrame, calls: pl.DataFrame, work: Work, rank: int, notes: list[Note]) -> None:
+    """What is known of where the calls ran."""
+    if len(calls) < len(counted):
+        # Without those that do no work, and repetitions: a checkpoint stops its last one before it computes.
+        worth = pl.col("flops") > pl.col("again")
+        dropped = counted.join(calls.select("place"), on="place", how="anti").filter(worth)
+        gflop = f"{int(dropped['flops'].cast(pl.Int128).sum()) / _GIGA:,.3f}"
+        if len(dropped):
+            notes.append(Note("flops_on_host", params={"gflop": gflop}, count=len(dropped), rank=rank))
+    elif work.on_device and not work.linked and not calls["place"].is_in(work.slices["call"].implode()).all():
+        notes.append(Note("flops_without_launches", rank=rank))
+    if work.devices > 1:
+        notes.append(Note("flops_of_several_devices", count=work.devices, rank=rank))
+
+
+def _note_shares(
+    rank: RankFlops, steps: Sequence[StepFlops], operators: Sequence[OperatorFlops], notes: list[Note]
+) -> None:
+    """A share above one is never true."""
+    shares = {f"rank {rank.rank}": rank.hfu_share}
+    shares |= {f"step {step.step}": step.hfu_share for step in steps}
+    shares |= {f"{row.name} ({row.dtype})": row.peak_share for row in operators}
+    above = [name for name, share in shares.items() if share is not None and share > 1]
+    if above:
+        named = ", ".join(above[:_NAMED]) + (" …" if len(above) > _NAMED else "")
+        notes.append(Note("flops_above_peak", params={"where": named}, count=len(above), rank=rank.rank))
 
 
 def _note_peaks(calls: pl.DataFrame, peaks: Peaks, rank: int, notes: list[Note]) -> None:

@@ -54,15 +54,25 @@ class OperatorFlops(msgspec.Struct, frozen=True):
 class Work:
     """What ran: on the device, or on the host where the run has no device."""
 
-    slices: pl.DataFrame  # slice, start_ns, dur_ns, call (place or NOWHERE), on_tensor_cores (null if unknown), short
+    # slice, start_ns, dur_ns, device, call (place or NOWHERE), on_tensor_cores (null if unknown), short
+    slices: pl.DataFrame
     on_device: bool
     device_kind: str | None
+    devices: int  # that ran kernels; one process may use several
+    linked: bool  # whether any kernel is known to work for an operator
+
+    def without_host_calls(self, calls: pl.DataFrame) -> pl.DataFrame:
+        """Calls that ran on the device; all, where there is none or where nothing tells what each kernel works for."""
+        if not (self.on_device and self.linked):
+            return calls
+        return calls.filter(pl.col("place").is_in(self.slices["call"].unique().implode()))
 
 
 def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
     """Kernels with the call that each works for; without a device, the calls themselves."""
     scan = slices_of(store, rank)
-    kernels = scan.filter(pl.col("kind") == "kernel").select("slice", "start_ns", "dur_ns", "name").collect()
+    columns = ("slice", "start_ns", "dur_ns", "name", "track")
+    kernels = scan.filter(pl.col("kind") == "kernel").select(columns).collect()
     on_device = len(kernels) > 0
     ranks = (
         store.scan("ranks", [rank])
@@ -71,18 +81,30 @@ def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
         .collect()
     )
     device_kind = ranks.item(0, 0) if len(ranks) else None
+    devices = 1
     if on_device:
-        kernels = _with_tensor_cores(store, rank, kernels, device_kind)
+        kernels, devices = _with_devices(store, rank, _with_tensor_cores(store, rank, kernels, device_kind))
     else:
         rows = scan.filter(pl.col("kind") == "operator").select("slice", "start_ns", "dur_ns").collect()
         unknown = pl.lit(None, pl.Boolean)
-        kernels = rows.with_columns(on_tensor_cores=unknown, short=pl.lit(False))
+        kernels = rows.with_columns(device=pl.lit(0), on_tensor_cores=unknown, short=pl.lit(False))
     call = pl.Series(counted.call_of(kernels["slice"].to_numpy()))
     kernels = kernels.with_columns(call=call)
+    places = counted.owners.nesting.places(kernels["slice"].to_numpy())
     if not on_device:
-        places = pl.Series(counted.owners.nesting.places(kernels["slice"].to_numpy()))
-        kernels = kernels.filter(pl.col("call") == places)
-    return Work(kernels, on_device, device_kind)
+        kernels = kernels.filter(pl.col("call") == pl.Series(places))
+    linked = bool((counted.owners.owner[places] != NOWHERE).any())
+    return Work(kernels, on_device, device_kind, devices, linked)
+
+
+def _with_devices(store: RunStore, rank: int, kernels: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Which device ran each kernel, as a number: its streams are the tracks of one process."""
+    tracks = store.scan("tracks", [rank]).filter(pl.col("track").is_in(kernels["track"].unique().implode()))
+    device = tracks.select("track", device=pl.col("process").rank("dense")).collect()
+    count = device["device"].drop_nulls().n_unique()
+    if count <= 1:
+        return kernels.drop("track").with_columns(device=pl.lit(0)), 1
+    return kernels.join(device, on="track", how="left").drop("track"), count
 
 
 def _with_tensor_cores(store: RunStore, rank: int, kernels: pl.DataFrame, device_kind: str | None) -> pl.DataFrame:
@@ -154,7 +176,7 @@ def _rows(rank: int, groups: pl.DataFrame, work: Work, peaks: Peaks) -> Iterator
     bounds = np.searchsorted(slices["group"].to_numpy(), np.arange(len(groups) + 1))
     for index, row in enumerate(groups.drop("places").iter_rows(named=True)):
         mine = slices[int(bounds[index]) : int(bounds[index + 1])]
-        time = busy(mine) / 1e9
+        time = busy(mine, work.devices) / 1e9
         rate = row["flops"] / time if time else None
         peak = peaks.rate(row["dtype"])
         intensity = row["flops"] / row["bytes"] if row["bytes"] else None
@@ -181,8 +203,10 @@ def _rows(rank: int, groups: pl.DataFrame, work: Work, peaks: Peaks) -> Iterator
         )
 
 
-def busy(slices: pl.DataFrame) -> int:
-    """Nanoseconds in which at least one slice ran."""
+def busy(slices: pl.DataFrame, devices: int = 1) -> int:
+    """Nanoseconds in which at least one slice ran, summed over the devices."""
+    if devices > 1:
+        return sum(busy(part) for part in slices.partition_by("device"))
     start: Int64s = slices["start_ns"].to_numpy()
     return union(start, np.asarray(start + slices["dur_ns"].to_numpy(), np.int64)).length
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import polars as pl
 
 from stepscope import facts
+from stepscope.analysis.intervals import Bools, Int64s
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership
+from stepscope.analysis.rank_tables import slices_of
+from stepscope.store.run_store import RunStore
+
+_SAME: Final = ["name", "input_shapes", "dtype"]
 
 
 def is_recomputed(column: str) -> pl.Expr:
@@ -15,24 +22,83 @@ def is_recomputed(column: str) -> pl.Expr:
     return pl.col(column).str.contains(facts.table("flops")["recomputation"]["pattern"]).fill_null(False)
 
 
-def with_recomputation(calls: pl.DataFrame, slices: pl.LazyFrame, owners: Ownership) -> pl.DataFrame:
-    """Calls, with ``again`` set for all that a checkpoint's backward runs itself.
+def with_recomputation(calls: pl.DataFrame, store: RunStore, rank: int, owners: Ownership) -> pl.DataFrame:
+    """Calls, with ``again`` set for all that a checkpoint runs once more in the backward pass.
 
     What lies in a further node of the backward pass, inside the checkpoint's, is the backward pass proper.
     """
-    names = slices.filter(pl.col("kind") == "operator").select(pl.col("name").unique()).collect()["name"]
+    if calls.is_empty():
+        return calls
+    operators = slices_of(store, rank).filter(pl.col("kind") == "operator").select("slice", "name").collect()
+    names = operators["name"].unique()
     table = facts.table("flops")["recomputation"]
     texts = names.cast(pl.String)
     again, nodes = (names.filter(texts.str.contains(table[key])) for key in ("pattern", "node"))
-    if not len(again):
+    if not len(again) + len(nodes):
         return calls
-    rows = slices.filter((pl.col("kind") == "operator") & pl.col("name").is_in(pl.concat([again, nodes]).implode()))
-    found = rows.select("slice", again=pl.col("name").is_in(again.implode())).collect()
+    found = operators.filter(pl.col("name").is_in(pl.concat([again, nodes]).implode()))
+    found = found.select("slice", again=pl.col("name").is_in(again.implode()))
     places = owners.nesting.places(found["slice"].to_numpy())
     node, repeats = (np.zeros(owners.nesting.size + 1, bool) for _ in range(2))
     node[places], repeats[places] = True, found["again"].to_numpy()
     around = owners.above[calls["place"].to_numpy()]
     while (climbing := (around != NOWHERE) & ~node[around]).any():
         around = np.where(climbing, owners.above[around], around)
-    repeated = pl.Series((around != NOWHERE) & repeats[around])
-    return calls.with_columns(again=pl.when(repeated).then("flops").otherwise("again"))
+    repeated = (around != NOWHERE) & repeats[around]
+    repeated |= _inside_other_nodes(calls, around, (around != NOWHERE) & ~repeats[around], store, rank, owners)
+    return calls.with_columns(again=pl.when(pl.Series(repeated)).then("flops").otherwise("again"))
+
+
+def _inside_other_nodes(
+    calls: pl.DataFrame, around: Int64s, inside: Bools, store: RunStore, rank: int, owners: Ownership
+) -> Bools:
+    """Calls that a checkpoint without reentrance repeats: it runs them in whatever node asks first for what it dropped.
+
+    Such a call has a twin in the forward pass and is recorded for differentiation, while the operators of the node
+    itself, of which the last runs after it, are not (they are where the backward pass is itself differentiated).
+    """
+    forward = calls.filter(pl.Series(around == NOWHERE)).select(_SAME).unique()
+    order = calls.select(_SAME).with_row_index("order").filter(pl.Series(inside))
+    index = order.join(forward, on=_SAME, how="semi", nulls_equal=True)["order"].to_numpy()
+    repeated = np.zeros(len(calls), bool)
+    if not len(index):  # usual: the products of a backward pass are others
+        return repeated
+    body = call = calls["place"].to_numpy()[index]
+    while (climbing := owners.above[body] != around[index]).any():
+        body = np.where(climbing, owners.above[body], body)
+    last = _last_inside(body, store, rank, owners)
+    recorded = _recorded(np.concatenate([call, last]), store, rank, owners)
+    repeated[index] = (body != call) & (last != NOWHERE) & recorded[: len(call)] & ~recorded[len(call) :]
+    return repeated
+
+
+def _last_inside(bodies: Int64s, store: RunStore, rank: int, owners: Ownership) -> Int64s:
+    """The operator that starts last directly in each of these, or NOWHERE."""
+    wanted = np.zeros(owners.nesting.size + 1, bool)
+    wanted[bodies] = True
+    wanted[NOWHERE] = False
+    children = np.flatnonzero(wanted[owners.above] & owners.is_operator)
+    rows = slices_of(store, rank).select(pl.col("slice").cast(pl.Int64), "start_ns")
+    times = rows.filter(pl.col("slice").is_in(pl.Series(_slices(children, owners)).implode())).sort("start_ns")
+    ordered = owners.nesting.places(times.collect()["slice"].to_numpy())
+    last = np.full(owners.nesting.size + 1, NOWHERE)
+    last[owners.above[ordered]] = ordered  # of equal places the latter is kept
+    return last[bodies]
+
+
+def _recorded(places: Int64s, store: RunStore, rank: int, owners: Ownership) -> Bools:
+    """Whether each operator is recorded for differentiation: it has a number in the graph, and is no node of it."""
+    known = places[places != NOWHERE]
+    wanted = pl.Series(np.unique(_slices(known, owners)), dtype=pl.UInt32)
+    details = store.scan("details", [rank]).filter(pl.col("slice").is_in(wanted.implode()))
+    patterns = facts.table("flops")["recomputation"]["recorded"]
+    both = pl.all_horizontal(pl.col("json").str.contains(pattern) for pattern in patterns)
+    found = details.filter(both).select("slice").collect()["slice"].to_numpy()
+    mask = np.zeros(owners.nesting.size + 1, bool)
+    mask[owners.nesting.places(found)] = True
+    mask[NOWHERE] = False
+    return mask[places]
+
+
+def _slices(places: Int64s, owners: Ownership) -> Int64s:
+    return owners.nesting.ids[places] if len(owners.nesting.ids) else places

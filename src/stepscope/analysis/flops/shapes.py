@@ -29,6 +29,24 @@ def shapes(text: str | None) -> tuple[Shape | None, ...]:
     return tuple(_listed(part) for part in text.strip('"').split(";"))
 
 
+@cache
+def lists(text: str | None) -> tuple[tuple[Shape, ...] | None, ...]:
+    """For each input that is a list of tensors, their shapes; None for all others.
+
+    >>> lists("[[8, 16], [], [[2, 3], [4]]]")
+    (None, None, ((2, 3), (4,)))
+    """
+    if not text or not text.lstrip().startswith("["):
+        return ()
+    return tuple(_listed_shapes(entry) for entry in _decoded(text))
+
+
+def _listed_shapes(entry: Any) -> tuple[Shape, ...] | None:
+    found = [_shape(part) for part in entry] if isinstance(entry, list) else []
+    known = tuple(shape for shape in found if shape is not None)
+    return known if found and len(known) == len(found) else None
+
+
 def _decoded(text: str) -> list[Any]:
     """A list; words such as MindSpore's NoShape and TupleShape(…) stand for what is no tensor."""
     for written in (text, re.sub(r"[A-Za-z]\w*(?:\([^()]*\))?", "null", text)):

@@ -56,22 +56,60 @@ def _product_of_two(inputs: Shapes) -> int | None:
     return 2 * math.prod(left) * math.prod(right) // shared.pop() if len(shared) == 1 else None
 
 
-def _matmul(inputs: Shapes, outputs: Shapes, formats: str, batch: int = 1) -> int | None:
-    """Whatever is transposed, flattened or stored in blocks: |A| |B| |C| = (m k)(k n)(m n) is the square of m k n.
-
-    With a batch of b, A and C have b matrices each; so has B, or one for all. With b groups of rows only B has b.
-    """
+def _operands(inputs: Shapes, outputs: Shapes) -> tuple[Shape, Shape, Shape] | None:
     left, right, made = inputs[0], inputs[1] if len(inputs) > 1 else None, outputs[0]
-    if not left or not right or not made:
-        return None
-    return 2 * math.isqrt(math.prod(left) * math.prod(right) * math.prod(made) // batch) if batch else 0
+    return (left, right, made) if left and right and made else None
+
+
+def _matmul(inputs: Shapes, outputs: Shapes, formats: str) -> int | None:
+    """Whatever is transposed, flattened or stored in blocks: |A| |B| |C| = (m k)(k n)(m n) is the square of m k n."""
+    operands = _operands(inputs, outputs)
+    return None if operands is None else 2 * _root(operands, 1)
+
+
+def _root(operands: tuple[Shape, ...], batch: int) -> int:
+    return math.isqrt(math.prod(math.prod(shape) for shape in operands) // batch) if batch else 0
 
 
 def _matmul_batched(inputs: Shapes, outputs: Shapes, formats: str) -> int | None:
-    right = inputs[1] if len(inputs) > 1 else None
-    layouts = formats.replace("->", ";").split(";")
-    blocked = len(layouts) > 1 and _BLOCKED_MATRIX in layouts[1].upper()
-    return _matmul(inputs, outputs, formats, math.prod((right or ())[: -4 if blocked else -2]))
+    """As above for each matrix of C, where A and B have as many or one for all.
+
+    Groups differ: b groups of rows leave b matrices in B alone; b groups of what is summed over, as in the gradient of
+    such weights, leave them in C alone.
+    """
+    operands = _operands(inputs, outputs)
+    if operands is None:
+        return None
+    batches = [
+        shape[: -4 if blocked else -2] for shape, blocked in zip(operands, _blocked(len(inputs), formats), strict=True)
+    ]
+    left, right, made = (math.prod(batch) for batch in batches)
+    if _broadcast(batches[0], batches[1]) == batches[2]:
+        return 2 * made * _root(operands, left * right * made)
+    return 2 * _root(operands, made if _is_sum_of_groups(*operands) else right)
+
+
+def _is_sum_of_groups(left: Shape, right: Shape, made: Shape) -> bool:
+    """Whether a matrix of C takes its rows from A and its columns from B: what A and B have beside them is the same."""
+    if len(left) != 2 or len(right) != 2 or len(made) < 3:
+        return False
+    return math.prod(left) * made[-1] == math.prod(right) * made[-2]
+
+
+def _blocked(inputs: int, formats: str) -> list[bool]:
+    """Whether A, B and C are stored in blocks, which takes two sizes more."""
+    given, _, made = formats.upper().partition("->")
+    layouts = (given.split(";") + [""] * inputs)[:2]
+    return [_BLOCKED_MATRIX in layout for layout in (*layouts, made)]
+
+
+def _broadcast(left: Shape, right: Shape) -> Shape | None:
+    """The leading sizes of a product: where they differ, one of them is 1."""
+    count = max(len(left), len(right))
+    padded = ((1,) * (count - len(left)) + left, (1,) * (count - len(right)) + right)
+    if any(1 not in pair and len(set(pair)) > 1 for pair in zip(*padded, strict=True)):
+        return None
+    return tuple(first if second == 1 else second for first, second in zip(*padded, strict=True))
 
 
 def _positions(shape: Shape | None) -> int | None:

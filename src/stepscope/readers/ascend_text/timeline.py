@@ -93,6 +93,7 @@ def read_timeline(
     if not columns.events:
         raise UnreadableInputError("no_events", path=str(paths[0]))
     index, track, category, name, start, dur, is_mark = columns.slices()
+    out.add("details", columns.pair_details)
     argument = arguments.take(len(index))
     known = lanes(columns.tracks, columns.metadata)
     _name_unknown_tracks(known, track, argument["family"])

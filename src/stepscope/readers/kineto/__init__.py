@@ -18,13 +18,14 @@ from stepscope.readers.flows import flow_links
 from stepscope.readers.kineto import collectives as communication
 from stepscope.readers.kineto import identity, meaning
 from stepscope.readers.kineto.arguments import ArgumentColumns
-from stepscope.readers.kineto.categories import ON_DEVICE, kind_of_category
+from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.kineto.memory import MemoryEvents
+from stepscope.readers.kineto.places import Places
 from stepscope.readers.kineto.recognition import claim_file
 from stepscope.readers.series import CounterEvents
 from stepscope.readers.slice_table import KIND, SliceTable, believable
 from stepscope.readers.source import Source
-from stepscope.readers.steps import ChooseSteps, whole_window, with_device_work
+from stepscope.readers.steps import ChooseSteps, extent, whole_window, with_device_work
 from stepscope.readers.trace_text import TraceText
 from stepscope.readers.tracks import kinds_of_tracks, track_rows
 from stepscope.store.nesting import NONE
@@ -64,14 +65,15 @@ def read(
         columns.add_instants(marks)
         counters.add(batch["C"])
         arguments.add(batch["X"], columns)
-        for part in (batch["X"], batch["B"], marks):
+        for part in (batch["X"], marks):
             out.add("details", details(part))
     if not columns.events:
         raise UnreadableInputError("no_events", path=str(path))
     out.flush("details")  # the largest table need not wait in memory while the slices are worked out
     identity.note_profiler_log(text.metadata, notes, path.name)
     base_ns = identity.base_ns(text.metadata)
-    slices, argument, on_device = _slices(columns, arguments, base_ns, notes, path.name)
+    slices, argument, on_device, places = _slices(columns, arguments, base_ns, notes, path.name)
+    out.add("details", columns.pair_details)
     groups = identity.groups(text.metadata)
     stack = _understand(slices, argument, on_device, arguments, groups, out, notes, path.name, choose_steps)
     slices.write(out)
@@ -79,7 +81,7 @@ def read(
     memory.write(out, slices, stack, base_ns, notes, path.name)
     counters.write(out, base_ns, notes, path.name)
     track_kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(counters.numbers, "counter")
-    out.add("tracks", track_rows(columns.tracks, columns.metadata, track_kinds))
+    out.add("tracks", track_rows(columns.tracks, columns.metadata, track_kinds, places.described(track_kinds)))
     out.add("groups", groups)
     out.add("groups", communication.groups_seen(arguments.collectives))
     out.add("ranks", _rank_row(text.metadata, columns, slices, on_device, path))
@@ -87,8 +89,8 @@ def read(
 
 def _slices(
     columns: EventColumns, arguments: ArgumentColumns, base_ns: int, notes: Notes, file: str
-) -> tuple[SliceTable, dict[str, npt.NDArray[Any]], Bools]:
-    """All slices, their arguments as columns, and which of them lie on a device."""
+) -> tuple[SliceTable, dict[str, npt.NDArray[Any]], Bools, Places]:
+    """All slices, their arguments as columns, which of them lie on a device, and how tracks are told apart."""
     index, track, category, name, start, dur, is_mark = columns.slices()
     argument = arguments.take(len(index))
     categories = columns.categories.texts()
@@ -98,14 +100,15 @@ def _slices(
             notes.add("category_unknown", file=file, count=count, category=text[:80])
     kind = meaning.kinds(category, name, columns.categories, columns.names)
     kind[is_mark] = KIND["mark"]
-    on_device = np.array([(text or "").lower() in ON_DEVICE for text in categories] or [False])[category]
+    places = Places(columns, track, category)
+    track, on_device = places.apart(track), places.on_device
     start = np.where(start == NULL, NULL, start + base_ns)
     keep, dur = believable(start, dur, notes, file)
     if keep.all():
         slices = SliceTable(index, track, start, dur, name, columns.names, kind)
-        return slices, argument, on_device
+        return slices, argument, on_device, places
     slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
-    return slices, {column: values[keep] for column, values in argument.items()}, on_device[keep]
+    return slices, {column: values[keep] for column, values in argument.items()}, on_device[keep], places
 
 
 def _understand(
@@ -137,7 +140,7 @@ def _understand(
             }
         ),
     )
-    operator = meaning.operators(slices, argument.pop("external"), launch)
+    operator = meaning.operators(slices, argument.pop("external"), launch, on_device)
     phase = pytorch.phases(slices, launch)
     steps = pytorch.marked_steps(slices)
     if choose_steps is not None:
@@ -187,7 +190,7 @@ def _rank_row(
     tracks = list(columns.tracks)
     devices = [tracks[number][0] for number in np.unique(slices.track[on_device]).tolist()]
     row = identity.rank_row(metadata, sorted({device for device in devices if isinstance(device, int)}), str(path))
-    times = {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())} if len(slices) else {}
+    times = dict(zip(("first_ns", "last_ns"), extent(slices), strict=True)) if len(slices) else {}
     return pl.DataFrame([row | times])
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope import facts
+from stepscope.readers.flows import OWN_CATEGORY
+from stepscope.store.schema import SLICE_KINDS
 
 #: Categories whose events lie on a device's streams.
 ON_DEVICE: Final = frozenset(
@@ -27,8 +29,12 @@ ON_DEVICE: Final = frozenset(
 def kind_of_category(category: str | None) -> str | None:
     """Slice kind of a category, None if it is unknown.
 
-    >>> kind_of_category("Memcpy"), kind_of_category("zebra")
-    ('copy', None)
+    >>> kind_of_category("Memcpy"), kind_of_category("stepscope:reported"), kind_of_category("zebra")
+    ('copy', 'reported', None)
     """
-    kind = facts.table("kineto")["kinds"].get((category or "").lower())
+    word = (category or "").lower()
+    if word.startswith(OWN_CATEGORY):  # our own export
+        kind = word.removeprefix(OWN_CATEGORY)
+        return kind if kind in SLICE_KINDS else None
+    kind = facts.table("kineto")["kinds"].get(word)
     return None if kind is None else str(kind)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +20,11 @@ from stepscope.readers.slice_table import SliceTable
 from stepscope.store.nesting import NONE
 
 Int64s = npt.NDArray[np.int64]
+
+_ANONYMOUS: Final = "(anonymous namespace)::"
+_BEHIND_THE_NAME: Final = re.compile(r"[<(]")  # of templates and arguments
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_MOST_WORDS: Final = 40  # a hostile name has any number
 
 
 @dataclass
@@ -84,19 +91,23 @@ def groups_seen(arguments: dict[int, dict[str, Any]]) -> pl.DataFrame:
     return group_rows(list(found.values()))
 
 
+@lru_cache(4096)
 def collective_kind(name: str) -> str:
     """Our word for a collective, from an argument, an annotation or a kernel's name.
 
     >>> [collective_kind(name) for name in ("_allgather_base", "gloo:all_reduce", "ncclDevKernel_SendRecv(int)")]
     ['all_gather', 'all_reduce', 'send_receive']
     """
-    known: dict[str, str] = facts.table("communication")["kinds"]
-    word = name.rsplit(":", maxsplit=1)[-1].lower()
-    if word in known:
-        return known[word]
-    for part in word.replace("(", "_").split("_"):
-        if part in known:
-            return known[part]
+    function = _BEHIND_THE_NAME.split(name.replace(_ANONYMOUS, ""), maxsplit=1)[0]
+    for pattern, kind in facts.table("communication")["kernel_kinds"].items():
+        if re.search(pattern, function):
+            return str(kind)
+    known = {key.replace("_", ""): kind for key, kind in facts.table("communication")["kinds"].items()}
+    words = [word.lower() for word in _WORD.findall(function.rsplit(":", maxsplit=1)[-1])[:_MOST_WORDS]]
+    for length in range(len(words), 0, -1):
+        for first in range(len(words) - length + 1):
+            if kind := known.get("".join(words[first : first + length])):
+                return str(kind)
     return "other"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +21,8 @@ Int32s = npt.NDArray[np.int32]
 Int8s = npt.NDArray[np.int8]
 Bools = npt.NDArray[np.bool_]
 
+_MARKING: Final = ("user_annotation", "cpu_op", "operator")
+
 
 def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> Int8s:
     """The kind of each event, by category first and name second."""
@@ -32,7 +36,8 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
     is_step = np.array([bool(STEP_NAME.match(word)) for word in words])
     prefixes = tuple(f"{backend}:" for backend in facts.table("communication")["host_prefixes"])
     is_host_collective = np.array([word.startswith(prefixes) for word in words])
-    on_host = np.array([(text or "").lower() == "user_annotation" for text in categories.texts()] or [False])[category]
+    # Until about torch 1.11, marks of the host had the category of operators.
+    on_host = np.array([(text or "").lower() in _MARKING for text in categories.texts()] or [False])[category]
     kind[(kind == KIND["kernel"]) & communicates[name]] = KIND["collective"]
     kind[(kind == KIND["python"]) & is_module[name]] = KIND["module"]
     kind[on_host & is_step[name]] = KIND["step"]
@@ -59,17 +64,24 @@ def launches(slices: SliceTable, correlation: Int64s, on_device: Bools, notes: N
     return launch
 
 
-def operators(slices: SliceTable, external: Int64s, launch: Int64s) -> Int64s:
-    """Position of the framework operator behind each runtime call and device slice, else NONE."""
-    around = nearest(slices.parent, slices.is_kind("operator"))
+def operators(slices: SliceTable, external: Int64s, launch: Int64s, on_device: Bools) -> Int64s:
+    """Position of the framework operator behind each runtime call and device slice, else NONE.
+
+    The one that the slice names by ``External id``; else the innermost around the call, which may be the wrong one
+    where times are whole microseconds.
+    """
+    is_operator = slices.is_kind("operator")
+    around = nearest(slices.parent, is_operator)
     operator = np.full(len(slices), NONE, np.int64)
     launched, runtime = np.flatnonzero(launch != NONE), np.flatnonzero(slices.is_kind("runtime"))
     operator[launched] = around[launch[launched]]
     operator[runtime] = around[runtime]
-    owners = np.flatnonzero(slices.is_kind("operator") & (external != NULL))
-    asking = np.flatnonzero(
-        (operator == NONE) & (external != NULL) & slices.is_kind("runtime", "kernel", "collective", "copy")
-    )
+    has_id = (external != NULL) & (external != 0)  # older writers say 0 where there is none
+    owners = np.flatnonzero(is_operator & has_id)
+    on_behalf = slices.is_kind("runtime") | (on_device & slices.is_kind("kernel", "collective", "copy"))
+    asking = np.flatnonzero(has_id & on_behalf)
+    # Where several operators have the id, the one around is meant.
+    asking = asking[np.append(external, NULL)[operator[asking]] != external[asking]]
     if len(owners) and len(asking):
         owners = owners[np.argsort(external[owners], kind="stable")]
         place = np.minimum(np.searchsorted(external[owners], external[asking]), len(owners) - 1)

@@ -62,7 +62,7 @@ class MemoryEvents:
         index, track, time, size, address, allocated, reserved, device_type, device = (
             np.concatenate(column) for column in zip(*self._parts, strict=True)
         )
-        good = (time != NULL) & (size != NULL) & (address != NULL)
+        good = (time != NULL) & (size != NULL)
         notes.add("memory_event_incomplete", file=file, count=int((~good).sum()))
         holder = slices.nesting.containing(track.astype(np.int32), time + base_ns)
         owner = nearest(slices.parent, slices.is_kind("operator"))
@@ -76,7 +76,7 @@ class MemoryEvents:
                     "seq": index,
                     "time_ns": time + base_ns,
                     "size": size,
-                    "address": address.view(np.uint64),
+                    "address": nullable(address),
                     "allocated": nullable(allocated),
                     "reserved": nullable(reserved),
                     "device": _device_names(device_type, device),
@@ -87,11 +87,37 @@ class MemoryEvents:
             .filter(pl.Series(good))
             .sort("time_ns", "seq")
         )
-        curve = events.filter(pl.col("allocated").is_not_null())
-        out.add(
-            "memory", curve.select("device", "time_ns", "allocated", "reserved", component=pl.lit("caching allocator"))
+        out.add("memory", _curve(events, notes, file).with_columns(component=pl.lit("caching allocator")))
+        placed = events.filter(pl.col("address").is_not_null())
+        notes.add("memory_without_address", file=file, count=events.height - placed.height)
+        bits = placed["address"].to_numpy().view(np.uint64)
+        out.add("allocations", lives(placed.with_columns(address=pl.Series(bits, dtype=pl.UInt64))))
+
+
+def _curve(events: pl.DataFrame, notes: Notes, file: str) -> pl.DataFrame:
+    """Totals as the events state them.
+
+    Until torch 1.9 they state neither totals nor addresses: then the running sum of sizes, above the least that must
+    have been allocated before, because it was freed.
+    """
+    silent = events.group_by("device", maintain_order=True).agg(
+        told=pl.col("allocated").is_not_null().any() | pl.col("address").is_not_null().all()
+    )
+    added_up = silent.filter(~pl.col("told"))["device"]
+    for device in added_up:
+        notes.add("memory_curve_added_up", file=file, device=device)
+    total = pl.col("size").cum_sum().over("device")
+    least = pl.min_horizontal(pl.col("total").min().over("device"), 0)
+    return (
+        events.with_columns(total=total)
+        .with_columns(
+            allocated=pl.when(pl.col("device").is_in(added_up.implode()))
+            .then(pl.col("total") - least)
+            .otherwise("allocated")
         )
-        out.add("allocations", lives(events))
+        .filter(pl.col("allocated").is_not_null())
+        .select("device", "time_ns", "allocated", "reserved")
+    )
 
 
 def _device_names(device_type: Int64s, device: Int64s) -> pl.Series:

@@ -21,7 +21,7 @@ from stepscope.readers.minddata.processors import read_processors
 from stepscope.readers.reported import Reported
 from stepscope.readers.slice_parts import SliceParts
 from stepscope.readers.source import Source
-from stepscope.readers.steps import whole_window
+from stepscope.readers.steps import one_step
 from stepscope.readers.text_files import OnRead
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -59,7 +59,8 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) 
     read_pipeline(source.files, out, notes, lanes, parts, on_read)
     slices = parts.build(out, notes, source.path.name)
     if len(slices):
-        steps = whole_window(slices, notes, source.path.name)
+        notes.add("no_steps_in_files", file=source.path.name)
+        steps = one_step(slices)
         slices.integers["step"] = steps.at(slices.start)
         out.add("steps", steps.frame())
     slices.write(out)

@@ -22,7 +22,7 @@ from stepscope.readers.reported import Reported
 from stepscope.readers.slice_parts import SliceParts
 from stepscope.readers.slice_table import SliceTable
 from stepscope.readers.source import Source
-from stepscope.readers.steps import ChooseSteps, no_steps, whole_window
+from stepscope.readers.steps import ChooseSteps, no_steps, one_step
 from stepscope.readers.text_files import OnRead, read_csv, read_json
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -99,7 +99,9 @@ def read(
     slices = parts.build(out, notes, source.path.name)
     if len(slices):
         steps = no_steps() if choose_steps is None else choose_steps(no_steps())
-        steps = steps if len(steps.number) else whole_window(slices, notes, source.path.name)
+        if not len(steps.number):
+            notes.add("no_steps_on_cpu", file=source.path.name)
+            steps = one_step(slices)
         slices.integers["step"] = steps.at(slices.start)
         out.add("steps", steps.frame())
         if any(minddata.rank_of(file.name) is not None for file in source.files):

@@ -1,0 +1,49 @@
+"""Recurrent layers: at each position of each sequence, every matrix of weights is applied once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from stepscope.analysis.flops.cost import Cost
+from stepscope.analysis.flops.shapes import Shape
+
+_MATRIX: Final = 2
+_OF_WEIGHTS: Final = 3  # place in the mask: gradients of input, state, cell state, weights
+
+
+def recurrent(
+    places: Mapping[str, Any],
+    inputs: Sequence[Shape | None],
+    lists: Sequence[tuple[Shape, ...] | None],
+    arguments: Sequence[str],
+) -> Cost | None:
+    """Cost of a recurrent layer, forward or backward; ``places`` says where its weights may stand.
+
+    Bytes are not told: shapes do not say how large the output is.
+    """
+    data = inputs[0] if inputs else None
+    found = (lists[place] for place in places["weights"] if place < len(lists))
+    weights = next((shapes for shapes in found if shapes and _are_weights(shapes)), None)
+    if not data or weights is None:
+        return None
+    passes = _passes(places, arguments)
+    once = 2 * math.prod(data[:-1]) * sum(math.prod(shape) for shape in weights if len(shape) == _MATRIX)
+    return None if passes is None else Cost("matmul", passes * once, 0, None)
+
+
+def _are_weights(shapes: tuple[Shape, ...]) -> bool:
+    """Matrices and vectors; states have three sizes."""
+    sizes = {len(shape) for shape in shapes}
+    return _MATRIX in sizes and sizes <= {1, _MATRIX}
+
+
+def _passes(places: Mapping[str, Any], arguments: Sequence[str]) -> int | None:
+    """Backward goes through the layer once for its data, and once more where the weights' gradient is asked for."""
+    if "mask" not in places:
+        return 1
+    if places["mask"] >= len(arguments):
+        return None
+    wanted = [word.strip() == "True" for word in arguments[places["mask"]].strip("[]").split(",")]
+    return 1 + wanted[_OF_WEIGHTS] if len(wanted) > _OF_WEIGHTS else None
