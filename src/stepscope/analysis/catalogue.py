@@ -37,9 +37,14 @@ class Question:
     many: bool  # the data is a list of that type
     parameters: tuple[Parameter, ...] = ()
     by_step: bool = True  # takes steps
+    by_batch: bool = False  # takes numbers of batches as steps
 
     def ask(self, store: RunStore, **chosen: Any) -> Answer[Any]:
         """The answer in this run."""
+        if chosen.get("steps"):
+            from stepscope.analysis.asked_steps import refuse_unknown_steps
+
+            refuse_unknown_steps(store, chosen.get("ranks"), chosen["steps"], batches=self.by_batch)
         function: Callable[..., Answer[Any]] = getattr(self._module(), self.function)
         return function(store, **chosen)
 
@@ -107,8 +112,8 @@ _ALL: Final = (
     ),
     Question("launches", "launches", "launches", "Launches", many=False, parameters=(Parameter("gaps", int, 20),)),
     Question("critical-path", "critical_path", "critical_path", "CriticalPath", many=True),
-    Question("pipeline", "pipeline", "pipeline", "Pipeline", many=False),
-    Question("cpu", "cpu", "cpu", "Cpu", many=False),
+    Question("pipeline", "pipeline", "pipeline", "Pipeline", many=False, by_batch=True),
+    Question("cpu", "cpu", "cpu", "Cpu", many=False, by_batch=True),
     Question(
         "memory",
         "memory",

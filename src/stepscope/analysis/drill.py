@@ -11,7 +11,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.operators.executed import device_work, host_work
 from stepscope.analysis.operators.groups import described
-from stepscope.analysis.work import COMPUTE, ranks_of
+from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, ranks_of
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.store.run_store import RunStore
 
@@ -24,6 +24,7 @@ _NEXT: Final = {
     "kernel": "slice",
 }
 _COLUMN: Final = {"kernel": "name"}
+_LANES: Final = (COMPUTE, COMMUNICATION, COPY, "all")
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -80,9 +81,14 @@ def drill(
     Without a row it starts at the top, with modules where they were recorded. An empty name is that of the row without
     one. ``lane`` means what it means in ``operators``.
     """
-    if by is not None and by not in _NEXT:
-        raise UsageError("no_such_choice", parameter="by", value=by, choices=", ".join(_NEXT))
+    for parameter, value, choices in (("by", by, tuple(_NEXT)), ("lane", lane, _LANES)):
+        if value is not None and value not in choices:
+            raise UsageError("no_such_choice", parameter=parameter, value=value, choices=", ".join(choices))
+    if by is None and name is not None:
+        raise UsageError("name_without_by", name=name, choices=", ".join(_NEXT))
     lane = lane or ("all" if by == "category" else COMPUTE)
+    asked = ((by or "", name), ("operator", operator), ("module", module))
+    kept = [(column, value) for column, value in asked if value is not None]
     frames = []
     sides = set()
     for rank in ranks_of(store, ranks):
@@ -90,13 +96,16 @@ def drill(
         if rows.is_empty():
             rows, side = host_work(store, rank, steps), "host"
         rows = described(rows if lane == "all" else rows.filter(pl.col("lane") == lane)).with_columns(_texts())
-        for column, value in ((by, name), ("module", module), ("operator", operator)):
-            rows = rows.filter(_within(column, value)) if column is not None and value is not None else rows
+        for column, value in kept:
+            rows = rows.filter(_within(column, value))
         if len(rows):
             frames.append(rows.with_columns(rank=pl.lit(rank, pl.Int64)))
             sides.add(side)
     if not frames:
-        raise NoAnswerError("no_such_row", by=by or "rank", name=name or "?")
+        if not kept:
+            raise NoAnswerError("no_operators")
+        column, value = kept[0]
+        raise NoAnswerError("no_such_row", by=column, name=value or "?")
     found = pl.concat(frames)
     top = by is None or name is None
     level = _top(found) if top else _NEXT[by or ""]

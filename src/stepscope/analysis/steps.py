@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.hidden_compute import compute_is_hidden
 from stepscope.analysis.intervals import Bools, Int64s, Intervals, joined, union
 from stepscope.analysis.shared import shared
 from stepscope.analysis.step_marks import step_marks
+from stepscope.analysis.step_pace import host_ran_ahead
 from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, Work, ranks_of, work_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
@@ -62,8 +64,11 @@ def steps(
             notes.append(Note("no_device_work", rank=rank))
         elif not work.on_device:
             notes.append(Note("host_operators_are_work", rank=rank))
-        elif not work.of(COMPUTE).any():
+        elif not (work.of(COMPUTE) & work.in_step).any():
             notes.append(Note("no_compute_recorded", rank=rank))
+        elif compute_is_hidden(store, rank):
+            notes.append(Note("compute_only_in_tables", rank=rank))
+        notes += host_ran_ahead(store, rank)
         frames.append(_trace(store, rank))
     if not frames:
         raise NoAnswerError("no_steps")
@@ -79,6 +84,8 @@ def steps(
 def _trace(store: RunStore, rank: int) -> pl.DataFrame:
     marks = step_marks(store, rank)
     parts = _parts(marks, work_of(store, rank))
+    if compute_is_hidden(store, rank):
+        parts = parts.clear(len(parts))
     start, end = pl.col("host_start_ns"), pl.max_horizontal("host_end_ns", "work_end_ns")
     forward, backward = pl.col("forward_start_ns"), pl.col("backward_end_ns")
     last = pl.coalesce(backward, pl.col("work_end_ns"), pl.col("host_end_ns"))
@@ -120,11 +127,13 @@ def _parts(marks: pl.DataFrame, work: Work) -> pl.DataFrame:
     index = order[np.searchsorted(number[order], work.step[inside])] if len(number) else np.empty(0, np.int64)
     start, end = work.start[inside], work.end[inside]
     host_start, host_end = marks["host_start_ns"].to_numpy(), marks["host_end_ns"].to_numpy()
+    # Where other steps compute, a step without any work did none: that is a stall, and not unknown.
+    anywhere = bool(work.of(COMPUTE)[inside].any())
     if work.on_device:
         window_start, window_end, there = _bounds(index, start, end, len(number))
     else:
         window_start, window_end = host_start, host_end
-        there = np.bincount(index, minlength=len(number)) > 0
+        there = (np.bincount(index, minlength=len(number)) > 0) | anywhere
         start, end = (
             np.clip(start, host_start[index], host_end[index]),
             np.clip(end, host_start[index], host_end[index]),
@@ -160,13 +169,12 @@ def _parts(marks: pl.DataFrame, work: Work) -> pl.DataFrame:
         "free_ns": span - occupied,
         "enclosing_ns": _enclosing(marks, work, busy, place, shift),
         "bubble_ns": per_step(of(receives)),
-        "work_end_ns": window_end,
+        "work_end_ns": np.where(there, window_end, _UNKNOWN),
         "first_ns": _first(index, start - shift[index], ~is_copy, len(number)),
     }
     # Without compute slices nobody can tell what communication was exposed or when the device was free.
-    known = pl.Series(there & work.of(COMPUTE).any())
     return pl.DataFrame(columns).select(
-        pl.when(known & (pl.col(name) != _UNKNOWN)).then(pl.col(name)).alias(name) for name in columns
+        pl.when(pl.lit(anywhere) & (pl.col(name) != _UNKNOWN)).then(pl.col(name)).alias(name) for name in columns
     )
 
 

@@ -6,7 +6,7 @@ Every analysis takes its intervals from here, so that all of them count the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.rank_tables import slices_of
 from stepscope.analysis.shared import shared
 from stepscope.errors import UsageError
 from stepscope.store.run_store import RunStore
@@ -53,14 +54,34 @@ class Work:
     def in_step(self) -> Bools:
         return np.asarray(self.step >= 0)
 
+    def with_enclosing(self) -> Work:
+        """The same with the operators around others: all that keeps a host busy that computes by itself."""
+        outer = self.enclosing
+        return replace(
+            self,
+            slice=np.concatenate((self.slice, outer.slice)),
+            track=np.concatenate((self.track, outer.track)),
+            start=np.concatenate((self.start, outer.start)),
+            end=np.concatenate((self.end, outer.end)),
+            step=np.concatenate((self.step, outer.step)),
+            lane=pl.concat([self.lane, pl.repeat(COMPUTE, len(outer.slice), dtype=LANE, eager=True)]),
+            name=pl.concat([self.name, outer.name]),
+            type=pl.concat([self.type, outer.type]),
+            receives=np.concatenate((self.receives, np.zeros(len(outer.slice), np.bool_))),
+        )
+
 
 @dataclass(frozen=True)
 class Enclosing:
     """Operators of the host that hold other operators; empty where a device does the work."""
 
+    slice: Int64s
+    track: Int64s
     start: Int64s
     end: Int64s
     step: Int64s
+    name: pl.Series
+    type: pl.Series
 
 
 @shared
@@ -68,28 +89,41 @@ def work_of(store: RunStore, rank: int) -> Work:
     """The work of a rank. On-device where any device slice exists, else leaf operators on the host."""
     slices = store.scan("slices", [rank])
     device = slices.filter(pl.col("kind").is_in(list(_DEVICE_LANES))).select(_COLUMNS).collect()
-    collectives = device.filter(pl.col("kind") == "collective")
-    on_device = len(collectives) < len(device) or bool(collectives["track"].is_in(device_tracks(store, rank)).any())
+    on_device = _any_on_device(store, rank, device)
     found, enclosing = device, device.clear()
     if not on_device:
-        rows = slices.select(*_COLUMNS, "parent").collect()
-        found = leaf_operators(rows.lazy())
-        operators = rows.filter(pl.col("kind") == "operator")
-        enclosing = operators.join(found.select("slice"), on="slice", how="anti")
-    calls = found.filter(pl.col("kind") == "collective").select("slice", name=_CALL_NAME)
-    receives = calls.filter(pl.col("name").str.contains(_RECEIVES).fill_null(False))["slice"]
+        calls = host_calls(slices.select(*_COLUMNS, "parent"))
+        found, enclosing = calls.filter("leaf"), calls.filter(~pl.col("leaf"))
+    collectives = found.filter(pl.col("kind") == "collective").select("slice", name=_CALL_NAME)
+    receives = collectives.filter(pl.col("name").str.contains(_RECEIVES).fill_null(False))["slice"]
     return Work(
         rank,
         on_device,
-        found["slice"].cast(pl.Int64).to_numpy(),
-        found["track"].cast(pl.Int64).to_numpy(),
+        *_places(found),
         *_times(found),
         found["kind"].replace_strict(_DEVICE_LANES if on_device else _HOST_LANES, return_dtype=LANE),
         found["name"],
         found["type"],
         found["slice"].is_in(receives.implode()).to_numpy(),
-        Enclosing(*_times(enclosing)),
+        Enclosing(*_places(enclosing), *_times(enclosing), enclosing["name"], enclosing["type"]),
     )
+
+
+def does_work_on_device(store: RunStore, rank: int) -> bool:
+    """Whether any slice of a rank ran on a device."""
+    wanted = pl.col("kind").is_in(list(_DEVICE_LANES))
+    return _any_on_device(store, rank, slices_of(store, rank).filter(wanted).select("kind", "track").collect())
+
+
+def _any_on_device(store: RunStore, rank: int, rows: pl.DataFrame) -> bool:
+    """Collectives of gloo or MPI run on the host, so they alone make no device."""
+    collectives = rows.filter(pl.col("kind") == "collective")
+    return len(collectives) < len(rows) or bool(collectives["track"].is_in(device_tracks(store, rank)).any())
+
+
+def _places(rows: pl.DataFrame) -> tuple[Int64s, Int64s]:
+    """Number and track of slices."""
+    return rows["slice"].cast(pl.Int64).to_numpy(), rows["track"].cast(pl.Int64).to_numpy()
 
 
 def _times(rows: pl.DataFrame) -> tuple[Int64s, Int64s, Int64s]:
@@ -103,20 +137,29 @@ _CALL_NAME: Final = pl.coalesce(pl.col("type").cast(pl.String), pl.col("name").c
 _RECEIVES: Final = r"^(?:hcom_)?(?:receive|recv|batch_?recv|irecv)|^receive-op|/receive-op|gloo:recv|nccl:recv"
 
 
-def leaf_operators(slices: pl.LazyFrame) -> pl.DataFrame:
-    """Host collectives, and operators in which no other operator or collective lies, whatever lies between."""
-    rows = slices.sort("slice").collect()
+def host_calls(slices: pl.LazyFrame) -> pl.DataFrame:
+    """Operators and collectives of the host, each with ``own_ns``, its time without that of others directly in it.
+
+    ``leaf`` are collectives, and operators in which no other operator or collective lies, whatever lies between.
+    """
+    rows = slices.collect()
     calls = rows["kind"].is_in(["operator", "collective"]).to_numpy()
     ids = rows["slice"].to_numpy()
     parent = rows["parent"].fill_null(NO_SLICE).to_numpy()
-    above = np.where(parent == NO_SLICE, -1, np.searchsorted(ids, parent))
+    order = np.argsort(ids, kind="stable")
+    found = np.minimum(np.searchsorted(ids[order], parent), len(ids) - 1)
+    above = np.where(ids[order][found] == parent, order[found], -1)
     place = above[calls]
     while (climbing := (place >= 0) & ~calls[place]).any():
         place = np.where(climbing, above[place], place)
-    leaf = calls.copy()
-    leaf[place[place >= 0]] = False
+    inner = place >= 0
+    leaf = np.ones(len(rows), np.bool_)
+    leaf[place[inner]] = False
     leaf |= rows["kind"].eq("collective").to_numpy()
-    return rows.filter(pl.Series(leaf))
+    own = rows["dur_ns"].to_numpy().copy()
+    np.subtract.at(own, place[inner], own[calls][inner])
+    own = np.maximum(own, 0)
+    return rows.with_columns(leaf=pl.Series(leaf), own_ns=pl.Series(own)).filter(pl.Series(calls))
 
 
 def device_tracks(store: RunStore, rank: int) -> list[int]:

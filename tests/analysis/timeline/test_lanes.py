@@ -71,3 +71,38 @@ def test_a_run_without_work_has_no_lanes(tmp_path: Path) -> None:
     slices = [{"start_ns": BASE_NS, "dur_ns": 5, "name": "n", "kind": "annotation"}]
     (found,) = lane_totals(TimelineView(make_store(tmp_path, slices=slices)), None).ranks
     assert (found.span_dur_ns, set(found.total_ns.values())) == (0, {0})
+
+
+def test_a_host_computes_around_the_operators_inside_others_as_well(tmp_path: Path) -> None:
+    """addmm 0..100 holds mm 20..60; a collective 120..160 lies within its own operator 110..170; free is 100..110."""
+    nested = [
+        ("operator", 0, 0, 100, None),
+        ("operator", 1, 20, 40, 0),
+        ("operator", 0, 110, 60, None),
+        ("collective", 1, 120, 40, 2),
+    ]
+    slices = [
+        {
+            "slice": number,
+            "track": 1,
+            "row": row,
+            "start_ns": BASE_NS + at,
+            "dur_ns": dur,
+            "name": "aten::op",
+            "kind": kind,
+            "parent": parent,
+        }
+        for number, (kind, row, at, dur, parent) in enumerate(nested)
+    ]
+    tracks = [{"track": 1, "kind": "thread", "name": "main", "order": 0}]
+    store = make_store(tmp_path, slices=slices, tracks=tracks, ranks=[{"rank": 0, "first_ns": BASE_NS}])
+    (found,) = lane_totals(TimelineView(store), None).ranks
+    assert not found.on_device
+    assert found.total_ns == {
+        "computing": 100 + 10 + 10,
+        "communication": 40,
+        "exposed_communication": 40,
+        "exposed_copy": 0,
+        "free": 10,
+    }
+    assert found.span_dur_ns == 170

@@ -57,7 +57,8 @@ def _rank(
     if not len(work.slice):
         return [Note("no_device_work", rank=rank)]
     host = host_of(store, rank)
-    launched = launched_of(store, rank, host, work)
+    # On a host that computes by itself, operators around others keep it busy too.
+    launched = launched_of(store, rank, host, work if work.on_device else work.with_enclosing())
     waits = data_waits(store, rank)
     # Without compute slices nobody can tell when the device was idle.
     computes = bool(work.of(COMPUTE).any())

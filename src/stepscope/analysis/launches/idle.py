@@ -90,6 +90,8 @@ def gaps_of(work: Launched, windows: Windows, on_device: bool, data_waits: Inter
     low, high = np.searchsorted(idle.end, first, side="right"), np.searchsorted(idle.start, last, side="left")
     place, part = expanded(low, high)
     start, end = np.maximum(idle.start[place], first[part]), np.minimum(idle.end[place], last[part])
+    lasting = end > start  # the time before a step's first work may be empty and lie inside an idle stretch
+    start, end, part = start[lasting], end[lasting], part[lasting]
     window, lead = part % max(len(windows.step), 1), part < len(windows.step)
     follower = np.searchsorted(work.start, end, side="left")
     follower = np.where(follower < len(work.start), follower, NONE)

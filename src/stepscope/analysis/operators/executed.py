@@ -1,17 +1,19 @@
-"""What was executed, one row per slice: work on the device, and on the host operators that do the work themselves."""
+"""What was executed, one row per slice: work on the device, and on the host operators that do the work themselves.
+
+``dur_ns`` is what a slice counts with, and ``end_ns`` where it ends: operators of the host may count with less.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
 import polars as pl
 
 from stepscope.analysis.intervals import union
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
-from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, LANE, device_tracks, leaf_operators
+from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, LANE, device_tracks, does_work_on_device, host_calls
 from stepscope.store.run_store import RunStore
 
 LANES: Final = {"kernel": COMPUTE, "collective": COMMUNICATION, "copy": COPY}
@@ -26,7 +28,8 @@ def device_work(
     """Kernels, collectives and copies of a device; if ``detailed``, with shapes and modules of the owning operators."""
     scan = store.scan("slices", [rank]).filter(pl.col("kind").is_in(list(LANES)))
     lane = pl.col("kind").replace_strict(LANES, return_dtype=LANE)
-    rows = scan.select(*(_COLUMNS if detailed else _BASE), "track", lane=lane).collect()
+    end = pl.col("start_ns") + pl.col("dur_ns")
+    rows = scan.select(*(_COLUMNS if detailed else _BASE), "track", lane=lane, end_ns=end).collect()
     if (rows["lane"] == COMMUNICATION).any():
         # Collectives of gloo or MPI run on the host and are no work of a device.
         there = pl.col("track").is_in(device_tracks(store, rank))
@@ -38,16 +41,25 @@ def device_work(
 
 
 def host_work(store: RunStore, rank: int, steps: Sequence[int] | None = None) -> pl.DataFrame:
-    """Operators in which no other operator lies, and collectives on the host, as ``device_work`` shows kernels."""
+    """Operators and collectives on the host, as ``device_work`` shows kernels.
+
+    Without a device every operator with time of its own is there, and counts with that: heavy ones such as aten::mm
+    hold light ones, and are no leaves. Beside a device operators mostly launch; the leaves among them are there.
+    """
     slices = store.scan("slices", [rank]).select(*_COLUMNS, "parent", "kind", "track")
-    rows = leaf_operators(slices).filter(~pl.col("track").is_in(device_tracks(store, rank)).fill_null(False))
+    rows = host_calls(slices).filter(~pl.col("track").is_in(device_tracks(store, rank)).fill_null(False))
+    rows = rows.with_columns(end_ns=pl.col("start_ns") + pl.col("dur_ns"))
+    if does_work_on_device(store, rank):
+        rows = rows.filter("leaf")
+    else:
+        rows = rows.filter(pl.col("leaf") | (pl.col("own_ns") > 0)).with_columns(dur_ns="own_ns")
     rows = rows.with_columns(
         type=pl.coalesce("type", "name"),
         core=pl.coalesce("core", pl.lit(HOST_CORE, rows.schema["core"])),
         operator=pl.coalesce("operator", "name"),
         lane=pl.when(pl.col("kind") == "operator").then(pl.lit(COMPUTE, LANE)).otherwise(pl.lit(COMMUNICATION, LANE)),
     )
-    return chosen_steps(rows.select(*_COLUMNS, "lane"), steps)
+    return chosen_steps(rows.select(*_COLUMNS, "lane", "end_ns"), steps)
 
 
 def chosen_steps(rows: pl.DataFrame, steps: Sequence[int] | None) -> pl.DataFrame:
@@ -82,11 +94,10 @@ def _with_facts_of_owners(store: RunStore, rows: pl.DataFrame, owners: Ownership
     }
     return rows.select(
         pl.coalesce(*fills[column]).alias(column) if column in fills else pl.col(column)
-        for column in (*_COLUMNS, "lane")
+        for column in (*_COLUMNS, "lane", "end_ns")
     )
 
 
 def busy_ns(rows: pl.DataFrame) -> int:
     """How long at least one of the slices ran."""
-    start = rows["start_ns"].to_numpy()
-    return union(start, np.asarray(start + rows["dur_ns"].to_numpy())).length
+    return union(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()).length

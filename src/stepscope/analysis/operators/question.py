@@ -15,6 +15,7 @@ from stepscope.analysis.operators.executed import HOST_CORE, busy_ns, device_wor
 from stepscope.analysis.operators.groups import KEYS, described, grouped
 from stepscope.analysis.operators.host import calls, grouped_calls
 from stepscope.analysis.step_marks import step_marks
+from stepscope.analysis.vendor_tables import no_operators
 from stepscope.analysis.work import COMPUTE, ranks_of
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.store.notes import Note
@@ -93,7 +94,8 @@ def operators(
                 notes.append(Note("rows_left_out", rank=rank, params=left))
             frames.append(_finished(groups.head(limit) if limit is not None else groups, rank, count))
     if not frames:
-        raise NoAnswerError("no_operators")
+        filtered = steps is not None or search is not None or search_operator is not None
+        raise NoAnswerError("no_operators") if filtered else no_operators("no_operators", store, ranks_of(store, ranks))
     return Answer(pl.concat(frames, how="diagonal_relaxed"), notes)
 
 

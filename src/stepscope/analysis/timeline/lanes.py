@@ -90,9 +90,14 @@ def rank_lanes(store: RunStore, rank: int, clock: RunClock) -> Lanes:
         parts[name] = union(start[own], end[own])
     computing, communication = parts[work.COMPUTE], parts[work.COMMUNICATION]
     exposed_copy = difference(parts[work.COPY], joined(computing, communication))
+    exposed = difference(communication, computing)
+    if not found.on_device:
+        # A host computes in operators around others, too; but what they wait for inside stays what it is.
+        outer = found.enclosing
+        around = union(clock.relative(rank, outer.start), clock.relative(rank, outer.end))
+        computing = joined(computing, difference(around, joined(computing, communication, exposed_copy)))
     busy = joined(computing, communication, exposed_copy)
     span = (int(busy.start[0]), int(busy.end[-1])) if len(busy.start) else (0, 0)
-    exposed = difference(communication, computing)
     return Lanes(rank, found.on_device, span, (computing, communication, exposed, exposed_copy, busy.gaps(*span)))
 
 
