@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -10,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+import stepscope
+from stepscope.cli import app
 from stepscope.cli.analyse import analyse, parse_window
 from stepscope.cli.profile import environment, taken_over
 from stepscope.cli.profiler_zip import write_zip
@@ -92,6 +96,74 @@ def test_mindspores_own_options_are_taken_over_and_hidden(monkeypatch: pytest.Mo
 def test_malformed_options_are_an_error_where_somebody_reads_it(text: str) -> None:
     with pytest.raises(UsageError, match="MS_PROFILER_OPTIONS"):
         taken_over(text)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What ``stepscope profile`` would become: options that its command is given."""
+    options: list[Any] = []
+
+    def become(name: str, command: list[str], environment: dict[str, str]) -> None:
+        options.append(json.loads(environment["STEPSCOPE_PROFILE"]))
+
+    monkeypatch.setattr("os.execvpe", become)
+    return options
+
+
+def _profile(*words: str) -> int:
+    result = CliRunner().invoke(app, ["profile", *words])
+    if isinstance(result.exception, UsageError):
+        raise result.exception
+    return result.exit_code
+
+
+def test_what_mindspores_options_say_counts_unless_an_option_says_otherwise(
+    started: list[Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    _profile("--", sys.executable)
+    monkeypatch.setenv("MS_PROFILER_OPTIONS", '{"start": true, "output_path": "theirs", "analyse": false}')
+    _profile("--", sys.executable)
+    _profile("--out", "ours", "--parse", "--", sys.executable)
+    assert [(one["output_path"], one["analyse"]) for one in started] == [
+        (str(tmp_path / "data"), True),
+        (str(tmp_path / "theirs"), False),
+        (str(tmp_path / "ours"), True),
+    ]
+
+
+@pytest.mark.parametrize("option", ["--skip-first", "--wait", "--warmup", "--repeat"])
+def test_a_schedule_without_steps_to_record_is_an_error(option: str, started: list[Any]) -> None:
+    with pytest.raises(UsageError, match=f"{option}.*--active"):
+        _profile(option, "1", "--", sys.executable)
+    _profile(option, "1", "--active", "2", "--", sys.executable)
+    name = option.strip("-").replace("-", "_")
+    assert started[0]["schedule"] == {"repeat": 1, "active": 2, name: 1}
+
+
+def test_a_script_that_the_system_cannot_start_is_an_error_of_the_call(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("echo without a first line\n")
+    script.chmod(0o755)
+    with pytest.raises(UsageError, match="Exec format error"):
+        _profile("--", str(script))
+
+
+def test_a_job_keeps_its_own_packages(tmp_path: Path) -> None:
+    """Stepscope's installation has a package that the job's Python has in another version."""
+    for place, version in (("stepscope_lives_here", "ours"), ("job", "theirs")):
+        (tmp_path / place / "shared_package").mkdir(parents=True)
+        (tmp_path / place / "shared_package" / "__init__.py").write_text(f"version = {version!r}\n")
+    shutil.copytree(Path(stepscope.__file__).parent / "profiler", tmp_path / "stepscope_lives_here/stepscope/profiler")
+    (tmp_path / "stepscope_lives_here/stepscope/__init__.py").write_text("mine = True\n")
+    child = environment({})
+    child.pop("STEPSCOPE_PROFILE")
+    child["PYTHONPATH"] = str(tmp_path / "stepscope_lives_here/stepscope/profiler/bootstrap")
+    script = f"import sys; sys.path.append({str(tmp_path / 'job')!r})\n"
+    script += "import shared_package, stepscope; print(shared_package.version, stepscope.mine)"
+    done: Any = subprocess.run([sys.executable, "-c", script], env=child, capture_output=True, text=True, check=True)
+    assert done.stdout == "theirs True\n"
+    assert environment({})["PYTHONPATH"].split(":")[0].endswith("bootstrap")
 
 
 def test_the_start_up_file_hands_on_to_the_machines_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

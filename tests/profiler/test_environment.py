@@ -141,6 +141,23 @@ def test_who_may_be_a_training_script(words: list[str], expected: bool, monkeypa
     assert environment.trains() is expected
 
 
+@pytest.mark.parametrize(("script", "said"), [("no_framework.py", True), ("without_us.py", False)])
+def test_the_launcher_does_not_end_in_silence_where_nothing_was_recorded(
+    script: str, said: bool, stand_in: Path, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-m", "stepscope", "profile", "--no-parse", "-o", str(tmp_path / "out")]
+    done = subprocess.run(
+        [*command, "--", sys.executable, script],
+        env={**os.environ, "STEPSCOPE_BACKEND": "plain", "STEPSCOPE_LANG": "en", "PYTHONPATH": _SOURCE},
+        cwd=stand_in,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ("No process of this command has recorded anything" in done.stderr) is said
+    assert len(_windows(tmp_path / "out")) == (0 if said else 1)
+
+
 TRAINING = """
 import torch
 model = torch.nn.Linear(8, 8)
@@ -212,3 +229,10 @@ def test_a_process_that_trains_nothing_leaves_no_window(stand_in: Path, tmp_path
     extra = launcher_environment({"output_path": str(tmp_path / "out"), "analyse": False, "schedule": plan})
     _run(stand_in, "without_us.py", **extra)
     assert not _windows(tmp_path / "out")
+
+
+def test_what_is_not_known_in_the_options_is_named(stand_in: Path, tmp_path: Path) -> None:
+    options = _options(tmp_path / "out", schedule={"zzz": 2, "active": 2})
+    errors = _run(stand_in, "ours_first.py", MS_PROFILER_OPTIONS=options, STEPSCOPE_BACKEND="foo")
+    assert "There is no parameter schedule.zzz" in errors
+    assert "STEPSCOPE_BACKEND=foo" in errors

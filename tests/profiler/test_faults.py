@@ -169,6 +169,18 @@ def test_a_directory_that_cannot_be_made_costs_one_warning(tmp_path: Path, plain
     assert "Choose another directory" in said[0]
 
 
+@pytest.mark.parametrize("place", ["{}", "/proc/nothing/here"])
+def test_a_file_in_the_way_or_a_place_that_cannot_be_is_named_with_its_remedy(
+    place: str, tmp_path: Path, plain: None, said: list[str]
+) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with profile(output_path=place.format(tmp_path / "file")) as prof:
+        prof.step()
+    assert prof.windows == []
+    assert len(said) == 1
+    assert "Choose another directory" in said[0]
+
+
 def test_a_full_disk_silences_a_stream_with_one_warning(said: list[str]) -> None:
     stream = LineStream(Path("/dev/full"))
     for number in range(3):

@@ -108,6 +108,24 @@ def test_a_parser_that_fails_costs_a_warning_that_says_how_to_go_on(tmp_path: Pa
     assert f"stepscope analyse {directory}" in said[0]
 
 
+def test_async_mode_is_waited_for_where_the_script_ends_inside_the_window_and_its_files_stand_in_the_way(
+    tmp_path: Path, job: Any
+) -> None:
+    script = """
+    import sys
+    from stepscope.profiler import profile, schedule, tensorboard_trace_handler
+    handler = tensorboard_trace_handler(sys.argv[1], async_mode=True)
+    prof = profile(schedule=schedule(wait=0, active=5, repeat=1), on_trace_ready=handler)
+    prof.step()
+    open("random.py", "w").write("raise SystemExit('not the standard library')")
+    """
+    code, _, errors = job.run(script, str(tmp_path / "out"), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert code == 0, errors
+    (directory,) = (tmp_path / "out").iterdir()
+    assert (directory / OUTPUT / "trace_view.json").is_file(), errors
+    assert "Parsed" in errors
+
+
 def test_the_parser_does_not_profile_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     from stepscope.profiler.parsing import _environment
 

@@ -243,7 +243,18 @@ def test_a_callback_that_fails_costs_a_warning_and_nothing_else(tmp_path: Path, 
         schedule=schedule(wait=0, active=1, repeat=2), output_path=str(tmp_path), on_trace_ready=broken
     ) as prof:
         for _ in range(4):
+            torch.ones(3)
             prof.step()
     assert len(prof.windows) == 2
     assert len(said) == 1
     assert "no luck" in said[0]
+
+
+def test_a_training_that_goes_on_with_another_optimizer_is_followed(tmp_path: Path) -> None:
+    first, second = Training(), Training()
+    with profile(output_path=str(tmp_path)):
+        for training, steps in ((first, 3), (second, 10)):
+            for _ in range(steps):
+                training.step()
+    steps = stepscope.load(tmp_path).table("steps").collect()
+    assert steps["step"].to_list() == list(range(8)), "three of the first; the second from its sixth on"

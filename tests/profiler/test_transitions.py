@@ -147,6 +147,14 @@ def test_a_schedule_that_never_begins_says_so(tmp_path: Path, said: list[str]) -
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_schedule_that_the_training_never_reaches_says_so_too(tmp_path: Path, said: list[str]) -> None:
+    with profile(schedule=schedule(wait=100, active=2, repeat=1), output_path=str(tmp_path)) as prof:
+        for _ in range(4):
+            prof.step()
+    assert len(said) == 1
+    assert "ended before" in said[0]
+
+
 def test_bad_values_do_not_open_a_window_at_every_step(tmp_path: Path, said: list[str]) -> None:
     plan = schedule(wait=-1, warmup="x", active=2, repeat=1, skip_first=None)  # type: ignore[arg-type]
     with profile(schedule=plan, output_path=str(tmp_path)) as prof:

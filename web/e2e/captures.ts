@@ -78,3 +78,18 @@ function stepEvents(step: number, at: number, rank: number, id: number): Event[]
     { ph: 'f', id: id + 1, pid: 0, tid: 7, ts: launch + 20, cat: 'ac2g', name: 'ac2g', bp: 'e' },
   ]
 }
+
+/** Training on the host alone: in each step of 1000 µs an operator of 700 µs holds one of 200 µs. */
+export function hostCapture(): string {
+  const start = 1_700_000_000_000_000
+  const host = { ph: 'X', pid: 100, tid: 100 }
+  const events = STEPS.flatMap((step, index): Event[] => {
+    const at = start + index * STEP_US
+    return [
+      { ...host, cat: 'user_annotation', name: `ProfilerStep#${step}`, ts: at, dur: STEP_US },
+      { ...host, cat: 'cpu_op', name: 'aten::addmm', ts: at + 100, dur: 700, args: { 'External id': 2 * index + 1 } },
+      { ...host, cat: 'cpu_op', name: 'aten::mm', ts: at + 300, dur: 200, args: { 'External id': 2 * index + 2 } },
+    ]
+  })
+  return JSON.stringify({ schemaVersion: 1, deviceProperties: [], traceEvents: events })
+}

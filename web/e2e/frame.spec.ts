@@ -41,6 +41,29 @@ test('an unknown run and an unknown page say so and lead back', async ({ app, pa
   await expect(page.getByText('There is no page named “nonsense”.')).toBeVisible()
 })
 
+test('a link to a rank and a step that are not there says what is shown instead', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/overview?rank=99&step=999`)
+  const said = page.getByRole('status').filter({ hasText: 'no rank 99' })
+  await expect(said).toContainText('rank 0 is shown')
+  await expect(said).toContainText('no step 999')
+  await page.getByRole('button', { name: 'Correct the address' }).click()
+  await expect(said).toHaveCount(0)
+  expect(app.param('rank')).toBeNull()
+})
+
+test('a broken file that is sent is called by its name', async ({ app, page }) => {
+  app.refusals = true
+  await app.open('/runs')
+  const content = Buffer.from('{"traceEvents": [ not json')
+  await page
+    .locator('input[type=file]')
+    .setInputFiles({ name: 'my_trace.json', mimeType: 'application/json', buffer: content })
+  const said = page.getByRole('alert').or(page.getByRole('row').filter({ hasText: 'my_trace' }).locator('.why'))
+  await expect(said.first()).toContainText('my_trace.json')
+  await expect(page.getByRole('main')).not.toContainText('uploads/')
+})
+
 test('the help dialog lists the keys and gives the focus back', async ({ app, page }) => {
   await app.open('/runs')
   const button = page.getByRole('button', { name: 'Keys and help' })

@@ -83,7 +83,7 @@ test('charts have twins, PNG and CSV', async ({ app, page }) => {
   await expect(page.getByRole('img', { name: 'Device time by category' })).toBeVisible()
   const picture = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Export PNG: Device time by category' }).click()
-  expect((await picture).suggestedFilename()).toBe('Device_time_by_category.png')
+  expect((await picture).suggestedFilename()).toBe('leaky-rank0-Device_time_by_category.png')
   await page.getByRole('button', { name: /Show as table: Top 1/ }).click()
   await expect(page.getByRole('grid', { name: /^Top 1/ })).toContainText('100.0%')
   await page.getByRole('radio', { name: 'Donut' }).click()

@@ -11,6 +11,18 @@ test('the overview says how long a step takes and leads on', async ({ app, page 
   await expect(page.getByRole('heading', { name: 'Steps', level: 1 })).toBeVisible()
 })
 
+test('operators around others are no idle time', async ({ app, page }) => {
+  const run = await app.run('host')
+  await app.open(`/run/${run.id}/overview`)
+  await expect(page.getByText(/the device computes for 70.0%|the device is idle for 30.0%/)).toBeVisible()
+  const cards = page.getByRole('main').getByRole('link')
+  await expect(cards.filter({ hasText: 'around other operators' })).toContainText('70.0%')
+  await expect(cards.filter({ hasText: 'Idle (host or data)' })).toContainText('30.0%')
+  await expect(page.getByText('Around operators 500 µs 50.0%')).toBeVisible()
+  await page.getByRole('link', { name: 'Steps', exact: true }).first().click()
+  await expect(page.getByText('Free (rest) 300 µs 30.0%')).toBeVisible()
+})
+
 test('the table of steps shows every step with its parts', async ({ app, page }) => {
   const run = await app.run('job')
   await app.open(`/run/${run.id}/steps`)
@@ -37,18 +49,24 @@ test('a query is answered as table and as chart, and a wrong one with a sentence
   await box.fill('SELECT nonsense FROM nowhere')
   await box.press('Control+Enter')
   await expect(page.getByRole('alert')).toContainText('nowhere')
+  // What an earlier query found is not its answer.
+  await expect(page.getByRole('img', { name: 'n / kind' })).toHaveCount(0)
 })
 
 test('tables are filtered, sorted and saved as CSV', async ({ app, page }) => {
   const run = await app.run('job')
-  const query = 'SELECT slice, name, dur_ns FROM slices WHERE rank = 0 ORDER BY slice'
+  const query = 'SELECT slice, name, start_ns, dur_ns FROM slices WHERE rank = 0 ORDER BY slice'
   await app.open(`/run/${run.id}/sql?q=${encodeURIComponent(query)}`)
   const grid = page.getByRole('grid', { name: 'Result' })
   await page.getByRole('searchbox', { name: 'Filter' }).fill('gemm')
   await expect(grid.getByRole('row')).toHaveCount(4)
+  // Nanoseconds since 1970 are more than a number of JavaScript holds: the second step's kernel is at 1,120 µs.
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('gemm start_ns>1700000000001119999')
+  await expect(grid.getByRole('row')).toHaveCount(3)
+  await page.getByRole('searchbox', { name: 'Filter' }).fill('gemm')
   await grid.getByRole('button', { name: 'dur_ns' }).click()
   await expect(grid.getByRole('columnheader', { name: /dur_ns/ })).toHaveAttribute('aria-sort', 'descending')
   const saved = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Export CSV' }).click()
-  expect((await saved).suggestedFilename()).toBe('Result.csv')
+  expect((await saved).suggestedFilename()).toBe('job-Result.csv')
 })

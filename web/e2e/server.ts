@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { HAS_MINDSPORE, REAL, recordMindSpore } from './realCaptures'
-import { capture } from './captures'
+import { capture, hostCapture } from './captures'
 import { writeCardCaptures } from './cardCaptures'
 import { CASE_NAMES, caseCapture } from './cases'
 
@@ -19,12 +19,14 @@ export default async function start(): Promise<() => void> {
   for (const rank of [0, 1]) writeFileSync(join(job, `rank${rank}.json`), capture(rank))
   mkdirSync(join(folder, 'more'))
   writeFileSync(join(folder, 'more', 'single.json'), capture(0))
+  writeFileSync(join(folder, 'host.json'), hostCapture())
   writeFileSync(join(folder, 'more', 'broken.json'), '{"traceEvents": [')
   const cases = CASE_NAMES.map((name) => join(folder, `${name}.json`))
   CASE_NAMES.forEach((name, index) => writeFileSync(cases[index] ?? '', caseCapture(name)))
   const paths = [
     job,
     join(folder, 'more', 'single.json'),
+    join(folder, 'host.json'),
     ...cases,
     ...writeCardCaptures(folder),
     ...REAL.map((one) => one.path),
@@ -70,7 +72,7 @@ async function allRead(address: string): Promise<void> {
   for (;;) {
     const { runs } = (await (await fetch(`${address}api/runs`)).json()) as { runs: { state: string }[] }
     if (
-      runs.length >= 7 + REAL.length + Number(HAS_MINDSPORE) &&
+      runs.length >= 8 + REAL.length + Number(HAS_MINDSPORE) &&
       runs.every((run) => run.state !== 'reading' && run.state !== 'waiting')
     )
       return

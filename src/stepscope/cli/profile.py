@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from stepscope.cli.options import Language
+from stepscope.cli.options import Language, language
 
 #: MindSpore starts its own profiler where this is set, so its options are taken over and the child does not see it.
 _MINDSPORE_OPTIONS: Final = "MS_PROFILER_OPTIONS"
@@ -19,30 +19,46 @@ _OURS: Final = "STEPSCOPE_PROFILE"
 
 def profile(
     command: Annotated[list[str], typer.Argument(help="The command, behind --.", metavar="-- CMD", show_default=False)],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the captures.")] = Path("data"),
-    skip_first: Annotated[int, typer.Option(min=0, help="Steps to leave out at the beginning.")] = 0,
-    wait: Annotated[int, typer.Option(min=0, help="Steps to wait before each window.")] = 0,
-    warmup: Annotated[int, typer.Option(min=0, help="Steps to warm up before each window.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Directory for the captures.", show_default="data")
+    ] = None,
+    skip_first: Annotated[
+        int | None, typer.Option(min=0, help="Steps to leave out at the beginning.", show_default="0")
+    ] = None,
+    wait: Annotated[int | None, typer.Option(min=0, help="Steps to wait before each window.", show_default="0")] = None,
+    warmup: Annotated[
+        int | None, typer.Option(min=0, help="Steps to warm up before each window.", show_default="0")
+    ] = None,
     active: Annotated[int, typer.Option(min=0, help="Steps to record in a window; 0: the whole run.")] = 0,
-    repeat: Annotated[int, typer.Option(min=0, help="Windows; 0: as many as there are.")] = 1,
+    repeat: Annotated[
+        int | None, typer.Option(min=0, help="Windows; 0: as many as there are.", show_default="1")
+    ] = None,
     level: Annotated[int, typer.Option(min=0, max=2, help="Profiler level.")] = 0,
     shapes: Annotated[bool, typer.Option("--shapes", help="Record shapes of operators.")] = False,
     stack: Annotated[bool, typer.Option("--stack", help="Record Python stacks.")] = False,
     memory: Annotated[bool, typer.Option("--memory", help="Record memory.")] = False,
     data: Annotated[bool, typer.Option("--data", help="Record the input pipeline.")] = False,
-    parse: Annotated[bool, typer.Option(help="Write the documented files at the end.")] = True,
+    parse: Annotated[
+        bool | None,
+        typer.Option("--parse/--no-parse", help="Write the documented files at the end.", show_default="parse"),
+    ] = None,
     lang: Language = None,
 ) -> None:
     """Run a command and record it: steps are found from optimizer steps, nothing in the script changes."""
     from stepscope.errors import UsageError
+    from stepscope.texts import text
 
     if lang is not None:
         os.environ["STEPSCOPE_LANG"] = lang
     if shutil.which(command[0]) is None:
         raise UsageError("no_such_command", command=command[0])
-    options = taken_over(os.environ.get(_MINDSPORE_OPTIONS))
+    numbers = {"wait": wait, "warmup": warmup, "repeat": repeat, "skip_first": skip_first}
+    given = [f"--{name.replace('_', '-')}" for name, value in numbers.items() if value is not None]
+    if given and not active:
+        raise UsageError("schedule_without_active", options=", ".join(given))
+    options = {"output_path": "data", "analyse": True, **taken_over(os.environ.get(_MINDSPORE_OPTIONS))}
     asked: dict[str, Any] = {
-        "output_path": str(out.absolute()),
+        "output_path": None if out is None else str(out),
         "profiler_level": f"Level{level}" if level else None,
         "record_shapes": shapes or None,
         "with_stack": stack or None,
@@ -51,10 +67,36 @@ def profile(
         "analyse": parse,
     }
     if active:
-        numbers = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat, "skip_first": skip_first}
-        asked["schedule"] = numbers
-    options.update({name: value for name, value in asked.items() if value is not None})
-    os.execvpe(command[0], command, environment(options))
+        asked["schedule"] = {"repeat": 1, "active": active, **_set(numbers)}
+    options.update(_set(asked))
+    if isinstance(options["output_path"], str):
+        options["output_path"] = str(Path(options["output_path"]).absolute())  # wherever the script goes from here
+    if is_out_of_reach(command):
+        typer.echo(text("report.python_out_of_reach", language(), command=command[0]), err=True)
+    try:
+        os.execvpe(command[0], command, environment({**options, "launcher": os.getpid()}))
+    except OSError as error:
+        raise UsageError("command_not_started", command=command[0], reason=error.strerror or str(error)) from error
+
+
+def is_out_of_reach(command: list[str]) -> bool:
+    """Whether the command is a Python that is told to ignore its environment.
+
+    >>> is_out_of_reach(["python3", "-uI", "x.py"]), is_out_of_reach(["python3", "x.py", "-I"])
+    (True, False)
+    """
+    if not Path(command[0]).name.startswith("python"):
+        return False
+    for word in command[1:]:
+        if not word.startswith("-") or word.startswith("--") or word[1:2] in "cmWX":
+            return False
+        if set("IES") & set(word):
+            return True
+    return False
+
+
+def _set(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def taken_over(text: str | None) -> dict[str, Any]:
@@ -74,11 +116,14 @@ def taken_over(text: str | None) -> dict[str, Any]:
 
 
 def environment(options: dict[str, Any]) -> dict[str, str]:
-    """The environment of the command: our options, and our start-up folder first on the path of every Python in it."""
+    """The environment of the command: our options, and our start-up folder first on the path of every Python in it.
+
+    That folder finds our package; the packages installed beside it are not the job's.
+    """
     import stepscope
 
     package = Path(stepscope.__file__).parent
-    places = [str(package / "profiler" / "bootstrap"), os.environ.get("PYTHONPATH", ""), str(package.parent)]
+    places = [str(package / "profiler" / "bootstrap"), os.environ.get("PYTHONPATH", "")]
     child = {name: value for name, value in os.environ.items() if name != _MINDSPORE_OPTIONS}
     child["PYTHONPATH"] = os.pathsep.join(place for place in places if place)
     child[_OURS] = json.dumps(options)

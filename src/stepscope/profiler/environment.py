@@ -10,12 +10,13 @@ import atexit
 import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepscope.profiler.guard import guarded
-from stepscope.profiler.say import warn
+from stepscope.profiler.say import tell, warn
 
 if TYPE_CHECKING:
     from stepscope.profiler.recording import Profile
@@ -23,8 +24,11 @@ if TYPE_CHECKING:
 MINDSPORE_OPTIONS = "MS_PROFILER_OPTIONS"
 LAUNCHER_OPTIONS = "STEPSCOPE_PROFILE"
 
+#: File systems keep times more coarsely than the clock.
+_CLOCK_S = 2.0
 #: Ours or the documents', and no parameters of a profile.
-_NOT_PARAMETERS = ("start", "schedule", "on_trace_ready", "analyse", "experimental_config")
+_NOT_PARAMETERS = ("start", "launcher", "schedule", "on_trace_ready", "analyse", "experimental_config")
+_SCHEDULE = ("wait", "active", "warmup", "repeat", "skip_first")
 #: Processes below a launcher that do no training themselves.
 _LAUNCHERS = {
     "torchrun",
@@ -49,6 +53,7 @@ class _Running:
     """The profile of this process, so that nobody starts a second one, and the options that were taken over for it."""
 
     profile: Any = None
+    inherited: Any = None
     taken: dict[str, Any] | None = None
 
 
@@ -59,9 +64,11 @@ class EnvProfiler:
     @guarded
     def init_profiler(cls) -> None:
         """Start now, whatever framework is there or none."""
-        options = _take_over()
+        options = _take_over() or _options(LAUNCHER_OPTIONS)
         if options is not None:
             begin({"analyse": True, **options})
+        elif not os.environ.get(MINDSPORE_OPTIONS):
+            warn("environment_off", variable=MINDSPORE_OPTIONS)
 
     @guarded
     def analyse(self) -> None:
@@ -83,10 +90,18 @@ def imported() -> None:
 def launched() -> None:
     """Called first in every Python process below ``stepscope profile -- CMD``."""
     options = _options(LAUNCHER_OPTIONS)
-    if options is not None and trains():
+    if options is None:
+        return
+    if options.pop("launcher", None) == os.getpid():  # it became the command itself
+        atexit.register(_say_if_nothing, options.get("output_path"), os.getpid(), time.time())
+    if trains():
         _when_imported(begin, options)
-    elif options is not None and _SPAWNED in _command_line():
+    elif _SPAWNED in _command_line():
         _when_imported(_begin_if_it_trains, options)
+    else:
+        return
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: _forked(options))
 
 
 def begin(options: dict[str, Any], steps_done: int = 0) -> None:
@@ -103,7 +118,10 @@ def begin(options: dict[str, Any], steps_done: int = 0) -> None:
     settings.on_trace_ready = TraceHandler(settings.output_path, None, bool(options.get("analyse")), False)
     numbers = options.get("schedule")
     if isinstance(numbers, dict):
-        settings.schedule = Schedule(**{"wait": 0, "active": 1, **numbers})
+        known = {name: value for name, value in numbers.items() if name in _SCHEDULE}
+        for name in sorted(set(numbers) - set(known)):
+            warn("parameter_unknown", name=f"schedule.{name}")
+        settings.schedule = Schedule(**{"wait": 0, "active": 1, **known})
     profile = _Running.profile = Profile.of(settings)
     profile.step_num = steps_done
     profile.start()
@@ -116,22 +134,57 @@ def begin(options: dict[str, Any], steps_done: int = 0) -> None:
 def _leave_if_idle(profile: Profile, steps_done: int, pid: int) -> None:
     """A process that trained nothing (it started those that did) leaves no window of its own."""
     if os.getpid() == pid and profile.running and profile.step_num == steps_done:
-        profile._stop_window()
-        profile._drop()
-        profile.stop()
+        profile.abandon()
+        _Running.profile = None
+
+
+@guarded
+def _say_if_nothing(output: str | None, pid: int, since: float) -> None:
+    """The command is over and no process of it left a capture: that must not pass for success."""
+    if os.getpid() != pid or _Running.profile is not None:
+        return  # a profile says itself what became of it
+    made = Path(output or ".").glob("*/stepscope.json")
+    if not any(found.stat().st_mtime >= since - _CLOCK_S for found in made):
+        tell("nothing_recorded")
+
+
+@guarded
+def _forked(options: dict[str, Any]) -> None:
+    """A forked process, like a spawned one, may be a rank or a worker of a data loader."""
+    from stepscope.profiler import life
+    from stepscope.profiler.backends import FRAMEWORKS
+
+    life.forked()
+    _Running.inherited, _Running.profile = _Running.profile, None  # kept: to take it apart is not for this process
+    if any(name in sys.modules for name in FRAMEWORKS.values()):
+        _begin_if_it_trains(options)
 
 
 def _begin_if_it_trains(options: dict[str, Any]) -> None:
-    """A spawned process may be a rank or a worker of a data loader; only a rank makes optimizer steps."""
+    """A process that was started by another may be a rank or a helper of one; only a rank makes optimizer steps.
+
+    The first step is over when it is known; a schedule that would begin with it begins with the next one.
+    """
     from stepscope.profiler import backends
     from stepscope.profiler.settings import Settings
 
     def on_step(optimizer: int) -> None:
         del optimizer
         end()
-        guarded(begin)(options, steps_done=1)
+        guarded(begin)({**options, "schedule": _from_the_second_step(options.get("schedule"))}, steps_done=1)
 
     end = backends.choose(Settings()).watch_optimizer(on_step)
+
+
+def _from_the_second_step(numbers: Any) -> Any:
+    """The same number of steps, where the schedule would have recorded the first.
+
+    >>> _from_the_second_step({"active": 2}), _from_the_second_step({"wait": 3, "active": 2})
+    ({'active': 2, 'skip_first': 1}, {'wait': 3, 'active': 2})
+    """
+    if not isinstance(numbers, dict) or any(numbers.get(name) for name in ("skip_first", "wait", "warmup")):
+        return numbers
+    return {**numbers, "skip_first": 1}
 
 
 def trains() -> bool:

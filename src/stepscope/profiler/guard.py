@@ -30,6 +30,8 @@ _BY_NUMBER = {
     errno.EACCES: "fault_no_permission",
     errno.EPERM: "fault_no_permission",
     errno.ENOTDIR: "fault_bad_path",
+    errno.EEXIST: "fault_bad_path",
+    errno.ENOENT: "fault_bad_path",
     errno.ENAMETOOLONG: "fault_bad_path",
     errno.ELOOP: "fault_bad_path",
     errno.EMFILE: "fault_many_files",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
 import weakref
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ class _Running:
         self.profiles: list[weakref.ref[Profile]] = []  # one that nobody holds any more stops itself
         self.pid = os.getpid()
         self.watched = False
+        self.multiprocessing_pid = 0
 
 
 _running = _Running()
@@ -31,7 +33,12 @@ def enter(profile: Profile) -> None:
         _running.pid = os.getpid()
         atexit.register(_at_exit)
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_in_child)
+            os.register_at_fork(after_in_child=forked)
+    if _running.multiprocessing_pid != os.getpid() and _is_worker_process():
+        from multiprocessing.util import Finalize
+
+        _running.multiprocessing_pid = os.getpid()
+        Finalize(None, _at_exit, exitpriority=100)  # a forked one ends without what is registered with atexit
     _running.profiles.append(weakref.ref(profile))
 
 
@@ -45,15 +52,23 @@ def running() -> list[Profile]:
     return [profile for reference in _running.profiles if (profile := reference()) is not None]
 
 
+def _is_worker_process() -> bool:
+    module = sys.modules.get("multiprocessing.process")
+    return module is not None and module.parent_process() is not None
+
+
 def _at_exit() -> None:
     """The script ended or failed inside a window: what was recorded is written before the process goes."""
     if os.getpid() != _running.pid:
         return
     for profile in running():
         attempt("exit", profile.stop, keep=True)
+    parsing = sys.modules.get("stepscope.profiler.parsing")
+    if parsing is not None:  # what begins now is too late to be called at the end by itself
+        attempt("parsing", parsing.wait_for_all)
 
 
-def _in_child() -> None:
+def forked() -> None:
     """A forked child has the files of its parent's windows open, and must not finish them."""
     from stepscope.profiler.window import Window
 

@@ -21,7 +21,7 @@ _NEEDED = ("polars", "numpy", "msgspec", "typer")
 
 class _Waiting:
     def __init__(self) -> None:
-        self.processes: list[tuple[subprocess.Popen[bytes], Path, float]] = []
+        self.processes: list[tuple[subprocess.Popen[bytes], Path, float, int]] = []
         self.watched = False
 
 
@@ -39,7 +39,8 @@ def parse(
     if not parser_is_here():
         warn("parsing_elsewhere", directory=str(directory))
         return False
-    command = [sys.executable, "-m", "stepscope", "analyse", str(directory)]
+    # Python 3.11 knows -P: a file of the job's working directory must not stand for a module of the same name.
+    command = [sys.executable, "-P", "-m", "stepscope", "analyse", str(directory)]
     command += [] if simplify else ["--keep-all"]
     command += [] if jobs is None else ["--jobs", str(jobs)]
     for step in steps or ():
@@ -53,8 +54,8 @@ def parse(
         return _finish(process, directory, began)
     if not _waiting.watched:
         _waiting.watched = True
-        atexit.register(_wait_for_all, os.getpid())
-    _waiting.processes.append((process, directory, began))
+        atexit.register(wait_for_all)
+    _waiting.processes.append((process, directory, began, os.getpid()))
     return True
 
 
@@ -69,8 +70,10 @@ def parser_is_here() -> bool:
 
 def _environment() -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_PARSER}
-    # The package that records is the one that parses, wherever the script put it.
-    places = [str(Path(__file__).resolve().parents[2]), environment.get("PYTHONPATH", "")]
+    # The package that records is the one that parses, wherever the script put it, and nothing that lies beside it.
+    mine = str(Path(__file__).resolve().with_name("bootstrap"))
+    before = environment.get("PYTHONPATH", "").split(os.pathsep)
+    places = [mine, *(place for place in before if place != mine)]
     environment["PYTHONPATH"] = os.pathsep.join(place for place in places if place)
     return environment
 
@@ -85,10 +88,9 @@ def _finish(process: subprocess.Popen[bytes], directory: Path, began: float) -> 
     return False
 
 
-def _wait_for_all(pid: int) -> None:
-    """The script ended; its parsers finish first, so that none is left behind."""
-    if os.getpid() != pid:
-        return
-    for process, directory, began in _waiting.processes:
-        attempt("parsing", _finish, process, directory, began)
-    _waiting.processes.clear()
+def wait_for_all() -> None:
+    """The script ends; its parsers finish first, so that none is left behind."""
+    while _waiting.processes:
+        process, directory, began, pid = _waiting.processes.pop(0)
+        if pid == os.getpid():  # a forked child does not wait for those of its parent
+            attempt("parsing", _finish, process, directory, began)

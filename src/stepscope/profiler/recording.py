@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stepscope.layout.optimizer_steps import LeadingOptimizer
 from stepscope.profiler import backends, life
 from stepscope.profiler.finished import FinishedWindow
 from stepscope.profiler.guard import attempt, guarded
@@ -65,9 +67,11 @@ class Profile:
         self._running = False
         self._stepped = False
         self._keep = False
+        self._came_to_window = False
         self._window: Window | None = None
         self._metadata: dict[str, Any] = {}
         self._samplers = Samplers(settings)
+        self._lead = LeadingOptimizer()
         self._end_watch: Callable[[], None] | None = None
         self._end_following: Callable[[], None] | None = None
         if settings.start_profile:
@@ -123,10 +127,20 @@ class Profile:
             self._state = ProfilerAction.NONE
             self._stepped = False
             self._samplers.disarm()
+            backends.settle()
             if self._end_following is not None:
                 self._end_following()
                 self._end_following = None
             life.leave(self)
+
+    @guarded
+    def abandon(self) -> None:
+        """Stop without a window and without a word: this process has nothing to record."""
+        self._stop_window()
+        self._drop()
+        self._came_to_window = True
+        if self._running:
+            self.stop()
 
     @guarded
     def add_metadata(self, key: str, value: str) -> None:
@@ -149,7 +163,7 @@ class Profile:
 
     @guarded
     def follow_optimizer(self) -> None:
-        """Call step() after each step of the first optimizer that makes one, where the script itself does not."""
+        """Call step() after each step of the optimizer that leads, where the script itself does not."""
         if self._end_following is None:
             self._end_following = backends.choose(self.settings).watch_optimizer(self._on_optimizer)
 
@@ -178,11 +192,12 @@ class Profile:
             self._window.begin_step(self.step_num)
 
     def _on_optimizer(self, optimizer: int) -> None:
-        if optimizer == 0 and self._running:
+        if self._running and self._lead.is_step(optimizer):
             self.step()
 
     def _prepare(self) -> None:
         self._window = None
+        self._came_to_window = True
         if Window.active is not None:
             warn("already_recording", directory=str(Window.active.directory))
             return
@@ -193,6 +208,7 @@ class Profile:
         place = Place(getattr(handler, "dir_name", None) or self._output)
         place.worker = getattr(handler, "worker_name", None)
         self._window = Window(self.settings, place, self._samplers)
+        self._window.when_taken = weakref.WeakMethod(self._end_window)
 
     def _start_window(self) -> None:
         if self._window is not None and not self._window.start():
@@ -222,6 +238,14 @@ class Profile:
             self.windows[-1].handed_over = True
             attempt("on_trace_ready", self.settings.on_trace_ready, self.windows[-1])
 
+    @guarded
+    def _end_window(self) -> None:
+        """The backend had to end the window; it is handed over when the schedule says so."""
+        if self._window is not None:
+            self._window.cut_step()
+            self._stop_window()
+            self._finalize()
+
     def _drop(self) -> None:
         window, self._window = self._window, None
         if window is not None:
@@ -250,6 +274,10 @@ class Profile:
     def _warn_nothing_recorded(self) -> None:
         if not self.windows:  # an endless schedule ends somewhere
             warn("warm_up_only")
+
+    def _warn_never_began(self) -> None:
+        if not self._came_to_window and isinstance(self.settings.schedule, Schedule):
+            warn("ended_before")
 
     def _add_metadata(self, key: str, value: Any) -> None:
         if key in self._metadata:

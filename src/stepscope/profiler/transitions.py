@@ -29,7 +29,7 @@ ACTIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
     (SAVE, WARM_UP): (*_END, "prepare"),
     (SAVE, RECORD): (*_END, "prepare", "start_window"),
     (SAVE, SAVE): (*_END, "prepare", "start_window"),
-    (NONE, EXIT): (),
+    (NONE, EXIT): ("warn_never_began",),
     (WARM_UP, EXIT): ("warn_nothing_recorded", "drop"),
     (RECORD, EXIT): ("end_early", *_END),
     (SAVE, EXIT): ("end_early", *_END),

@@ -8,6 +8,7 @@ import shutil
 import socket
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,9 +51,11 @@ class Window:
         self.backend = backends.choose(settings)
         self.pid = os.getpid()
         self.steps_done = 0
+        self.optimizer_steps = 0
         self.step: int | None = None
         self.state = "prepared"
         self.why_incomplete: str | None = None
+        self.when_taken: Callable[[], Callable[[], None] | None] | None = None
         self._times = {"prepared_ns": time.time_ns()}
         self._clock: dict[str, int] = {}
         self._recording = False
@@ -116,9 +119,17 @@ class Window:
 
     def optimizer_step(self, optimizer: int) -> None:
         """An optimizer finished a step; the reader falls back on these where nobody calls step()."""
-        if self._recording:
+        if self._recording and self.pid == os.getpid():  # a forked child has its own windows
+            self.optimizer_steps += 1
             record = {"event": "optimizer", "optimizer": optimizer, "time_ns": time.time_ns()}
             self.streams.write(names.STEPS_FILE, record)
+
+    def end_now(self, why: str) -> None:
+        """The backend cannot go on: whoever made the window ends it with what it has."""
+        self.why_incomplete = why
+        end = self.when_taken() if self.when_taken is not None else None
+        if end is not None:
+            end()
 
     def stop(self) -> None:
         """Record no more."""

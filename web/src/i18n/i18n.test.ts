@@ -26,6 +26,17 @@ test('no sentence is empty, and Chinese sentences are Chinese', () => {
   expect(Object.values({ ...en }).filter((text) => text.trim() === '')).toEqual([])
 })
 
+test('one thing is not called many', () => {
+  language.set('en')
+  expect(t('table.rows_all', { total: '1' })).toBe('1 row')
+  expect(t('table.rows_all', { total: '1,200' })).toBe('1,200 rows')
+  expect(t('overview.medians', { count: 1 })).toBe('Median of 1 step, without warm-up')
+  // Every noun after a number has both forms.
+  const NOUNS = 'steps|rows|notes|tracks|hits|times|slices|gaps|links|batches|calls|runs|columns|entries|others|places'
+  const plain = Object.values(en).filter((text) => new RegExp(`\\{(count|total|slices)\\} (${NOUNS})\\b`).test(text))
+  expect(plain).toEqual([])
+})
+
 test('values are put in, and the language can change', () => {
   language.set('en')
   expect(t('table.rows', { shown: 3, total: 9 })).toBe('3 of 9 rows')

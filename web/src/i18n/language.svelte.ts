@@ -61,7 +61,12 @@ export function locale(): string {
 
 function fill(sentence: string, values: Readonly<Record<string, unknown>> | undefined): string {
   if (!values) return sentence
-  return sentence.replace(/\{(\w+)\}/g, (hole, name: string) => String(values[name] ?? hole))
+  return sentence.replace(
+    /\{(\w+)(?:\|([^|}]*)\|([^|}]*))?\}/g,
+    // `{count|step|steps}` is the word that goes with a number.
+    (hole, name: string, one?: string, many?: string) =>
+      one === undefined ? String(values[name] ?? hole) : String(values[name]) === '1' ? one : String(many),
+  )
 }
 
 function initial(): Language {

@@ -66,7 +66,7 @@ export const memoryEn: Record<keyof typeof memoryZh, string> = {
     'No leak found: {sites} places that allocate were judged one by one, and none grows from step to step.',
   'memory.leak_found': 'Places that leak: {count}, {bytes} per step in all.',
   'memory.leak_steps':
-    'There are only {steps} steps. Leaks show from step to step: at least 5 are needed, 20 or more are advised. This does not mean that nothing leaks.',
+    'There are only {steps} {steps|step|steps}. Leaks show from step to step: at least 5 are needed, 20 or more are advised. This does not mean that nothing leaks.',
   'memory.leak_graphs':
     'Group {graph}: {sites} places grow together, all called from {where}; most likely an output is kept with its autograd graph ({bytes} per step).',
   'memory.site': 'Place that allocates',
@@ -79,10 +79,10 @@ export const memoryEn: Record<keyof typeof memoryZh, string> = {
   'memory.at_end': 'At end',
   'memory.r_squared': 'r² of a line',
   'memory.to_oom': 'Until out of memory',
-  'memory.steps_count': '{count} steps',
+  'memory.steps_count': '{count} {count|step|steps}',
   'memory.pool': 'Pool',
   'memory.births': 'Blocks alive at the end, by the step they were born in',
-  'memory.all_sites': 'All {count} places',
+  'memory.all_sites': 'All {count} {count|place|places}',
   'memory.only_leaks': 'Leaks only',
   'memory.pools': 'Pools from step to step',
   'memory.explained': 'Explained',

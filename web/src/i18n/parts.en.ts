@@ -4,9 +4,9 @@ import type { partsZh } from './parts.zh'
 export const partsEn: Record<keyof typeof partsZh, string> = {
   'table.filter': 'Filter',
   'table.filter_hint': 'Text, or column:text, column>number, apart by blanks',
-  'table.rows': '{shown} of {total} rows',
-  'table.rows_first': 'first {total} rows, there are more',
-  'table.rows_all': '{total} rows',
+  'table.rows': '{shown} of {total} {total|row|rows}',
+  'table.rows_first': 'first {total} {total|row|rows}, there are more',
+  'table.rows_all': '{total} {total|row|rows}',
   'table.csv': 'Export CSV',
   'table.sort': 'Sort by {column}',
   'table.columns': 'Columns',

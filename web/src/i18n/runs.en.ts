@@ -30,7 +30,7 @@ export const runsEn: Record<keyof typeof runsZh, string> = {
   'runs.add_hint': 'A file or directory below: {roots}',
   'runs.browse': 'Browse…',
   'runs.browse_up': 'Up',
-  'runs.browse_truncated': 'Only the first {count} entries are shown.',
+  'runs.browse_truncated': 'Only the first {count} {count|entry|entries} are shown.',
   'runs.drop': 'Drop a trace file here (up to {limit})',
   'runs.choose': 'Choose a file…',
   'runs.uploading': 'Uploading {name}…',

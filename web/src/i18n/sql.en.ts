@@ -17,7 +17,7 @@ export const sqlEn: Record<keyof typeof sqlZh, string> = {
   'sql.scatter': 'Points',
   'sql.result': 'Result',
   'sql.no_numbers': 'The result has no column of numbers to draw.',
-  'sql.first_rows': 'Only the first {count} rows are drawn.',
+  'sql.first_rows': 'Only the first {count} {count|row|rows} are drawn.',
   'sql.example_operators': 'Kernels by total time',
   'sql.example_steps': 'Length of each step',
   'sql.example_longest': 'Longest slices',

@@ -1,56 +1,59 @@
 // How to record what a page shows, per framework. Code is code in every language; sentences are in the dictionary.
 
+type Framework = 'pytorch' | 'mindspore'
+
 export interface Recipe {
-  readonly framework: 'pytorch' | 'mindspore'
+  readonly framework: Framework
   readonly title: string
   readonly snippet: string
 }
 
-const torch = (snippet: string): Recipe => ({ framework: 'pytorch', title: 'PyTorch', snippet })
-const mindspore = (snippet: string): Recipe => ({ framework: 'mindspore', title: 'MindSpore', snippet })
+interface Recording {
+  readonly framework: Framework
+  /** With the profiler of PyTorch (on Ascend torch_npu) itself; else with ours, which records the host as well. */
+  readonly own: boolean
+  readonly option?: string
+}
 
-const TORCH_STEPS = `import torch
-from torch.profiler import ProfilerActivity, profile, schedule
+const torch = (option?: string): Recording => ({ framework: 'pytorch', own: true, ...(option ? { option } : {}) })
+const withStepscope = (framework: Framework, option?: string): Recording => ({
+  framework,
+  own: false,
+  ...(option ? { option } : {}),
+})
+const OPERATORS = [torch(), withStepscope('mindspore')]
+
+export const COLLECT: Readonly<Record<string, readonly Recording[]>> = {
+  timeline: OPERATORS,
+  operators: OPERATORS,
+  steps: OPERATORS,
+  memory: [torch('profile_memory=True'), withStepscope('mindspore', 'profile_memory=True')],
+  data: [withStepscope('pytorch'), withStepscope('mindspore', 'data_process=True')],
+  cpu: [withStepscope('pytorch'), withStepscope('mindspore')],
+}
+
+const TITLES: Readonly<Record<Framework, string>> = { pytorch: 'PyTorch', mindspore: 'MindSpore' }
+
+/** The recipes of a page for the accelerator of the capture; the capture's own framework first. */
+export function recipesFor(page: string, framework: string | null, device: string | null): readonly Recipe[] {
+  return (COLLECT[page] ?? [])
+    .map((one) => ({ framework: one.framework, title: TITLES[one.framework], snippet: snippet(one, device) }))
+    .toSorted((a, b) => Number(b.framework === framework) - Number(a.framework === framework))
+}
+
+function snippet({ framework, own, option }: Recording, device: string | null): string {
+  const npu = framework === 'mindspore' ? device !== 'gpu' : device === 'npu'
+  const names = 'ProfilerActivity, profile, schedule, tensorboard_trace_handler'
+  const from = own ? (npu ? 'torch_npu.profiler' : 'torch.profiler') : 'stepscope.profiler'
+  const accelerator = npu ? 'NPU' : own ? 'CUDA' : 'GPU'
+  return `from ${from} import ${names}
 
 with profile(
-    activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA],
+    activities=[ProfilerActivity.CPU, ProfilerActivity.${accelerator}],
     schedule=schedule(wait=1, warmup=1, active=3),
-    on_trace_ready=torch.profiler.tensorboard_trace_handler("capture"),
+    on_trace_ready=tensorboard_trace_handler("capture"),${option ? `\n    ${option},` : ''}
 ) as profiler:
-    for batch in loader:
+    for batch in ${framework === 'mindspore' ? 'dataset' : 'loader'}:
         train_step(batch)
         profiler.step()`
-
-const MINDSPORE_STEPS = `from stepscope.profiler import ProfilerActivity, profile, schedule, tensorboard_trace_handler
-
-with profile(
-    activities=[ProfilerActivity.CPU, ProfilerActivity.NPU],
-    schedule=schedule(wait=1, warmup=1, active=3),
-    on_trace_ready=tensorboard_trace_handler("capture"),
-) as profiler:
-    for batch in dataset:
-        train_step(batch)
-        profiler.step()`
-
-const withOption = (snippet: string, option: string): string =>
-  snippet.replace('\n) as profiler', `\n    ${option},\n) as profiler`)
-
-export const COLLECT: Readonly<Record<string, readonly Recipe[]>> = {
-  timeline: [torch(TORCH_STEPS), mindspore(MINDSPORE_STEPS)],
-  operators: [torch(TORCH_STEPS), mindspore(MINDSPORE_STEPS)],
-  steps: [torch(TORCH_STEPS), mindspore(MINDSPORE_STEPS)],
-  memory: [
-    torch(withOption(TORCH_STEPS, 'profile_memory=True')),
-    mindspore(withOption(MINDSPORE_STEPS, 'profile_memory=True')),
-  ],
-  data: [
-    torch(TORCH_STEPS.replace('from torch.profiler import', 'from stepscope.profiler import')),
-    mindspore(withOption(MINDSPORE_STEPS, 'data_process=True')),
-  ],
-  cpu: [
-    torch(
-      withOption(TORCH_STEPS.replace('from torch.profiler import', 'from stepscope.profiler import'), 'host_sys=True'),
-    ),
-    mindspore(withOption(MINDSPORE_STEPS, 'data_process=True')),
-  ],
 }

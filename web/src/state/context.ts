@@ -2,12 +2,13 @@
 import { getContext, setContext } from 'svelte'
 import type { Session } from './session.svelte'
 
-const KEY = Symbol('session')
+/** Key of the context, for tests that render a part of the tree. */
+export const SESSION = Symbol('session')
 
 export function provideSession(session: Session): Session {
-  return setContext(KEY, session)
+  return setContext(SESSION, session)
 }
 
 export function useSession(): Session {
-  return getContext<Session>(KEY)
+  return getContext<Session>(SESSION)
 }

@@ -13,6 +13,8 @@ export class Resource<T> {
   error = $state.raw<unknown>(undefined)
   /** `quiet` for the first moment, then `visible`, then `long`; null when nothing is under way. */
   waiting = $state<'quiet' | 'visible' | 'long' | null>(null)
+  /** The user gave up waiting: what is shown, if anything, answers an earlier question. */
+  stopped = $state(false)
   #again = $state(0)
   #stop: AbortController | undefined
 
@@ -26,6 +28,7 @@ export class Resource<T> {
       if (current === 'null') {
         this.data = undefined
         this.error = undefined
+        this.stopped = false
         return undefined
       }
       return untrack(() => this.#run(load))
@@ -37,6 +40,8 @@ export class Resource<T> {
   }
 
   cancel(): void {
+    if (!this.waiting) return
+    this.stopped = true
     this.#stop?.abort()
   }
 
@@ -44,6 +49,7 @@ export class Resource<T> {
     const stop = new AbortController()
     this.#stop = stop
     this.waiting = 'quiet'
+    this.stopped = false
     const timers = [
       setTimeout(() => (this.waiting = 'visible'), QUIET_MS),
       setTimeout(() => (this.waiting = 'long'), LONG_MS),

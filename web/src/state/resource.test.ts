@@ -82,3 +82,31 @@ test('a failure keeps the old data beside it, and a reload mends it', async () =
     expect(resource.error).toBeUndefined()
   })
 })
+
+test('a stopped request leaves the old data, marked as such, until one asks again', async () => {
+  await inRoot(async () => {
+    const key = makeKey({ rank: 0 })
+    const resource = new Resource(
+      () => key.value,
+      (signal) => later(`rank ${key.value?.rank}`, key.value?.rank === 0 ? 100 : 5000, signal),
+    )
+    flushSync()
+    await vi.advanceTimersByTimeAsync(150)
+    key.value = { rank: 1 }
+    flushSync()
+    await vi.advanceTimersByTimeAsync(2500)
+    resource.cancel()
+    await vi.advanceTimersByTimeAsync(0)
+    expect([resource.stopped, resource.waiting, resource.data, resource.error]).toEqual([
+      true,
+      null,
+      'rank 0',
+      undefined,
+    ])
+    resource.reload()
+    flushSync()
+    expect(resource.stopped).toBe(false)
+    await vi.advanceTimersByTimeAsync(5100)
+    expect(resource.data).toBe('rank 1')
+  })
+})

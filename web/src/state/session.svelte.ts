@@ -40,6 +40,24 @@ export class Session {
     return this.run?.rank_list.find((entry) => entry.rank === this.rank)
   }
 
+  /** Run and rank as the beginning of a file's name; a query is of all ranks. */
+  get filePrefix(): string {
+    if (!this.run) return ''
+    const ranks = router.route.page === 'sql' ? [] : router.route.page === 'timeline' ? this.ranks : [this.rank]
+    const words = ranks.length > 4 ? `${ranks.length}_ranks-` : ranks.map((rank) => `rank${rank}-`).join('')
+    return `${this.run.summary.name}-${words}`
+  }
+
+  /** Ranks and steps of the address that the run does not have. */
+  get unknown(): { readonly ranks: readonly number[]; readonly steps: readonly number[] } {
+    const { run } = this
+    if (!run) return { ranks: [], steps: [] }
+    return {
+      ranks: numbers(router.route.params['rank']).filter((rank) => !run.rank_list.some((one) => one.rank === rank)),
+      steps: numbers(router.route.params['step']).filter((step) => !run.step_list.includes(step)),
+    }
+  }
+
   /** The chosen step; null means all. */
   get step(): number | null {
     const asked = numbers(router.route.params['step'])[0]

@@ -12,6 +12,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.critical_path.build import StepGraph, step_graph
 from stepscope.analysis.critical_path.kinds import BOUNDS
 from stepscope.analysis.critical_path.parts import Parts, names_of, parts_of
+from stepscope.analysis.hidden_compute import compute_is_hidden
 from stepscope.analysis.host_activity import NONE
 from stepscope.analysis.step_marks import step_marks
 from stepscope.analysis.work import COMPUTE, ranks_of, work_of
@@ -71,7 +72,7 @@ def critical_path(
             notes.append(Note("path_of_typical_step", {"step": chosen["step"][0]}, rank=rank))
         asked = True
         work = work_of(store, rank)
-        if len(work.slice) and not work.of(COMPUTE).any():
+        if len(work.slice) and (compute_is_hidden(store, rank) or not work.of(COMPUTE).any()):
             notes.append(Note("no_compute_recorded", rank=rank))
             continue
         made = [

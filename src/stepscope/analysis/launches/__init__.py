@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.hidden_compute import compute_is_hidden
 from stepscope.analysis.host_activity import NONE, host_of
 from stepscope.analysis.launches import latency
 from stepscope.analysis.launches.get_next import data_waits, get_next_rows, waits_union
@@ -61,7 +62,7 @@ def _rank(
     launched = launched_of(store, rank, host, work if work.on_device else work.with_enclosing())
     waits = data_waits(store, rank)
     # Without compute slices nobody can tell when the device was idle.
-    computes = bool(work.of(COMPUTE).any())
+    computes = bool(work.of(COMPUTE).any()) and not compute_is_hidden(store, rank)
     windows = windows_of(launched, marks, work.on_device).only(steps if computes else [NONE])
     gaps = gaps_of(launched, windows, work.on_device, waits_union(waits))
     calls = blocking_calls(host)

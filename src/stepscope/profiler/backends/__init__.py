@@ -84,6 +84,8 @@ def choose(settings: Settings) -> Backend:
     """The backend for the framework that this process has imported, else the plain one."""
     wanted = os.environ.get(CHOICE, "")
     present = [name for name, module in FRAMEWORKS.items() if module in sys.modules]
+    if wanted and wanted not in (*FRAMEWORKS, "plain"):
+        warn("backend_unknown", variable=CHOICE, value=wanted, known=", ".join((*FRAMEWORKS, "plain")))
     if wanted in (*FRAMEWORKS, "plain"):
         name = wanted
     elif len(present) > 1:
@@ -93,6 +95,13 @@ def choose(settings: Settings) -> Backend:
         name = present[0] if present else "plain"
     made: Backend = importlib.import_module(f"stepscope.profiler.backends.{name}").make(settings)
     return made
+
+
+def settle() -> None:
+    """End what an earlier window had to leave to the thread that this one is."""
+    session = sys.modules.get("stepscope.profiler.backends.torch_session")
+    if session is not None:
+        session.settle()
 
 
 def _nothing() -> None:

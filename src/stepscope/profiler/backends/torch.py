@@ -5,12 +5,13 @@ from __future__ import annotations
 import errno
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stepscope.layout.names import TRACE_FILE
-from stepscope.profiler.backends import Backend
+from stepscope.profiler.backends import Backend, torch_session
 from stepscope.profiler.backends.switches import not_served
 from stepscope.profiler.enums import ProfilerLevel
 from stepscope.profiler.say import warn
@@ -31,17 +32,19 @@ class TorchBackend(Backend):
         import torch
 
         self._torch: Any = torch
-        self._kineto: Any = None
-        self._started = False
+        self._turn: torch_session.Turn | None = None
+        self._window: Callable[[], Window | None] = _no_window
         self._marker: Any = None
         self._raw = Path()
 
     def prepare(self, window: Window) -> None:
         self._raw = window.raw
+        self._window = weakref.ref(window)
         if self.settings.profiler_level is ProfilerLevel.LevelNone:
             return  # marks only
-        if self._torch.autograd._profiler_enabled():
-            warn("foreign_profiler")
+        torch_session.watch()
+        if not torch_session.is_free():
+            warn("other_thread" if torch_session.is_left_in_another_thread() else "foreign_profiler")
             return
         activities = self._activities()
         if not activities:
@@ -55,21 +58,14 @@ class TorchBackend(Backend):
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # some versions warn of cycles, which are not used here
-            made.prepare_trace()
-        self._kineto = made
+            self._turn = torch_session.Turn(made, self.give_way)
 
     def start(self) -> None:
-        if self._kineto is None:
-            return
-        if self._torch.autograd._profiler_enabled():
-            warn("foreign_profiler")
-            self._kineto = None
-            return
-        self._kineto.start_trace()
-        self._started = True
+        if self._turn is not None:
+            self._turn.start()
 
     def begin_step(self, step: int) -> None:
-        if self._started:
+        if self._turn is not None and self._turn.recording:
             self._marker = self._torch.profiler.record_function(f"ProfilerStep#{step}")
             self._marker.__enter__()
 
@@ -80,31 +76,37 @@ class TorchBackend(Backend):
             marker.__exit__(None, None, None)
 
     def stop(self) -> None:
-        if self._started:
-            self._started = False
-            self._kineto.stop_trace()
+        if self._turn is not None:
+            self._turn.stop()
+
+    def give_way(self) -> None:
+        """The job's own profiler begins: a window that records ends here, one that is only prepared does without."""
+        turn, window = self._turn, self._window()
+        if turn is None:
+            return
+        if turn.recording and turn.is_here and window is not None:
+            warn("gave_way")
+            window.end_now("foreign_profiler")
+        else:
+            warn("foreign_profiler")
+            self._turn = None
 
     def save(self) -> None:
-        recorded, self._kineto = self._kineto, None
-        if recorded is not None:
-            draft = self._raw / f".{TRACE_FILE}"
-            recorded.export_chrome_trace(str(draft))
-            if not draft.exists():  # Kineto writes its failures to its log only
-                draft.with_name(f"{draft.name}.tmp").unlink(missing_ok=True)
-                raise OSError(errno.ENOSPC, "Kineto could not write its trace", str(draft))
-            draft.chmod(0o640)
-            draft.replace(self._raw / TRACE_FILE)
-            # Kineto itself wakes the GPU; only a job that has put something there uses it.
-            cuda = self._torch.cuda
-            if self.settings.on_device and cuda.is_initialized() and cuda.max_memory_allocated():
-                _check_kernels(self._raw / TRACE_FILE)
+        turn, self._turn = self._turn, None
+        if turn is None:
+            return
+        if turn.recording:
+            turn.left = True
+            warn("other_thread")
+        elif _is_empty(turn.kineto):
+            warn("foreign_profiler")  # to export nothing ends the process
+        else:
+            self._export(turn.kineto)
 
     def discard(self) -> None:
-        if self._kineto is not None and not self._started:
-            self._kineto.start_trace()  # what was prepared can only be ended by way of a start
-            self._started = True
-        self.stop()
-        self._kineto = None
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.discard()
 
     def describe(self) -> dict[str, Any]:
         torch = self._torch
@@ -118,8 +120,6 @@ class TorchBackend(Backend):
 
     def watch_optimizer(self, on_step: Callable[[int], None]) -> Callable[[], None]:
         """By PyTorch's own hook on all optimizers, also those that were made before."""
-        import weakref
-
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         seen: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
@@ -130,6 +130,24 @@ class TorchBackend(Backend):
 
         remove: Callable[[], None] = register_optimizer_step_post_hook(after).remove
         return remove
+
+    def _export(self, kineto: Any) -> None:
+        draft = self._raw / f".{TRACE_FILE}"
+        kineto.export_chrome_trace(str(draft))
+        if not draft.exists():  # Kineto writes its failures to its log only
+            draft.with_name(f"{draft.name}.tmp").unlink(missing_ok=True)
+            raise OSError(errno.ENOSPC, "Kineto could not write its trace", str(draft))
+        draft.chmod(0o640)
+        draft.replace(self._raw / TRACE_FILE)
+        window = self._window()
+        stepped = window is not None and window.steps_done + window.optimizer_steps > 0
+        if stepped and self.settings.on_host and not _has(self._raw / TRACE_FILE, b'"cat": "cpu_op"'):
+            warn("no_operators")
+        # Kineto itself wakes the GPU; only a job that has put something there uses it.
+        cuda = self._torch.cuda
+        used = self.settings.on_device and cuda.is_initialized() and cuda.max_memory_allocated()
+        if used and not _has(self._raw / TRACE_FILE, b'"cat": "kernel"'):
+            warn("no_kernels")  # where its counters are not permitted, Kineto goes on and says nothing to the user
 
     def _activities(self) -> list[Any]:
         kinds = self._torch.profiler.ProfilerActivity
@@ -159,13 +177,22 @@ class TorchBackend(Backend):
         }
 
 
-def _check_kernels(trace: Path) -> None:
-    """Where the GPU's counters are not permitted, Kineto goes on without kernels and says nothing to the user."""
+def _has(trace: Path, words: bytes) -> bool:
     import mmap
 
     with trace.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        if text.find(b'"cat": "kernel"') < 0:
-            warn("no_kernels")
+        return text.find(words) >= 0
+
+
+def _is_empty(kineto: Any) -> bool:
+    """Whether PyTorch handed back nothing: the recording was ended by somebody else."""
+    results = kineto.profiler.kineto_results
+    began = getattr(results, "trace_start_ns", None) or getattr(results, "trace_start_us", None)
+    return results is None or (began is not None and began() == 0)
+
+
+def _no_window() -> Window | None:
+    return None
 
 
 def make(settings: Settings) -> TorchBackend:

@@ -5,13 +5,22 @@ Kept small, and silent about its own faults: it runs before anything else of the
 
 import os
 import sys
+from importlib.machinery import PathFinder
 
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (pathlib would be imported into every process)
+_SOURCES = os.path.normpath(os.path.join(_HERE, "..", "..", ".."))  # noqa: PTH118
+
+
+class _Ours:
+    """Finds our own package, and nothing that is installed beside it: the job keeps its own versions of all others."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):  # type: ignore[no-untyped-def]
+        return PathFinder.find_spec(name, [_SOURCES], target) if name == "stepscope" else None
 
 
 def _chain() -> None:
     """The machine's own sitecustomize, which this one hides."""
-    from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
     others = [place for place in sys.path if os.path.abspath(place) != _HERE]  # noqa: PTH100
@@ -21,6 +30,7 @@ def _chain() -> None:
 
 
 def _begin() -> None:
+    sys.meta_path.insert(0, _Ours)
     if os.environ.get("STEPSCOPE_PROFILE"):
         from stepscope.profiler.environment import launched
 

@@ -35,6 +35,17 @@ test('filters find text in any column, in one column, and compare numbers', () =
   expect(filtered('  ')).toHaveLength(3)
 })
 
+test('nanoseconds since 1970, which arrive as text, compare as whole numbers', () => {
+  const moments = ['1700000000000000001', '1700000000000000003', '99', '1700000000000000002']
+  const column: Column<string> = { id: 'start_ns', title: 'start_ns', numeric: true, value: (row) => row }
+  const found = (text: string): string[] => moments.filter(parseFilter(text, [column]) ?? (() => true))
+  expect(found('start_ns>1700000000000000001')).toEqual(['1700000000000000003', '1700000000000000002'])
+  expect(found('start_ns<=1700000000000000001')).toEqual(['1700000000000000001'])
+  expect(found('start_ns=1700000000000000002')).toEqual(['1700000000000000002'])
+  expect(found('start_ns>1.7e18')).toHaveLength(3)
+  expect(sorted(moments.slice(0, 2), [column], { column: 'start_ns', descending: true })[0]).toBe(moments[1])
+})
+
 test('CSV quotes what must be quoted and starts no formula', () => {
   const lines = [
     { name: 'a,"b"\nc', total: 1 },

@@ -19,6 +19,8 @@ export interface Column<T> {
   /** Share of 0..1 drawn as a bar behind the number. */
   readonly bar?: (row: T) => number | null
   readonly help?: string
+  /** A column of links only: not in the CSV. */
+  readonly linksOnly?: boolean
 }
 
 export interface Sorting {
@@ -49,8 +51,16 @@ export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sor
 }
 
 function compare(a: CellValue, b: CellValue): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b
+  const first = numberOf(a)
+  const second = numberOf(b)
+  if (first !== null && second !== null) return first < second ? -1 : first > second ? 1 : 0
   return String(a).localeCompare(String(b), undefined, { numeric: true })
+}
+
+/** A number, or an integer beyond 2^53, which travels as text because a number would lose its last digits. */
+function numberOf(value: CellValue): number | bigint | null {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && /^-?\d{16,}$/.test(value) ? BigInt(value) : null
 }
 
 type Test<T> = (row: T) => boolean
@@ -74,15 +84,16 @@ function testOf<T>(word: string, columns: readonly Column<T>[]): Test<T> {
   }
   const [, , operator = ':', wanted = ''] = match
   if (operator === ':') return (row) => cellText(column, row).toLowerCase().includes(wanted.toLowerCase())
-  const limit = Number(wanted)
+  const limit = numberOf(wanted) ?? Number(wanted)
   return (row) => {
-    const value = column.value(row)
-    if (typeof value !== 'number' || Number.isNaN(limit)) return operator === '=' && String(value) === wanted
+    const value = numberOf(column.value(row))
+    if (value === null || Number.isNaN(limit)) return operator === '=' && String(column.value(row)) === wanted
     if (operator === '<') return value < limit
     if (operator === '>') return value > limit
     if (operator === '<=') return value <= limit
     if (operator === '>=') return value >= limit
-    return value === limit
+    // One side may be a BigInt, which never is === to a number.
+    return String(value) === String(limit)
   }
 }
 
@@ -97,8 +108,9 @@ function findColumn<T>(text: string, columns: readonly Column<T>[]): Column<T> |
 
 /** Rows as CSV with raw values; text that a spreadsheet would run as a formula is quoted off. */
 export function toCsv<T>(rows: readonly T[], columns: readonly Column<T>[]): string {
-  const lines = [columns.map((one) => field(one.id)).join(',')]
-  for (const row of rows) lines.push(columns.map((one) => field(one.value(row))).join(','))
+  const written = columns.filter((one) => !one.linksOnly)
+  const lines = [written.map((one) => field(one.id)).join(',')]
+  for (const row of rows) lines.push(written.map((one) => field(one.value(row))).join(','))
   return `${lines.join('\r\n')}\r\n`
 }
 

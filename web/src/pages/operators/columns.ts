@@ -58,6 +58,7 @@ export function columnsOf(rows: readonly Operator[], by: Grouping, counters: rea
   if (rows.some((row) => timelineLink(row, by) !== null)) {
     columns.push({
       id: 'timeline',
+      linksOnly: true,
       title: t('operators.open'),
       width: '86px',
       value: () => null,

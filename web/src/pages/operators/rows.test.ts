@@ -39,7 +39,8 @@ test('the chart shows the highest and the rest, and loses nothing', () => {
   expect(top.map((one) => [one.row?.name ?? null, one.value, one.others])).toEqual([
     ['b', 40, 0],
     ['c', 30, 0],
-    [null, 30, 2],
+    ['d', 20, 0],
+    [null, 10, 1],
   ])
   expect(top.reduce((sum, one) => sum + one.value, 0)).toBe(100)
 })

@@ -28,9 +28,9 @@ export function topRows(rows: readonly Operator[], metric: Metric, shown = SHOWN
     some.map((row) => ({ row, value: metricOf(row, metric), others: 0 }))
   if (ordered.length <= shown) return own(ordered)
   if (metric === 'avg_us') return own(ordered.slice(0, shown))
-  const rest = ordered.slice(shown - 1)
+  const rest = ordered.slice(shown)
   const value = rest.reduce((sum, row) => sum + metricOf(row, metric), 0)
-  return [...own(ordered.slice(0, shown - 1)), { row: null, value, others: rest.length }]
+  return [...own(ordered.slice(0, shown)), { row: null, value, others: rest.length }]
 }
 
 /** Rows of one type or category, as the links of other pages and the chart of categories ask. */

@@ -1,6 +1,8 @@
 // The visible timeline as a picture: title, axis, names and lanes, at the screen's resolution or twice it.
 import { durationNs } from '../../format/units'
 import { download } from '../../components/download'
+import { lookUp, t } from '../../i18n/language.svelte'
+import type { Box } from '../../timeline/layout'
 import { visibleBoxes } from '../../timeline/draw/frame'
 import type { TimelineStore } from './store.svelte'
 
@@ -30,21 +32,49 @@ export function exportPng(root: HTMLElement, store: TimelineStore): void {
   context.drawImage(ruler, NAMES, TITLE, store.width, 24)
   for (const canvas of lanes) context.drawImage(canvas, NAMES, TITLE + 24, store.width, store.height)
   writeNames(context, store, TITLE + 24)
-  sheet.toBlob((blob) => blob && download(`${name}-timeline.png`, blob), 'image/png')
+  sheet.toBlob((blob) => blob && download('timeline.png', blob), 'image/png')
+}
+
+interface NameLine {
+  readonly text: string
+  readonly left: number
+  /** Below the box's upper edge. */
+  readonly middle: number
+  /** Number of the merged lane, whose colour stands before its name. */
+  readonly lane: number | null
+}
+
+/** What is written beside a box: its title, or one line for each merged lane. */
+export function linesOf(box: Box, lanes: readonly string[]): NameLine[] {
+  const middle = Math.min(box.height, 20) / 2
+  if (box.kind === 'rank') return [{ text: `rank ${box.rank}  ${box.title}`, left: 8, middle, lane: null }]
+  if (box.kind !== 'lanes') return [{ text: box.title, left: box.kind === 'group' ? 8 : 18, middle, lane: null }]
+  if (box.folded) return [{ text: t('timeline.lanes'), left: 18, middle, lane: null }]
+  return lanes.map((lane, index) => ({
+    text: lookUp(`lane.${lane}`) ?? lane,
+    left: 32,
+    middle: (index + 0.5) * box.rowHeight,
+    lane: index,
+  }))
 }
 
 function writeNames(context: CanvasRenderingContext2D, store: TimelineStore, top: number): void {
   const { pinned, scrolled } = visibleBoxes({ layout: store.layout, scrollTop: store.scrollTop, height: store.height })
   context.font = `11px ${store.canvasTheme.font}`
   for (const { box, top: at } of [...pinned, ...scrolled]) {
-    const text = box.kind === 'rank' ? `rank ${box.rank}  ${box.title}` : box.title
-    const middle = top + at + Math.min(box.height, 20) / 2
     context.save()
     context.beginPath()
     context.rect(0, top, NAMES - 6, store.height)
     context.clip()
-    context.fillStyle = store.canvasTheme.ink
-    context.fillText(text, box.kind === 'rank' || box.kind === 'group' ? 8 : 18, middle)
+    for (const line of linesOf(box, store.model?.tracks.lanes ?? [])) {
+      const middle = top + at + line.middle
+      if (line.lane !== null) {
+        context.fillStyle = store.canvasTheme.lanes.css[line.lane] ?? store.canvasTheme.ink
+        context.fillRect(18, middle - 4, 9, 9)
+      }
+      context.fillStyle = store.canvasTheme.ink
+      context.fillText(line.text, line.left, middle)
+    }
     context.restore()
   }
 }

@@ -51,6 +51,11 @@ export function tickText(ns: number, step: number): string {
 }
 
 function drawHead(context: CanvasRenderingContext2D, x: number, height: number, flag: Flag, theme: CanvasTheme): void {
+  if (flag.note) {
+    // The note stands before the labels of the axis, not on them.
+    context.fillStyle = theme.laneAlternate
+    context.fillRect(x + 1, 0, 15 + context.measureText(flag.note).width, height)
+  }
   context.fillStyle = theme.warning
   context.beginPath()
   context.moveTo(x, 2)
