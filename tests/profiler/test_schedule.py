@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.layout.optimizer_steps import steps_of_the_training
 from stepscope.profiler import ProfilerAction, schedule
 from stepscope.profiler.plan import understood
 
@@ -82,3 +83,18 @@ def test_the_plan_of_another_profiler_is_understood(said: list[str]) -> None:
     assert [plan(step) for step in range(5)] == [*ProfilerAction, ProfilerAction.NONE]
     assert understood(lambda step: "nonsense")(0) is ProfilerAction.NONE
     assert "nonsense" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("optimizers", "counted"),
+    [
+        ([0, 1] * 4, [0, 2, 4, 6]),
+        ([0, *[1] * 5] * 3, [0, 6, 12]),  # five of a critic to one of a generator
+        ([1, 0, 0, 1], [0, 3]),
+        ([0] * 3 + [1] * 7, list(range(10))),
+        ([0, *[1, 2] * 6], [0, 1, 3, 5, 7, 9, 11]),  # two go on together; the first of them leads
+    ],
+)
+def test_the_steps_of_one_optimizer_are_those_of_the_training(optimizers: list[int], counted: list[int]) -> None:
+    found = steps_of_the_training(optimizers)
+    assert [place for place, is_step in enumerate(found) if is_step] == counted

@@ -17,7 +17,7 @@ from stepscope.readers.begin_end import pair, pair_details
 from stepscope.readers.codes import Codes
 from stepscope.readers.event_identity import counter_label, identities
 from stepscope.readers.exact_time import INVALID, nanoseconds
-from stepscope.readers.trace_text import Event
+from stepscope.readers.trace_text import ABSENT, Event
 from stepscope.store.notes import Notes
 
 Int64s = npt.NDArray[np.int64]
@@ -40,7 +40,6 @@ _FAMILY_OF: Final[dict[str | None, int]] = {
 ENDS_AT_NEXT: Final = ord("F")
 _ENDS_AROUND: Final = msgspec.Raw(b'"e"')
 _YES: Final = msgspec.Raw(b"true")
-_NOTHING: Final = msgspec.Raw()
 
 
 class _Sorts(dict[Any, int]):
@@ -249,6 +248,8 @@ class EventColumns:
 
     def _tell_counters_apart(self, batch: Batch, events: Sequence[Event]) -> None:
         """The id of a counter is part of its name."""
+        if all(_field(events, field).count(ABSENT) == len(events) for field in ("id", "id2")):
+            return
         for place, event in enumerate(events):
             if (event.id or event.id2) and (label := counter_label(event)):
                 batch.name[place] = self.names[f"{event.name or ''}[{label}]"]
@@ -256,7 +257,7 @@ class EventColumns:
     def _add_references(self, events: list[Event]) -> None:
         """What few files have: slices that name the flows through them, or their call stack."""
         flows, frames = _field(events, "bind_id"), _field(events, "sf")
-        if flows.count(_NOTHING) < len(events):
+        if flows.count(ABSENT) < len(events):
             places = [place for place, value in enumerate(flows) if value]
             self.bound_flows.extend(
                 np.array(places, np.int64) + self.events,
@@ -264,7 +265,7 @@ class EventColumns:
                 np.array([events[place].flow_in == _YES for place in places], np.bool_),
                 np.array([events[place].flow_out == _YES for place in places], np.bool_),
             )
-        if frames.count(_NOTHING) < len(events):
+        if frames.count(ABSENT) < len(events):
             self.frames |= {self.events + place: bytes(value) for place, value in enumerate(frames) if value}
 
     def _add_other(self, event: Event, index: int) -> None:

@@ -38,6 +38,10 @@ _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*+:\s*+\[')
 _CUTS: Final = (1, 2, 4, 8)
 
 
+#: What a field is that an event does not have; always this object, so that counting it compares nothing.
+ABSENT: Final = msgspec.Raw()
+
+
 class Event(msgspec.Struct, gc=False):
     """One element of ``traceEvents``; numbers keep their text, so that no digit is lost."""
 
@@ -46,18 +50,18 @@ class Event(msgspec.Struct, gc=False):
     name: str | None = None
     pid: int | str | float | None = None
     tid: int | str | float | None = None
-    ts: msgspec.Raw = msgspec.Raw()
-    dur: msgspec.Raw = msgspec.Raw()
-    args: msgspec.Raw = msgspec.Raw()
-    id: msgspec.Raw = msgspec.Raw()
+    ts: msgspec.Raw = ABSENT
+    dur: msgspec.Raw = ABSENT
+    args: msgspec.Raw = ABSENT
+    id: msgspec.Raw = ABSENT
     # Few writers use these.
-    id2: msgspec.Raw = msgspec.Raw()
-    scope: msgspec.Raw = msgspec.Raw()
-    bp: msgspec.Raw = msgspec.Raw()
-    bind_id: msgspec.Raw = msgspec.Raw()
-    flow_in: msgspec.Raw = msgspec.Raw()
-    flow_out: msgspec.Raw = msgspec.Raw()
-    sf: msgspec.Raw = msgspec.Raw()
+    id2: msgspec.Raw = ABSENT
+    scope: msgspec.Raw = ABSENT
+    bp: msgspec.Raw = ABSENT
+    bind_id: msgspec.Raw = ABSENT
+    flow_in: msgspec.Raw = ABSENT
+    flow_out: msgspec.Raw = ABSENT
+    sf: msgspec.Raw = ABSENT
 
 
 _EVENTS: Final = msgspec.json.Decoder(list[Event])

@@ -144,7 +144,7 @@ export const timelineZh = {
   'timeline.share_of_range': '占所选区间',
   'timeline.share_of_range_help':
     '合计 ÷ 区间时长（所有 rank 合在一起）。嵌套的事件会重复计入，各行之和可能超过 100%。',
-  'timeline.of_whole': '{name}（整段）',
+  'timeline.of_whole': '整段{name}',
   'timeline.of_whole_help': '按完整事件计算，即使区间截断了它们；次数、合计与自身只计区间之内。',
   'timeline.avg': '平均',
   'timeline.min': '最小',

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.layout import names
-from stepscope.layout.optimizer_steps import LeadingOptimizer
+from stepscope.layout.optimizer_steps import steps_of_the_training
 from stepscope.readers.steps import Steps, no_steps
 from stepscope.readers.stepscope_capture.description import Description
 from stepscope.readers.stepscope_capture.line_files import read_lines
@@ -84,10 +84,7 @@ def _called(lines: pl.DataFrame, last_ns: int) -> pl.DataFrame:
 def _by_optimizer(lines: pl.DataFrame, window: pl.DataFrame) -> pl.DataFrame:
     """Each step ends with a step of the optimizer that leads; what follows the last one is no whole step."""
     made = lines.filter((pl.col("event") == "optimizer") & pl.col("optimizer").is_not_null()).sort("time_ns")
-    lead = LeadingOptimizer()
-    ends = made.filter(pl.Series([lead.is_step(optimizer) for optimizer in made["optimizer"]], dtype=pl.Boolean))[
-        "time_ns"
-    ]
+    ends = made.filter(pl.Series(steps_of_the_training(made["optimizer"]), dtype=pl.Boolean))["time_ns"]
     if ends.is_empty() or window.is_empty():
         return window.clear()
     first = window["start"][0]

@@ -35,6 +35,11 @@ test('filters find text in any column, in one column, and compare numbers', () =
   expect(filtered('  ')).toHaveLength(3)
 })
 
+test('columns of links only are not written', () => {
+  const links: Column<Line> = { id: 'timeline', title: 'Timeline', value: () => null, linksOnly: true }
+  expect(toCsv(rows.slice(0, 1), [...columns, links])).toBe('name,total_us\r\nconv2,5\r\n')
+})
+
 test('nanoseconds since 1970, which arrive as text, compare as whole numbers', () => {
   const moments = ['1700000000000000001', '1700000000000000003', '99', '1700000000000000002']
   const column: Column<string> = { id: 'start_ns', title: 'start_ns', numeric: true, value: (row) => row }
