@@ -1,0 +1,230 @@
+"""Kineto, which PyTorch's profiler records with, has one turn per process: whose it is, and how ours ends unharmed.
+
+A turn lives in the thread that started it. Ended in another thread it gives nothing, and a second turn beside it ends
+the process (as does PyTorch's profile_all_threads, where other threads work while it stops). So ours is ended in its
+own thread only, and gives way as soon as PyTorch's own profiler is used.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import gc
+import os
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from stepscope.profiler.guard import attempt
+
+#: Names in ``torch.autograd.profiler`` by which all of PyTorch's own profilers reach Kineto.
+_BEGIN = ("_prepare_profiler", "_enable_profiler")
+_END = "_disable_profiler"
+
+
+class _Process:
+    """What is known of this process."""
+
+    watched = False
+    theirs = False  # a profiler of the job's own is prepared or records
+    turn: Turn | None = None  # ours, while it records
+    children_exit = False
+
+
+class _Thread(threading.local):
+    """What is known of this thread."""
+
+    ours = False  # the call under way is ours
+    end: object = None
+
+
+_thread = _Thread()
+
+
+class Turn:
+    """One recording of ours, from its preparation on; ``taken`` is called when the job's own profiler begins."""
+
+    def __init__(self, kineto: Any, taken: Callable[[], None]) -> None:
+        self.kineto = kineto
+        self.recording = False
+        self.lost = False
+        self.left = False  # its window is over; it waits for its thread
+        self._taken = weakref.WeakMethod(taken)
+        self._pid = os.getpid()
+        self._thread = 0
+        with _as_ours():
+            kineto.prepare_trace()
+        _Process.turn = self
+        _let_children_exit()
+
+    @property
+    def is_here(self) -> bool:
+        """Whether this thread can end it."""
+        return self._thread in (0, threading.get_ident())
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether it is the parent's, and this process was forked during it."""
+        return self._pid != os.getpid()
+
+    def start(self) -> None:
+        """Record this thread from now on; once only, as a second time ends the process."""
+        if self._thread or self.lost:
+            return
+        self._thread = threading.get_ident()
+        with _as_ours():
+            self.kineto.start_trace()
+        self.recording = True
+        _thread.end = _EndOfThread(self)
+
+    def stop(self) -> None:
+        """Record no more; in another thread than the first one, it goes on until that thread is there or ends."""
+        if self.recording and self.is_here and not (self.lost and _Process.theirs):
+            self.recording = False
+            try:
+                with _as_ours():
+                    if self.lost:
+                        self.kineto.profiler._prepare_trace()  # to end without a turn ends the process
+                    self.kineto.stop_trace()
+            finally:
+                self._over()
+
+    def discard(self) -> None:
+        """End it, whether it records or is only prepared."""
+        self.start()  # what was prepared can only be ended by way of a start
+        self.stop()
+        self.left = self.recording
+
+    def give_way(self) -> None:
+        """The job's own profiler is about to begin in this thread."""
+        taken = self._taken()
+        if taken is not None and not self.is_inherited and not self.left:
+            taken()
+        self.stop()
+        self.lost = self.recording or not self._thread
+        self.left = self.recording
+        if self.is_inherited or not self.recording:
+            self._over()
+
+    def _over(self) -> None:
+        if _Process.turn is self:
+            _Process.turn = None
+
+
+class _EndOfThread:
+    """Lies in the thread's own storage, which Python clears in that thread as it ends."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing() and self._turn.recording and not self._turn.is_inherited:
+            attempt("torch.stop", self._turn.stop)
+
+
+def watch() -> None:
+    """See from now on when the job uses PyTorch's own profiler; called again, it does nothing."""
+    if _Process.watched:
+        return
+    _Process.watched = True
+    import torch.autograd.profiler as theirs
+
+    for name in _BEGIN:
+        setattr(theirs, name, _begins(getattr(theirs, name)))
+    setattr(theirs, _END, _ends(getattr(theirs, _END)))
+    _Process.theirs = _is_one_at_work(theirs.profile)
+    atexit.register(settle)
+
+
+def is_free() -> bool:
+    """Whether Kineto can be had in this thread: nobody records or is about to."""
+    import torch
+
+    settle()
+    return _Process.turn is None and not _Process.theirs and not torch.autograd._profiler_enabled()
+
+
+def is_left_in_another_thread() -> bool:
+    """Whether a turn of ours, whose window is over, waits for the thread that started it."""
+    return _Process.turn is not None and _Process.turn.left
+
+
+def settle() -> None:
+    """End what another thread could not end here, or what was forked into this process."""
+    turn = _Process.turn
+    if turn is None or not (turn.left or turn.is_inherited):
+        return
+    if turn.is_here:
+        attempt("torch.stop", turn.discard)
+    if turn.is_inherited:
+        turn._over()
+
+
+def _let_children_exit() -> None:
+    """Kineto, once used, makes a forked child wait for ever in the end of its C++ objects; such a child skips them.
+
+    What Python itself does at an exit is done before, and the exit code stays.
+    """
+    if _Process.children_exit or not hasattr(os, "register_at_fork"):
+        return
+    _Process.children_exit = True
+    import ctypes
+
+    library = ctypes.CDLL(None)
+    if not all(hasattr(library, name) for name in ("on_exit", "_exit", "fcloseall")):
+        return  # only the C library of GNU hands the exit code on
+
+    def skip() -> None:
+        library.on_exit(library._exit, None)
+        library.on_exit(library.fcloseall, None)  # before it: the last is called first
+
+    os.register_at_fork(after_in_child=skip)
+
+
+def _begins(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def begin(*args: Any, **kwargs: Any) -> Any:
+        if _thread.ours:
+            return original(*args, **kwargs)
+        turn = _Process.turn
+        if turn is not None:
+            attempt("torch.stop", turn.give_way)
+        _Process.theirs = True
+        try:
+            return original(*args, **kwargs)
+        except BaseException:
+            _Process.theirs = False
+            raise
+
+    return begin
+
+
+def _ends(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def end(*args: Any, **kwargs: Any) -> Any:
+        if not _thread.ours:
+            _Process.theirs = False
+        return original(*args, **kwargs)
+
+    return end
+
+
+def _is_one_at_work(kind: type) -> bool:
+    """Whether the job began with its own profiler before we looked; warming up, it shows nowhere else."""
+    return any(
+        vars(thing).get("entered") and vars(thing).get("kineto_results") is None
+        for thing in gc.get_objects()
+        if issubclass(type(thing), kind)
+    )
+
+
+@contextmanager
+def _as_ours() -> Iterator[None]:
+    before, _thread.ours = _thread.ours, True
+    try:
+        yield
+    finally:
+        _thread.ours = before
