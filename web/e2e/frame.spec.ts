@@ -37,6 +37,14 @@ test('an unknown run and an unknown page say so and lead back', async ({ app, pa
   await expect(page.getByRole('alert')).toBeVisible()
   await expect(page.getByRole('main').getByRole('link', { name: 'Runs' })).toBeVisible()
   const run = await app.run('job')
+  // From a page without data back to the list: nothing is asked of a run that is not named.
+  await app.open(`/run/${run.id}/data`)
+  await expect(page.getByText('How to collect it:')).toBeVisible()
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+  await page.getByRole('link', { name: 'Stepscope' }).click()
+  await expect(page.getByRole('heading', { name: 'Runs' })).toBeVisible()
+  expect(asked.filter((path) => path.includes('/run//'))).toEqual([])
   await app.open(`/run/${run.id}/nonsense`)
   await expect(page.getByText('There is no page named “nonsense”.')).toBeVisible()
 })
