@@ -53,7 +53,7 @@ class _Run:
         ranks = [{"rank": 0, "device_kind": "gpu", "device_name": "NVIDIA A100-SXM4-80GB"}]
         tracks: list[Row] = [{"track": 0, "kind": "host", "process": "python"}]
         tracks += [{"track": 1 + number, "kind": "stream", "process": f"python GPU {number}"} for number in range(2)]
-        links = {"links": self.links} if self.links else {}
+        links: dict[str, Any] = {"links": self.links} if self.links else {}
         return make_store(directory, slices=self.slices, steps=self.steps, ranks=ranks, tracks=tracks, **links)
 
 
@@ -82,8 +82,8 @@ def test_the_bounds_of_a_step_are_the_same_when_it_is_asked_for_alone(tmp_path: 
     for step in range(3):
         run.step(step, step * 100, (step + 1) * 100, (50 + step * 600, 650 + step * 600))
         run.product(step, step * 100 + 10, 50 + step * 600)
-    (step,) = flops(run.store(tmp_path), steps=[1]).data.steps
-    assert (step.step, step.duration_us, step.flops) == (1, 600, _PRODUCT)
+    (found,) = flops(run.store(tmp_path), steps=[1]).data.steps
+    assert (found.step, found.duration_us, found.flops) == (1, 600, _PRODUCT)
 
 
 def test_steps_that_the_device_finishes_in_time_have_the_hosts_length(tmp_path: Path) -> None:

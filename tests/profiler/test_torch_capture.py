@@ -253,8 +253,8 @@ def test_a_callback_that_fails_costs_a_warning_and_nothing_else(tmp_path: Path, 
 def test_a_training_that_goes_on_with_another_optimizer_is_followed(tmp_path: Path) -> None:
     first, second = Training(), Training()
     with profile(output_path=str(tmp_path)):
-        for training, steps in ((first, 3), (second, 10)):
-            for _ in range(steps):
+        for training, count in ((first, 3), (second, 10)):
+            for _ in range(count):
                 training.step()
     steps = stepscope.load(tmp_path).table("steps").collect()
     assert steps["step"].to_list() == list(range(13))

@@ -162,7 +162,7 @@ def test_a_capture_whose_database_is_cut_anywhere_is_read_as_far_as_it_goes(tmp_
     path.unlink()
     data = write_in_turns(path)
     whole = _times(Read(claimed(directory)[0], tmp_path / "store"))
-    read = []
+    read: list[int] = []
     for number, length in enumerate(sorted(random.Random(4).sample(range(len(data)), 30))):
         path.write_bytes(data[:length])
         [source] = claimed(directory)
