@@ -133,3 +133,19 @@ def test_bounds_of_steps_equal_those_found_one_by_one(tmp_path: Path, seed: int)
         begun = first if reached is None else max(first, reached)
         reached = done if reached is None else max(reached, done)
         assert (int(start[number]) // 1000, int(end[number]) // 1000) == (begun, max(done, begun))
+
+
+@pytest.mark.parametrize(("processes", "devices"), [(("gpu 0", "gpu 0"), 0), (("gpu 0", "gpu 1"), 2)])
+def test_a_process_that_computes_on_several_devices_is_told_so(
+    processes: tuple[str, str], devices: int, tmp_path: Path
+) -> None:
+    store = make_store(
+        tmp_path,
+        steps=[{"step": 0, "host_start_ns": 0, "host_end_ns": 1_000_000}],
+        slices=[
+            {"kind": "kernel", "name": "k", "step": 0, "track": track, "start_ns": track * 1000, "dur_ns": 500}
+            for track in (0, 1)
+        ],
+        tracks=[{"track": track, "kind": "stream", "process": process} for track, process in enumerate(processes)],
+    )
+    assert [note.count for note in steps(store).notes if note.code == "several_devices"] == [devices] * (devices > 1)

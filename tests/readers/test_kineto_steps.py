@@ -73,3 +73,20 @@ def test_the_note_on_absent_marks_names_the_schedule_without_which_none_are_writ
     assert note.code == "no_step_marks"
     assert "schedule" in note.sentence("en")
     assert "schedule" in note.sentence("zh")
+
+
+def test_steps_of_a_second_loop_are_told_apart(tmp_path: Path) -> None:
+    """Two loops of two steps, both counted from 0; each step launches one kernel."""
+    events = []
+    for place, (step, start) in enumerate(((0, 1_000_000), (1, 2_000_000), (0, 7_000_000), (1, 8_000_000))):
+        events += [
+            annotation(f"ProfilerStep#{step}", start, 900_000),
+            call("cudaLaunchKernel", start + 150_000, 20_000, place),
+            kernel("gemm", start + 200_000, 40_000, place),
+        ]
+    reading = opened(tmp_path, events)
+    found = [(row["step"], row["device_start_ns"], row["device_end_ns"]) for row in reading.rows("steps")]
+    starts = (1_200_000, 2_200_000, 7_200_000, 8_200_000)
+    assert found == [(place, start, start + 40_000) for place, start in enumerate(starts)]
+    assert [row["step"] for row in reading.rows("slices") if row["name"] == "gemm"] == [0, 1, 2, 3]
+    assert reading.codes == {"step_numbers_repeat": 2}

@@ -69,6 +69,8 @@ def steps(
         elif compute_is_hidden(store, rank):
             notes.append(Note("compute_only_in_tables", rank=rank))
         notes += host_ran_ahead(store, rank)
+        if work.on_device and (devices := _devices(store, rank)) > 1:
+            notes.append(Note("several_devices", count=devices, rank=rank))
         frames.append(_trace(store, rank))
     if not frames:
         raise NoAnswerError("no_steps")
@@ -78,6 +80,15 @@ def steps(
         if found.is_empty():
             raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
     return Answer(found, notes)
+
+
+@shared
+def _devices(store: RunStore, rank: int) -> int:
+    """How many devices computed; one process may use several."""
+    work = work_of(store, rank)
+    used = np.unique(work.track[work.of(COMPUTE)])
+    tracks = store.scan("tracks", [rank]).filter(pl.col("track").is_in(used.tolist()))
+    return int(tracks.select(pl.col("process").drop_nulls().n_unique()).collect().item())
 
 
 @shared

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,15 @@ class Steps:
         return pl.DataFrame({"step": self.number, "host_start_ns": self.start, "host_end_ns": self.end}).with_columns(
             marks_from=pl.lit(self.marks_from)
         )
+
+
+def told_apart(steps: Steps, notes: Notes, file: str) -> Steps:
+    """The same steps; where a number comes again, as in a second loop of the script, all are numbered anew."""
+    again = len(steps.number) - len(np.unique(steps.number))
+    notes.add("step_numbers_repeat", file=file, count=again)
+    if not again:
+        return steps
+    return replace(steps, number=steps.number.min() + np.arange(len(steps.number)))
 
 
 #: Steps of a capture that knows them from elsewhere than its trace, given those that the trace marks.

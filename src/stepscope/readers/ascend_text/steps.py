@@ -12,7 +12,7 @@ from stepscope.readers import pytorch
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.event_columns import NULL
 from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.steps import Steps, whole_window
+from stepscope.readers.steps import Steps, told_apart, whole_window
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 
@@ -33,7 +33,7 @@ def stated_steps(kernels: pl.DataFrame, row_of: Int64s) -> Int64s:
 
 def marked_steps(slices: SliceTable, stated: Int64s, notes: Notes, file: str) -> Steps:
     """The steps that are marked; else those that kernels name, over the kernels of each; else one over all."""
-    steps = pytorch.marked_steps(slices)
+    steps = told_apart(pytorch.marked_steps(slices), notes, file)
     if len(steps.number):
         return steps
     named = stated != NULL

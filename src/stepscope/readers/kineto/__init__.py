@@ -25,7 +25,7 @@ from stepscope.readers.kineto.recognition import claim_file
 from stepscope.readers.series import CounterEvents
 from stepscope.readers.slice_table import KIND, SliceTable, believable
 from stepscope.readers.source import Source
-from stepscope.readers.steps import ChooseSteps, extent, whole_window, with_device_work
+from stepscope.readers.steps import ChooseSteps, extent, told_apart, whole_window, with_device_work
 from stepscope.readers.trace_text import TraceText
 from stepscope.readers.tracks import kinds_of_tracks, track_rows
 from stepscope.store.nesting import NONE
@@ -142,7 +142,7 @@ def _understand(
     )
     operator = meaning.operators(slices, argument.pop("external"), launch, on_device)
     phase = pytorch.phases(slices, launch)
-    steps = pytorch.marked_steps(slices)
+    steps = told_apart(pytorch.marked_steps(slices), notes, file)
     if choose_steps is not None:
         steps = choose_steps(steps)
     if not len(steps.number):
