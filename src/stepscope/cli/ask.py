@@ -66,6 +66,7 @@ def _ask(
     """Open the run, ask, and show the answer as the options say."""
     from stepscope.report import csv_tables, json_document, terminal
     from stepscope.run import load
+    from stepscope.store.notes import Note
 
     del lang
     run = load(paths, window=window, source=source, store=store)
@@ -85,8 +86,11 @@ def _ask(
         json_document.write(question, run.describe(), notes, answer.plain(), language())
         return
     if csv is not None:
-        for written in csv_tables.write(question, answer, None if csv == STANDARD_OUTPUT else Path(csv)):
+        frames = csv_tables.tables(question, answer)
+        for written in csv_tables.write(frames, None if csv == STANDARD_OUTPUT else Path(csv)):
             terminal.show_written(written, language())
+        if csv == STANDARD_OUTPUT and len(frames) > 1:
+            notes.append(Note("csv_other_tables", {"tables": ", ".join(list(frames)[1:])}, count=len(frames) - 1))
     else:
         _show(question, answer)
     terminal.show_notes(notes, language())

@@ -49,7 +49,7 @@ def sql(
         return
     if csv is not None:
         target = None if csv == STANDARD_OUTPUT else Path(csv)
-        for written in csv_tables.write("sql", Answer(result), target):
+        for written in csv_tables.write(csv_tables.tables("sql", Answer(result)), target):
             terminal.show_written(written, language())
     else:
         terminal.show_frame(result)

@@ -5,45 +5,59 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from stepscope.analysis.answer import Answer
 
+# What tells the entries of a list within a row whose they are.
+_KEYS: Final = ("rank", "step")
+
 
 def tables(name: str, answer: Answer[Any]) -> dict[str, pl.DataFrame]:
-    """Each list of entries as a frame of its own; single values together under the question's name."""
+    """Each list of entries, also within entries, as a frame of its own; single values under the question's name."""
     data = answer.plain()
     if isinstance(data, list):
-        flat = isinstance(answer.data, pl.DataFrame) and not any(kind.is_nested() for kind in answer.data.dtypes)
-        return {name: answer.data if flat else pl.DataFrame(_flat(data), infer_schema_length=None)}
+        if isinstance(answer.data, pl.DataFrame) and not any(kind.is_nested() for kind in answer.data.dtypes):
+            return {name: answer.data}
+        return _of_rows(name, data)
     found: dict[str, pl.DataFrame] = {}
     single = {}
     for key, value in data.items():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            found[f"{name}_{key}"] = pl.DataFrame(_flat(value), infer_schema_length=None)
+        if _is_table(value):
+            found |= _of_rows(f"{name}_{key}", value)
         else:
             single[key] = value
-    if single:
-        found[name] = pl.DataFrame(_flat([single]), infer_schema_length=None)
+    return found | (_of_rows(name, [single]) if single else {})
+
+
+def _of_rows(name: str, rows: list[dict[str, Any]]) -> dict[str, pl.DataFrame]:
+    """The rows, and what lists in them hold, with rank and step of the row."""
+    within: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        own = {key: row[key] for key in _KEYS if key in row}
+        for key, value in row.items():
+            if _is_table(value):
+                within.setdefault(key, []).extend(own | entry for entry in value)
+    flat = [{key: _cell(value) for key, value in row.items() if key not in within} for row in rows]
+    found = {name: pl.DataFrame(flat, infer_schema_length=None)}
+    for key, entries in within.items():
+        found |= _of_rows(f"{name}_{key}", entries)
     return found
 
 
-def _flat(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Nested values have no column in CSV: they are written as JSON."""
-    return [
-        {
-            key: json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
-            for key, value in row.items()
-        }
-        for row in rows
-    ]
+def _is_table(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
 
-def write(name: str, answer: Answer[Any], directory: Path | None) -> list[Path]:
+def _cell(value: Any) -> Any:
+    """Other nested values have no column in CSV: they are written as JSON."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, (dict, list)) else value
+
+
+def write(frames: dict[str, pl.DataFrame], directory: Path | None) -> list[Path]:
     """Files in a directory, or the first table on standard output; the files written."""
-    frames = tables(name, answer)
     if directory is None:
         sys.stdout.write(next(iter(frames.values())).write_csv())
         return []
