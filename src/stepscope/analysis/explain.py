@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -10,7 +10,7 @@ import polars as pl
 
 from stepscope.analysis.catalogue import QUESTIONS, Question
 from stepscope.analysis.work import ranks_of
-from stepscope.errors import UsageError
+from stepscope.errors import NoAnswerError, UsageError
 from stepscope.store.run_store import RunStore
 from stepscope.texts import catalogue
 
@@ -105,12 +105,26 @@ def explain(
 def _ours(
     store: RunStore, question: Question, field: str, ranks: list[int], steps: Sequence[int] | None
 ) -> list[OurValue]:
-    """The values of a field, where the answer is a list of entries."""
-    if not question.many or "." in field:
-        return []
+    """The values of a field in our answer, wherever in it they are; none if there is no answer."""
     chosen = {"steps": steps} if question.by_step and steps else {}
-    rows = question.ask(store, ranks=ranks, **chosen).plain()
-    return [OurValue(row.get("rank"), row.get("step"), row.get("name"), row[field]) for row in rows]
+    try:
+        answer = question.ask(store, ranks=ranks, **chosen)
+    except NoAnswerError:
+        return []
+    return list(_values(answer.plain(), field.split("."), OurValue(None, None, None, None)))
+
+
+def _values(part: Any, path: list[str], place: OurValue) -> Iterator[OurValue]:
+    """What lies at a path, with the rank, the step and the name that the entries on the way tell."""
+    if not path:
+        if not isinstance(part, (list, dict)):  # a curve is no value to print
+            yield OurValue(place.rank, place.step, place.name, part)
+    elif isinstance(part, list):
+        for entry in part:
+            yield from _values(entry, path, place)
+    elif isinstance(part, dict) and path[0] in part:
+        rank, step, name = (part.get(key, getattr(place, key)) for key in ("rank", "step", "name"))
+        yield from _values(part[path[0]], path[1:], OurValue(rank, step, name, None))
 
 
 def _vendor(store: RunStore, wanted: str, ranks: list[int], steps: Sequence[int] | None) -> list[VendorValue]:
