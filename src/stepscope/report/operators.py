@@ -33,13 +33,13 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
 
 def _verdict(rows: pl.DataFrame, rank: int, side: str, lang: str) -> str:
     first = rows.row(0, named=True)
-    own = rows["self_us" if side == "host" else "total_us"].sum()
+    own = float(rows["self_us" if side == "host" else "total_us"].sum())
+    whole = own / (float(rows["share"].sum()) or 1)  # of all rows, also where the answer has only the longest
     return text(
         "report.operators_device" if side == "device" else "report.operators_host",
         lang,
         rank=rank,
-        total=f"{own / 1000:,.3f}",
-        count=f"{rows['count'].sum():,}",
+        total=f"{whole / 1000:,.3f}",
         name=_readable(first["name"]),
         share=f"{100 * (first['share'] or 0):.1f}",
     )
