@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from stepscope.readers import repair
-from stepscope.readers.trace_text import Event, TraceText
+from stepscope.readers.trace_event import Event
+from stepscope.readers.trace_text import TraceText
 from stepscope.store.notes import Notes
 from support.traces import compact, operator, write
 

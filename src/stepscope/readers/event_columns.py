@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
@@ -15,14 +14,17 @@ import polars as pl
 
 from stepscope.readers.begin_end import pair, pair_details
 from stepscope.readers.codes import Codes
-from stepscope.readers.event_identity import counter_label, identities
-from stepscope.readers.exact_time import INVALID, nanoseconds
-from stepscope.readers.trace_text import ABSENT, Event
+from stepscope.readers.event_batches import DecodedEvents, ScannedEvents, Sort, field, pick
+from stepscope.readers.event_identity import counter_label
+from stepscope.readers.exact_time import INVALID
+from stepscope.readers.trace_event import ABSENT, Event
 from stepscope.store.notes import Notes
+
+if TYPE_CHECKING:
+    from stepscope.readers.event_scanner import Scan
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
-_Value = TypeVar("_Value")
 
 #: Stands for "not there" in integer columns while they are NumPy arrays.
 NULL: Final = INVALID
@@ -38,30 +40,26 @@ _FAMILY_OF: Final[dict[str | None, int]] = {
 
 #: Phase of a flow's end that belongs to the next slice of its thread, not to the one around it.
 ENDS_AT_NEXT: Final = ord("F")
-_ENDS_AROUND: Final = msgspec.Raw(b'"e"')
 _YES: Final = msgspec.Raw(b"true")
 
 
-class _Sorts(dict[Any, int]):
-    """Numbers for the sorts of events, which are those that differ in time and arguments only.
-
-    A trace of millions of events has some hundred of them, so one look-up per event stands for several.
-    """
+class _Sorts(dict[Sort, int]):
+    """Numbers for the sorts of events, which are those that differ in time and arguments only."""
 
     def __init__(self, columns_of: Callable[..., tuple[int, ...]]) -> None:
         super().__init__()
         self._columns_of = columns_of
         self._new: list[tuple[int, ...]] = []
-        self._table = np.zeros((4, 1024), np.int32)
+        self._table = np.zeros((5, 1024), np.int32)
         self._filled = 0
 
-    def __missing__(self, fields: tuple[Any, ...]) -> int:
+    def __missing__(self, fields: Sort) -> int:
         self[fields] = code = len(self)
         self._new.append(self._columns_of(*fields))
         return code
 
     def columns(self) -> npt.NDArray[np.int32]:
-        """Family, track, category and name by number."""
+        """Family, track, category, name and letter by number."""
         if self._new:
             # Ascend's arrows have a name each, so the table may grow with every batch.
             filled = self._filled + len(self._new)
@@ -70,14 +68,6 @@ class _Sorts(dict[Any, int]):
             self._table[:, self._filled : filled] = np.array(self._new, np.int32).T
             self._new, self._filled = [], filled
         return self._table
-
-
-def _field(events: Sequence[Event], name: str) -> list[Any]:
-    return list(map(attrgetter(name), events))
-
-
-def _pick(values: Sequence[_Value], places: Int64s) -> Sequence[_Value]:
-    return values if len(places) == len(values) else [values[place] for place in places.tolist()]
 
 
 @dataclass
@@ -90,6 +80,8 @@ class Batch:
     name: Int32s
     time: Int64s  # when it is, or begins, in the file's own ns
     arguments: Sequence[bytes]  # as text, empty where there are none
+    places: Int64s  # among the events that were read together
+    scan: Scan | None  # which knows the arguments by name
 
     def __len__(self) -> int:
         return len(self.index)
@@ -108,7 +100,9 @@ class Batch:
             self.category[places],
             self.name[places],
             self.time[places],
-            _pick(self.arguments, places),
+            pick(self.arguments, places),
+            self.places[places],
+            self.scan,
         )
 
 
@@ -166,46 +160,43 @@ class EventColumns:
         self._pair_arguments: dict[int, bytes] = {}
         self._sorts = _Sorts(self._columns_of)
 
-    def add(self, events: list[Event]) -> dict[str, Batch]:
+    def add(self, events: DecodedEvents | ScannedEvents) -> dict[str, Batch]:
         """Take a batch in; returned by phase, for what a format knows about its events: ``X`` complete,
         ``i`` instant, ``C`` counter, ``B`` begins and ends, ``s`` flows. Instants are left to the caller, because
         some are not for the timeline. Arguments of begins and ends wait in here for ``pair_details``.
         """
-        # In this way columns are taken out of the events without running Python for each of them.
-        sorts = zip(*(_field(events, field) for field in ("ph", "cat", "name", "pid", "tid")), strict=True)
-        sort = np.fromiter(map(self._sorts.__getitem__, sorts), np.int32, len(events))
-        family, track, category, name = (column[sort] for column in self._sorts.columns())
-        moments = nanoseconds(_field(events, "ts"))
-        arguments = _field(events, "args")
-        places = {letter: np.flatnonzero(family == code) for code, letter in enumerate(_FAMILIES)}
+        sort = events.sorts(self._sorts.__getitem__)
+        family, track, category, name, letter = (column[sort] for column in self._sorts.columns())
+        times = events.times()
+        places = {phase: np.flatnonzero(family == code) for code, phase in enumerate(_FAMILIES)}
         batches = {
-            letter: Batch(
+            phase: Batch(
                 chosen + self.events,
                 track[chosen],
                 category[chosen],
                 name[chosen],
-                moments[chosen],
-                list(map(bytes, _pick(arguments, chosen))),
+                times[chosen],
+                events.arguments(chosen),
+                chosen,
+                events.scan,
             )
-            for letter, chosen in places.items()
+            for phase, chosen in places.items()
         }
         for place in np.flatnonzero(family == _OTHER).tolist():
-            self._add_other(events[place], self.events + place)
-        self._add_references(events)
-        self.events += len(events)
-        durations = _field(_pick(events, places["X"]), "dur")
-        self.complete.add(batches["X"], batches["X"].time, nanoseconds(durations))
+            self._add_other(events.event(place), self.events + place)
+        if isinstance(events, DecodedEvents):
+            self._add_references(events.objects)
+        self.complete.add(batches["X"], batches["X"].time, events.durations(places["X"]))
+        for phase, columns in (("B", self.pairs), ("s", self.flows)):
+            if len(places[phase]):
+                ids = map(self.flow_ids.__getitem__, events.identities(places[phase]))
+                numbers = np.fromiter(ids, np.int64, len(places[phase]))
+                columns.add(batches[phase], batches[phase].time, numbers, letter[places[phase]].astype(np.int64))
         if len(batches["B"]):
-            self.pairs.add(batches["B"], batches["B"].time, *self._operations(_pick(events, places["B"])))
             batches["B"] = self._without_arguments(batches["B"])
-        if len(batches["s"]):
-            own = _pick(events, places["s"])
-            ids, letters = self._operations(own)
-            around = np.fromiter(map(_ENDS_AROUND.__eq__, _field(own, "bp")), np.bool_, len(own))
-            letters[(letters == ord("f")) & ~around] = ENDS_AT_NEXT
-            self.flows.add(batches["s"], batches["s"].time, ids, letters)
-        if len(batches["C"]):
-            self._tell_counters_apart(batches["C"], _pick(events, places["C"]))
+        if events.have_ids(places["C"]):
+            self._tell_counters_apart(batches["C"], events)
+        self.events += len(events)
         return batches
 
     def add_instants(self, batch: Batch) -> None:
@@ -226,19 +217,17 @@ class EventColumns:
         is_mark[len(columns[0]) - len(marks[0]) :] = True
         return (*columns, is_mark)
 
-    def _columns_of(self, phase: str | None, category: Any, name: Any, pid: Any, tid: Any) -> tuple[int, int, int, int]:
-        """Family, track, category and name of events that have these fields in common."""
+    def _columns_of(
+        self, phase: str | None, category: Any, name: Any, pid: Any, tid: Any, ends_around: bool
+    ) -> tuple[int, int, int, int, int]:
+        """Family, track, category, name and letter of the phase of events that have these fields in common."""
         family = _FAMILY_OF.get(phase, _OTHER)
         if family == _FLOW and category in self.unused_flows:
             family = _UNUSED
-        if family < 0:
-            return family, 0, 0, 0
-        return family, self.tracks[pid, tid], self.categories[category], self.names[name]
-
-    def _operations(self, events: Sequence[Event]) -> tuple[Int64s, Int64s]:
-        """Numbers for the ids of the events, and their phases."""
-        ids = np.fromiter(map(self.flow_ids.__getitem__, identities(events)), np.int64, len(events))
-        return ids, np.fromiter(map(ord, _field(events, "ph")), np.int64, len(events))
+        if phase is None or family < 0:
+            return family, 0, 0, 0, 0
+        letter = ENDS_AT_NEXT if phase == "f" and not ends_around else ord(phase)
+        return family, self.tracks[pid, tid], self.categories[category], self.names[name], letter
 
     def _without_arguments(self, batch: Batch) -> Batch:
         """A slice has the arguments of its begin and its end, and they meet when the whole file is read."""
@@ -246,17 +235,15 @@ class EventColumns:
             self._pair_arguments[int(batch.index[place])] = batch.arguments[place]
         return replace(batch, arguments=[b""] * len(batch))
 
-    def _tell_counters_apart(self, batch: Batch, events: Sequence[Event]) -> None:
+    def _tell_counters_apart(self, batch: Batch, events: DecodedEvents | ScannedEvents) -> None:
         """The id of a counter is part of its name."""
-        if all(_field(events, field).count(ABSENT) == len(events) for field in ("id", "id2")):
-            return
-        for place, event in enumerate(events):
+        for place, event in enumerate(map(events.event, batch.places.tolist())):
             if (event.id or event.id2) and (label := counter_label(event)):
                 batch.name[place] = self.names[f"{event.name or ''}[{label}]"]
 
     def _add_references(self, events: list[Event]) -> None:
         """What few files have: slices that name the flows through them, or their call stack."""
-        flows, frames = _field(events, "bind_id"), _field(events, "sf")
+        flows, frames = field(events, "bind_id"), field(events, "sf")
         if flows.count(ABSENT) < len(events):
             places = [place for place, value in enumerate(flows) if value]
             self.bound_flows.extend(
@@ -283,7 +270,7 @@ def details(batch: Batch) -> pl.DataFrame:
     having = np.flatnonzero(batch.argument_lengths > len("{}"))
     if not len(having):
         return pl.DataFrame()
-    raws = _pick(batch.arguments, having)
+    raws = pick(batch.arguments, having)
     try:
         texts = pl.Series(raws, dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.PolarsError:  # not UTF-8

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from stepscope.readers.trace_text import Event
+from stepscope.readers.trace_event import Event
 
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 

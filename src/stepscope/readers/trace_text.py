@@ -1,8 +1,9 @@
 """Events out of the text of a JSON trace, in batches, whatever its layout and however it ends.
 
-The normal way is fast: cut the text behind the last whole event, decode the piece strictly. A cut at a
-wrong place cannot pass unseen, because its brackets do not balance. Where the strict decoder objects, the
-same piece is walked event by event, damaged ones are repaired or dropped, and each is counted in the notes.
+The normal way is fast: cut the text behind the last whole event, scan the piece into columns. A cut at a
+wrong place cannot pass unseen, because its brackets do not balance. What is unusual to the scanner is decoded into
+objects; where the strict decoder objects, the same piece is walked event by event, damaged ones are repaired or
+dropped, and each is counted in the notes.
 """
 
 from __future__ import annotations
@@ -12,13 +13,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import repair
+from stepscope.readers.event_batches import DecodedEvents, Heads, ScannedEvents
 from stepscope.readers.raw_bytes import HEAD_BYTES, head
 from stepscope.readers.text_buffer import TextBuffer
+from stepscope.readers.trace_event import EVENT, EVENTS, FAULTS, Event
 from stepscope.store.notes import Notes
+
+try:
+    from stepscope.readers import event_scanner
+except ImportError:  # built where there was no C compiler
+    event_scanner = None  # type: ignore[assignment]
 
 _MOST_WASTED_BYTES: Final = 256 << 20  # scanned in vain for the end of broken events
 _PATIENCE_BYTES: Final = 4 << 20  # an event that has no end within this is broken, not merely unfinished
@@ -38,35 +44,7 @@ _EVENTS_KEY: Final = re.compile(rb'"traceEvents"\s*+:\s*+\[')
 _CUTS: Final = (1, 2, 4, 8)
 
 
-#: What a field is that an event does not have; always this object, so that counting it compares nothing.
-ABSENT: Final = msgspec.Raw()
-
-
-class Event(msgspec.Struct, gc=False):
-    """One element of ``traceEvents``; numbers keep their text, so that no digit is lost."""
-
-    ph: str | None = None
-    cat: str | None = None
-    name: str | None = None
-    pid: int | str | float | None = None
-    tid: int | str | float | None = None
-    ts: msgspec.Raw = ABSENT
-    dur: msgspec.Raw = ABSENT
-    args: msgspec.Raw = ABSENT
-    id: msgspec.Raw = ABSENT
-    # Few writers use these.
-    id2: msgspec.Raw = ABSENT
-    scope: msgspec.Raw = ABSENT
-    bp: msgspec.Raw = ABSENT
-    bind_id: msgspec.Raw = ABSENT
-    flow_in: msgspec.Raw = ABSENT
-    flow_out: msgspec.Raw = ABSENT
-    sf: msgspec.Raw = ABSENT
-
-
-_EVENTS: Final = msgspec.json.Decoder(list[Event])
-_EVENT: Final = msgspec.json.Decoder(Event)
-_FAULTS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+EventBatch = DecodedEvents | ScannedEvents
 
 
 class TraceText:
@@ -78,8 +56,9 @@ class TraceText:
         self.metadata: dict[str, Any] = {}
         self._buffer = TextBuffer(path, notes, on_read)
         self._wasted = 0
+        self._heads = Heads()
 
-    def batches(self) -> Iterator[list[Event]]:
+    def batches(self) -> Iterator[EventBatch]:
         """All whole events of the file, in file order."""
         documents = 0
         while self._buffer.skip(_SPACE):
@@ -101,7 +80,7 @@ class TraceText:
 
     # --- the top-level object -------------------------------------------------------------------------
 
-    def _object(self) -> Iterator[list[Event]]:
+    def _object(self) -> Iterator[EventBatch]:
         buffer = self._buffer
         while buffer.skip(_SPACE_AND_COMMAS):
             if buffer.next_byte() == ord("}"):
@@ -159,28 +138,28 @@ class TraceText:
 
     # --- the array of events --------------------------------------------------------------------------
 
-    def _array(self) -> Iterator[list[Event]]:
+    def _array(self) -> Iterator[EventBatch]:
         """Batches up to the closing bracket; leaves the position behind it."""
         buffer = self._buffer
         while True:
             buffer.at = buffer.behind(_SPACE_AND_COMMAS)
             if not buffer.fill():
                 break
-            batch = self._decode_to_last_border()
+            batch = self._to_last_border()
             if batch is not None:
                 yield batch
                 continue
-            batch, closed = self._walk(at_end=False)
-            yield batch
+            events, closed = self._walk(at_end=False)
+            yield DecodedEvents(events)
             if closed:
                 return
-        batch, closed = self._walk(at_end=True)
-        yield batch
+        events, closed = self._walk(at_end=True)
+        yield DecodedEvents(events)
         if not closed:
             self._truncated()
 
-    def _decode_to_last_border(self) -> list[Event] | None:
-        """All events that another one follows, decoded at once; None if there are none, or the text objects."""
+    def _to_last_border(self) -> EventBatch | None:
+        """All events that another one follows, at once; None if there are none, or the text objects."""
         buffer = self._buffer
         begin = buffer.behind(_SPACE_AND_COMMAS)
         borders = _last_borders(buffer.text, begin)
@@ -188,13 +167,29 @@ class TraceText:
             if number > len(borders):
                 break
             cut = borders[-number]
-            try:
-                batch = _EVENTS.decode(b"".join((b"[", memoryview(buffer.text)[begin:cut], b"]")))
-            except _FAULTS:
-                continue
-            buffer.at = cut
-            return batch
+            batch = self._scanned(begin, cut)
+            if batch is None:
+                batch = self._decoded(begin, cut)
+            if batch is not None:
+                buffer.at = cut
+                return batch
         return None
+
+    def _scanned(self, begin: int, end: int) -> EventBatch | None:
+        if event_scanner is None:
+            return None
+        self._heads = self._heads.of_bounded_size()
+        try:
+            found = event_scanner.scan(self._buffer.text, begin, end, self._heads)
+        except FAULTS:  # of a head
+            return None
+        return None if found is None else ScannedEvents(found, self._heads)
+
+    def _decoded(self, begin: int, end: int) -> EventBatch | None:
+        try:
+            return DecodedEvents(EVENTS.decode(b"".join((b"[", memoryview(self._buffer.text)[begin:end], b"]"))))
+        except FAULTS:
+            return None
 
     def _walk(self, at_end: bool) -> tuple[list[Event], bool]:
         """The events one by one, up to one that is not complete yet; whether the array closed."""
@@ -277,8 +272,8 @@ class TraceText:
 
 def _strictly(text: bytes) -> Event | None:
     try:
-        return _EVENT.decode(text)
-    except _FAULTS:
+        return EVENT.decode(text)
+    except FAULTS:
         return None
 
 

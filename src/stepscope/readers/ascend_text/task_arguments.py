@@ -1,35 +1,29 @@
 """The arguments of Ascend's timeline events that become columns; the rest stays in ``details``.
 
 The process of an event is known only when the whole file is read, so the keys themselves tell what an event is.
-Arguments are decoded a batch at a time with one typed structure per family of events; where a type surprises, that
-batch is decoded again without types.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec.structs import astuple
 
 from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, Batch, arguments, integers
+from stepscope.readers.event_columns import NULL, Batch
+from stepscope.readers.typed_arguments import NO_TEXT, typed_columns
 
 Int64s = npt.NDArray[np.int64]
-
-_ABSENT: Final = msgspec.Raw()
 
 
 class _Operator(msgspec.Struct, gc=False):
     """Framework operators on the host."""
 
-    input_shapes: msgspec.Raw = msgspec.field(name="Input Dims", default=_ABSENT)
-    dtypes: msgspec.Raw = msgspec.field(name="Input type", default=_ABSENT)
-    stack: msgspec.Raw = msgspec.field(name="Call stack", default=_ABSENT)
+    input_shapes: msgspec.Raw = msgspec.field(name="Input Dims", default=NO_TEXT)
+    dtypes: msgspec.Raw = msgspec.field(name="Input type", default=NO_TEXT)
+    stack: msgspec.Raw = msgspec.field(name="Call stack", default=NO_TEXT)
 
 
 class _Task(msgspec.Struct, gc=False):
@@ -123,7 +117,7 @@ class TaskArguments:
         for structure in dict.fromkeys(families):
             if structure is not None:
                 wanted = np.array([family is structure for family in families])[kind] & having
-                self._add_family(structure, np.flatnonzero(wanted), list(itertools.compress(raws, wanted.tolist())))
+                self._add_family(structure, batch, np.flatnonzero(wanted))
         self._count += len(raws)
 
     def take(self, count: int) -> dict[str, npt.NDArray[Any]]:
@@ -135,59 +129,14 @@ class TaskArguments:
                 taken[name][places] = values
         return taken
 
-    def _add_family(self, structure: type[msgspec.Struct], places: Int64s, raws: list[Any]) -> None:
-        columns = zip(*map(astuple, _decode(structure, raws)), strict=True)
-        places = places + self._count
+    def _add_family(self, structure: type[msgspec.Struct], batch: Batch, chosen: Int64s) -> None:
+        places = chosen + self._count
         self._parts["family"].append((places, np.full(len(places), _FAMILY_CODES[structure], np.int32)))
-        defaults = structure.__struct_defaults__
-        for name, absent, values in zip(structure.__struct_fields__, defaults, columns, strict=True):
-            if values.count(absent) == len(values):
-                continue
-            if name in INTEGERS:
-                self._parts[name].append((places, integers(values)))
-            else:
-                keys = values if name in WORDS else tuple(map(bytes, values))
-                self._parts[name].append((places, _coded(self.texts[name], keys)))
-
-
-def _coded(codes: Codes, keys: Sequence[Any]) -> npt.NDArray[np.int32]:
-    """Codes of texts; -1 for None and for what is empty."""
-    given = np.fromiter(map(bool, keys), np.bool_, len(keys))
-    result = np.full(len(keys), -1, np.int32)
-    result[given] = np.fromiter(
-        map(codes.__getitem__, itertools.compress(keys, given.tolist())), np.int32, int(given.sum())
-    )
-    return result
+        for name, values in typed_columns(structure, batch, chosen, self.texts).items():
+            self._parts[name].append((places, values))
 
 
 def _family(category: str | None, text: bytes) -> type[msgspec.Struct] | None:
     if category in _BY_CATEGORY:
         return _BY_CATEGORY[category]
     return next((structure for key, structure in _BY_KEY if key in text), None)
-
-
-_DECODERS: Final[dict[type[msgspec.Struct], Any]] = {}
-
-
-def _decode(structure: type[msgspec.Struct], raws: list[Any]) -> list[Any]:
-    if structure not in _DECODERS:
-        _DECODERS[structure] = msgspec.json.Decoder(list[structure])  # type: ignore[valid-type]
-    try:
-        found: list[Any] = _DECODERS[structure].decode(b"[" + b",".join(raws) + b"]")
-        return found
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return [_without_types(structure, arguments(raw)) for raw in raws]
-
-
-def _without_types(structure: type[msgspec.Struct], found: dict[str, Any]) -> Any:
-    fields: dict[str, Any] = {}
-    for information in msgspec.structs.fields(structure):
-        value = found.get(information.encode_name)
-        if value is None:
-            continue
-        if information.name in WORDS:
-            value = str(value)
-        elif information.name in RAWS:
-            value = msgspec.Raw(msgspec.json.encode(value))
-        fields[information.name] = value
-    return structure(**fields)

@@ -1,28 +1,19 @@
-"""The arguments of Kineto events that become columns; the rest stays in ``details``.
-
-Arguments are decoded a batch at a time with one typed structure per kind of event, which costs a fraction of
-building dictionaries. Where an argument has an unexpected type, that batch is decoded again without types.
-"""
+"""The arguments of Kineto events that become columns; the rest stays in ``details``."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-from msgspec.structs import astuple
 
 from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments, integers
+from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments
 from stepscope.readers.kineto.categories import kind_of_category
+from stepscope.readers.typed_arguments import NO_TEXT, typed_columns
 
 Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-
-_ABSENT: Final = msgspec.Raw()
 
 
 class _Any(msgspec.Struct, gc=False):
@@ -31,10 +22,11 @@ class _Any(msgspec.Struct, gc=False):
 
 
 class _Operator(_Any, gc=False):
-    input_shapes: msgspec.Raw = msgspec.field(name="Input Dims", default=_ABSENT)
-    dtypes: msgspec.Raw = msgspec.field(name="Input type", default=_ABSENT)
-    stack: msgspec.Raw = msgspec.field(name="Call stack", default=_ABSENT)
-    module: msgspec.Raw = msgspec.field(name="Module Hierarchy", default=_ABSENT)
+    input_shapes: msgspec.Raw = msgspec.field(name="Input Dims", default=NO_TEXT)
+    dtypes: msgspec.Raw = msgspec.field(name="Input type", default=NO_TEXT)
+    stack: msgspec.Raw = msgspec.field(name="Call stack", default=NO_TEXT)
+    old_stack: msgspec.Raw = msgspec.field(name="call stack", default=NO_TEXT)
+    module: msgspec.Raw = msgspec.field(name="Module Hierarchy", default=NO_TEXT)
 
 
 class _Runtime(_Any, gc=False):
@@ -45,7 +37,7 @@ class _Device(_Any, gc=False):
     correlation: int = NULL
     stream: int = NULL
     bytes: int = NULL
-    collective: msgspec.Raw = msgspec.field(name="Collective name", default=_ABSENT)
+    collective: msgspec.Raw = msgspec.field(name="Collective name", default=NO_TEXT)
 
 
 _STRUCTURES: Final[dict[str, type[msgspec.Struct]]] = {
@@ -61,7 +53,7 @@ _STRUCTURES: Final[dict[str, type[msgspec.Struct]]] = {
 _INTEGERS: Final = ("external", "correlation", "stream", "bytes")
 _TEXTS: Final = ("input_shapes", "dtypes", "stack", "module")
 _COLLECTIVE_OPERATOR: Final = "record_param_comms"
-_OLD_SPELLING: Final = {"External id": "external id", "Call stack": "call stack"}
+_OLD_SPELLING: Final = {"old_external": "external", "old_stack": "stack"}
 
 
 class ArgumentColumns:
@@ -85,13 +77,7 @@ class ArgumentColumns:
             for structure in dict.fromkeys(_STRUCTURES.values()):
                 wanted = np.array([candidate is structure for candidate in structures])[batch.category] & having
                 if wanted.any():
-                    self._fill(
-                        structure,
-                        batch,
-                        list(itertools.compress(batch.arguments, wanted.tolist())),
-                        np.flatnonzero(wanted),
-                        found,
-                    )
+                    self._fill(structure, batch, np.flatnonzero(wanted), found)
             if _COLLECTIVE_OPERATOR in columns.names:
                 for place in np.flatnonzero(batch.name == columns.names[_COLLECTIVE_OPERATOR]).tolist():
                     self.collectives[int(batch.index[place])] = arguments(batch.arguments[place])
@@ -112,65 +98,16 @@ class ArgumentColumns:
         return taken
 
     def _fill(
-        self,
-        structure: type[msgspec.Struct],
-        batch: Batch,
-        raws: list[bytes],
-        places: Int64s,
-        columns: dict[str, Any],
+        self, structure: type[msgspec.Struct], batch: Batch, chosen: Int64s, columns: dict[str, npt.NDArray[Any]]
     ) -> None:
-        decoded = zip(*map(astuple, _decode(structure, raws)), strict=True)
-        for field, absent, values in zip(
-            structure.__struct_fields__, structure.__struct_defaults__, decoded, strict=True
-        ):
-            if values.count(absent) == len(values):
-                continue
-            if field == "old_external":
-                old = integers(values)
-                columns["external"][places] = np.where(old == NULL, columns["external"][places], old)
-            elif field in _INTEGERS:
-                columns[field][places] = integers(values)
-            elif field in _TEXTS:
-                columns[field][places] = _codes(self.texts[field], values)
+        texts = self.texts | {"old_stack": self.texts["stack"], "collective": Codes()}
+        for field, values in typed_columns(structure, batch, chosen, texts).items():
+            if field == "collective":
+                for place in chosen[values >= 0].tolist():
+                    self.collectives[int(batch.index[place])] = arguments(batch.arguments[place])
+            elif field in _OLD_SPELLING:
+                column = columns[_OLD_SPELLING[field]]
+                absent = NULL if field == "old_external" else -1
+                column[chosen] = np.where(values == absent, column[chosen], values)
             else:
-                for place in np.flatnonzero(np.fromiter(map(len, values), np.int64, len(values))).tolist():
-                    self.collectives[int(batch.index[places[place]])] = arguments(raws[place])
-
-
-def _decode(structure: type[msgspec.Struct], raws: list[bytes]) -> list[Any]:
-    try:
-        found: list[Any] = _decoder(structure).decode(b"[" + b",".join(raws) + b"]")
-        return found
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return [_without_types(structure, arguments(raw)) for raw in raws]
-
-
-_DECODERS: Final[dict[type[msgspec.Struct], Any]] = {}
-
-
-def _decoder(structure: type[msgspec.Struct]) -> Any:
-    if structure not in _DECODERS:
-        _DECODERS[structure] = msgspec.json.Decoder(list[structure])  # type: ignore[valid-type]
-    return _DECODERS[structure]
-
-
-def _without_types(structure: type[msgspec.Struct], found: dict[str, Any]) -> Any:
-    fields: dict[str, Any] = {}
-    for information in msgspec.structs.fields(structure):
-        key = information.encode_name
-        value = found.get(key, found.get(_OLD_SPELLING.get(key, key)))
-        if value is None:
-            continue
-        fields[information.name] = value if information.type is int else msgspec.Raw(msgspec.json.encode(value))
-    return structure(**fields)
-
-
-def _codes(texts: Codes, raws: Sequence[msgspec.Raw]) -> Int32s:
-    if not raws.count(_ABSENT):
-        return np.fromiter(map(texts.__getitem__, map(bytes, raws)), np.int32, len(raws))
-    codes = np.full(len(raws), -1, np.int32)
-    present = np.fromiter(map(len, raws), np.int64, len(raws)) > 0
-    if present.any():
-        values = map(bytes, itertools.compress(raws, present.tolist()))
-        codes[present] = np.fromiter(map(texts.__getitem__, values), np.int32, int(present.sum()))
-    return codes
+                columns[field][chosen] = values

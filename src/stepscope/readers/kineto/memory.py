@@ -8,13 +8,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from msgspec.structs import astuple
 
 from stepscope import facts
 from stepscope.readers.block_lives import lives
 from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, Batch, arguments, categorical, integers, nullable
+from stepscope.readers.event_columns import NULL, Batch, categorical, nullable
 from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.typed_arguments import typed_columns
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -22,7 +22,6 @@ from stepscope.store.rank_writer import RankWriter
 Int64s = npt.NDArray[np.int64]
 
 _NAME: Final = "[memory]"
-_FIELDS: Final = ("Bytes", "Addr", "Total Allocated", "Total Reserved", "Device Type", "Device Id")
 
 
 class _Memory(msgspec.Struct, gc=False):
@@ -32,9 +31,6 @@ class _Memory(msgspec.Struct, gc=False):
     reserved: int = msgspec.field(name="Total Reserved", default=NULL)
     device_type: int = msgspec.field(name="Device Type", default=NULL)
     device: int = msgspec.field(name="Device Id", default=NULL)
-
-
-_DECODER: Final = msgspec.json.Decoder(list[_Memory])
 
 
 class MemoryEvents:
@@ -47,13 +43,11 @@ class MemoryEvents:
         """Takes the memory events out of a batch; returns the places of the others."""
         is_memory = (batch.name == names.get(_NAME, -1)) & (batch.argument_lengths > 0)
         if is_memory.any():
-            own = batch.only(np.flatnonzero(is_memory))
-            try:
-                found = _DECODER.decode(b"[" + b",".join(own.arguments) + b"]")
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-                found = [_without_types(raw) for raw in own.arguments]
-            columns = map(integers, zip(*map(astuple, found), strict=True))
-            self._parts.append((own.index, own.track.astype(np.int64), own.time, *columns))
+            own = np.flatnonzero(is_memory)
+            found = typed_columns(_Memory, batch, own, {})
+            absent = np.full(len(own), NULL, np.int64)
+            columns = (found.get(name, absent) for name in _Memory.__struct_fields__)
+            self._parts.append((batch.index[own], batch.track[own].astype(np.int64), batch.time[own], *columns))
         return np.flatnonzero(~is_memory)
 
     def write(self, out: RankWriter, slices: SliceTable, stack: Int64s, base_ns: int, notes: Notes, file: str) -> None:
@@ -134,8 +128,3 @@ def _device_names(device_type: Int64s, device: Int64s) -> pl.Series:
         how="left",
         maintain_order="left",
     )["label"]
-
-
-def _without_types(raw: bytes) -> _Memory:
-    found = arguments(raw)
-    return _Memory(*(found.get(key, NULL) for key in _FIELDS))

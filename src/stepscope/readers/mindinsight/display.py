@@ -27,7 +27,8 @@ from stepscope.readers.numbers import integer
 from stepscope.readers.repair import clean_text
 from stepscope.readers.slice_parts import SliceParts
 from stepscope.readers.text_files import OnRead
-from stepscope.readers.trace_text import Event, TraceText
+from stepscope.readers.trace_event import Event
+from stepscope.readers.trace_text import TraceText
 from stepscope.store.notes import Notes
 
 _NO_NUMBER: Final = b"null"
