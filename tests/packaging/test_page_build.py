@@ -1,13 +1,11 @@
-"""The build hook: when the page is built, what is packed, and what is said when it cannot be built."""
+"""The page in a build: when it is built, what is packed, and what is said when it cannot be built."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 import os
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,22 +13,9 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-class _Interface:
-    """Stands for hatchling's base class, which only a build has."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = str(root)
-
-
 @pytest.fixture
-def hook(monkeypatch: pytest.MonkeyPatch) -> Any:
-    base = ModuleType("interface")
-    base.BuildHookInterface = _Interface  # type: ignore[attr-defined]
-    parts = ["hatchling", "builders", "hooks", "plugin"]
-    for depth in range(1, len(parts) + 1):
-        monkeypatch.setitem(sys.modules, ".".join(parts[:depth]), ModuleType(parts[depth - 1]))
-    monkeypatch.setitem(sys.modules, "hatchling.builders.hooks.plugin.interface", base)
-    spec = importlib.util.spec_from_file_location("hatch_build", REPOSITORY / "hatch_build.py")
+def step(monkeypatch: pytest.MonkeyPatch) -> Any:
+    spec = importlib.util.spec_from_file_location("page_step", REPOSITORY / "build_steps" / "page.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -45,7 +30,7 @@ def clone(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def fake_npm(hook: Any, monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> Path:
+def fake_npm(step: Any, monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> Path:
     """An npm of our own on the search path, and no Node from a wheel."""
     programs = folder / "programs"
     programs.mkdir()
@@ -60,74 +45,74 @@ def fake_npm(hook: Any, monkeypatch: pytest.MonkeyPatch, folder: Path, script: s
             raise ImportError(name)
         return real(name)
 
-    monkeypatch.setattr(hook.importlib, "import_module", without_wheel)
+    monkeypatch.setattr(step.importlib, "import_module", without_wheel)
     return folder / "calls"
 
 
-def put_page(root: Path, hook: Any) -> Path:
-    index: Path = root / hook.PAGE / "index.html"
+def put_page(root: Path, step: Any) -> Path:
+    index: Path = root / step.PAGE / "index.html"
     index.parent.mkdir(parents=True)
     index.write_text("<html>")
     return index
 
 
-def initialize(hook: Any, root: Path, version: str = "standard") -> list[str]:
+def add_page(step: Any, root: Path, *, editable: bool = False) -> list[str]:
     data: dict[str, Any] = {"artifacts": []}
-    hook.PageBuildHook(root).initialize(version, data)
+    step.add_page(root, data, editable=editable)
     return list(data["artifacts"])
 
 
 def test_a_clone_without_page_installs_the_locked_packages_and_builds(
-    hook: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
+    step: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = clone / hook.PAGE
-    calls = fake_npm(hook, monkeypatch, clone, f"mkdir -p {page}; touch {page}/index.html")
-    assert initialize(hook, clone) == [f"{hook.PAGE}/**"]
+    page = clone / step.PAGE
+    calls = fake_npm(step, monkeypatch, clone, f"mkdir -p {page}; touch {page}/index.html")
+    assert add_page(step, clone) == [f"{step.PAGE}/**"]
     assert [line.split()[0] for line in calls.read_text().splitlines()] == ["ci", "run"]
 
 
 def test_a_page_newer_than_its_sources_is_not_built_again(
-    hook: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
+    step: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = fake_npm(hook, monkeypatch, clone, "exit 1")
-    index = put_page(clone, hook)
-    assert initialize(hook, clone) == [f"{hook.PAGE}/**"]
+    calls = fake_npm(step, monkeypatch, clone, "exit 1")
+    index = put_page(clone, step)
+    assert add_page(step, clone) == [f"{step.PAGE}/**"]
     assert not calls.exists()
     os.utime(index, (1, 1))
     with pytest.raises(SystemExit, match="npm ci"):
-        initialize(hook, clone)
+        add_page(step, clone)
 
 
 def test_an_old_page_is_kept_in_editable_installs_and_in_release_archives(
-    hook: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
+    step: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fake_npm(hook, monkeypatch, clone, "exit 1")
-    os.utime(put_page(clone, hook), (1, 1))
-    assert initialize(hook, clone, "editable") == [f"{hook.PAGE}/**"]
+    fake_npm(step, monkeypatch, clone, "exit 1")
+    os.utime(put_page(clone, step), (1, 1))
+    assert add_page(step, clone, editable=True) == [f"{step.PAGE}/**"]
     (clone / "PKG-INFO").write_text("")
-    assert initialize(hook, clone) == [f"{hook.PAGE}/**"]
+    assert add_page(step, clone) == [f"{step.PAGE}/**"]
 
 
 def test_without_the_page_only_where_the_user_asks_for_it(
-    hook: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
+    step: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    calls = fake_npm(hook, monkeypatch, clone, "exit 1")
-    monkeypatch.setenv(hook.SKIP, "1")
-    assert initialize(hook, clone) == []
+    calls = fake_npm(step, monkeypatch, clone, "exit 1")
+    monkeypatch.setenv(step.SKIP, "1")
+    assert add_page(step, clone) == []
     assert not calls.exists()
 
 
-def test_an_unreachable_registry_is_one_sentence(hook: Any, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_npm(hook, monkeypatch, clone, "echo npm error code ECONNREFUSED >&2; exit 1")
+def test_an_unreachable_registry_is_one_sentence(step: Any, clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_npm(step, monkeypatch, clone, "echo npm error code ECONNREFUSED >&2; exit 1")
     with pytest.raises(SystemExit) as failure:
-        initialize(hook, clone)
-    assert str(failure.value) == hook.UNREACHABLE
+        add_page(step, clone)
+    assert str(failure.value) == step.UNREACHABLE
 
 
 def test_any_other_failure_shows_what_npm_said(
-    hook: Any, clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    step: Any, clone: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    fake_npm(hook, monkeypatch, clone, "echo out of step; exit 1")
+    fake_npm(step, monkeypatch, clone, "echo out of step; exit 1")
     with pytest.raises(SystemExit, match="npm ci"):
-        initialize(hook, clone)
+        add_page(step, clone)
     assert "out of step" in capsys.readouterr().err

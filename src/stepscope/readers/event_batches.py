@@ -118,7 +118,7 @@ class ScannedEvents:
 
     def identities(self, places: Int64s) -> list[bytes]:
         """What the events of one operation have in common besides their category, as something to look up."""
-        return [self._text("id_", place) for place in places.tolist()]
+        return self.scan.ids(places.tobytes())
 
     def have_ids(self, places: Int64s) -> bool:
         return bool(self._column["id_end"][places].any())
@@ -129,7 +129,7 @@ class ScannedEvents:
     def _exactly(self, what: str, places: Int64s) -> Int64s:
         """Times as the scan found them; it has none where they are not written plainly."""
         found = self._column[what][places]
-        odd = np.flatnonzero(found == self.scan.ABSENT)
+        odd = np.flatnonzero((found == self.scan.ABSENT) & (self._column[what + "_end"][places] > 0))
         if len(odd):
             found[odd] = nanoseconds([self._text(what + "_", place) for place in places[odd].tolist()])
         return found

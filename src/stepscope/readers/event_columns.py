@@ -227,6 +227,8 @@ class EventColumns:
         if phase is None or family < 0:
             return family, 0, 0, 0, 0
         letter = ENDS_AT_NEXT if phase == "f" and not ends_around else ord(phase)
+        if family == _FLOW:
+            name = None  # it means nothing, and Ascend's have one each
         return family, self.tracks[pid, tid], self.categories[category], self.names[name], letter
 
     def _without_arguments(self, batch: Batch) -> Batch:

@@ -6,13 +6,13 @@ work, at half the speed. The scanner takes only what it understands without doub
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport int64_t
+from libc.stdint cimport INT64_MIN, int64_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcmp
 
 ctypedef const unsigned char* Text
 
-cdef int64_t NO_NUMBER = -(1 << 63)
+cdef int64_t NO_NUMBER = INT64_MIN
 cdef int LONGEST_TEXT = 1 << 30
 cdef int MOST_HEAD_PARTS = 8
 cdef int DEEPEST = 60  # nesting; the stack of the processor is not for hostile files
@@ -65,6 +65,9 @@ cdef struct Found:
     Text head_begin[8]
     Text head_end[8]
     int head_parts
+    Text name
+    Text name_end
+    unsigned char phase
     Text arguments
     Text arguments_end
 
@@ -152,6 +155,17 @@ cdef class Scan:
             numbers[at] = codes[self.text[found.begin : found.end]]
         return result
 
+    def ids(self, bytes places):
+        """The ids of the events at ``places`` as text, empty where there are none."""
+        cdef const int64_t* place = <const int64_t*>PyBytes_AS_STRING(places)
+        cdef list result = []
+        cdef Event* event
+        cdef Py_ssize_t at
+        for at in range(len(places) // 8):
+            event = self._found.events + place[at]
+            result.append(_text(self._found.text + event.id_begin, self._found.text + event.id_end))
+        return result
+
     cdef Member* _member(self, int64_t place, bytes key):
         """The last argument of this name, as JSON has it; NULL if there is none."""
         cdef Event* event = self._found.events + place
@@ -186,7 +200,7 @@ def scan(bytes text, Py_ssize_t begin, Py_ssize_t end, heads):
         at = _event(found, at)
         if at == NULL or not _make_room(found):
             return None
-        found.events[found.event_count].head = heads[_head(found)]
+        found.events[found.event_count].head = heads[_flow_head(found) if _is_flow(found) else _head(found)]
         scan.arguments.append(_text(found.arguments, found.arguments_end) if found.arguments != NULL else b"")
         found.event_count += 1
         found.events[found.event_count].first_member = found.member_count
@@ -222,6 +236,32 @@ cdef bytes _text(Text begin, Text end):
     return PyBytes_FromStringAndSize(<const char*>begin, end - begin)
 
 
+cdef bint _is_flow(Found* found) noexcept nogil:
+    """Whether the name means nothing: Ascend's arrows have one each."""
+    cdef Text at = found.name
+    if found.phase != b"s" and found.phase != b"t" and found.phase != b"f":
+        return False
+    while at < found.name_end:
+        if at[0] == b"\\" or at[0] > 127:
+            return False  # the decoder may object to it
+        at += 1
+    return found.name != NULL and found.name[0] == b'"'
+
+
+cdef bytes _flow_head(Found* found):
+    """The head with an empty name."""
+    cdef bytes head = b""
+    cdef int part
+    for part in range(found.head_parts):
+        if part:
+            head += b","
+        if found.head_begin[part] < found.name < found.head_end[part]:
+            head += _text(found.head_begin[part], found.name) + b'""' + _text(found.name_end, found.head_end[part])
+        else:
+            head += _text(found.head_begin[part], found.head_end[part])
+    return head
+
+
 cdef bytes _head(Found* found):
     cdef bytes head = _text(found.head_begin[0], found.head_end[0]) if found.head_parts else b""
     cdef int part
@@ -243,7 +283,8 @@ cdef Text _event(Found* found, Text at) noexcept nogil:
     if at >= end or at[0] != b"{":
         return NULL
     found.head_parts = 0
-    found.arguments = NULL
+    found.phase = 0
+    found.name = found.arguments = NULL
     event.begin = at - found.text
     event.time = event.duration = NO_NUMBER
     event.time_begin = event.time_end = event.duration_begin = event.duration_end = event.id_begin = event.id_end = 0
@@ -270,6 +311,10 @@ cdef Text _event(Found* found, Text at) noexcept nogil:
                 found.head_parts += 1
                 in_head = True
             found.head_end[found.head_parts - 1] = at
+            if key[0] == b"n":
+                found.name, found.name_end = value, at
+            elif key[1] == b"h":
+                found.phase = value[1] if at - value == 3 else 0
         else:
             in_head = False
             seen |= field
@@ -376,37 +421,48 @@ cdef int64_t _integer(Text at, Text end) noexcept nogil:
     while at < end:
         if not _is_digit(at[0]):
             return NO_NUMBER
-        number = number * 10 + (at[0] - c'0')
+        number = number * 10 + (at[0] - c"0")
         at += 1
     return -number if negative else number
 
 
 cdef int64_t _nanoseconds(Text at, Text end) noexcept nogil:
-    """Microseconds, plain or in quotes, with up to three decimals; NO_NUMBER for all others."""
+    """Microseconds, plain or in quotes, to the nearest nanosecond, ties to even; NO_NUMBER if it is written otherwise."""
     cdef int64_t number = 0
     cdef int decimals = 0
+    cdef bint up
+    cdef bint tie
     cdef Text first
     if at[0] == b'"' and end - at > 2:
         at += 1
         end -= 1
     first = at
-    while at < end and _is_digit(at[0]):
-        if at - first > MOST_DIGITS:
-            return NO_NUMBER
-        number = number * 10 + (at[0] - c'0')
-        at += 1
-    if at == first or (at - first > MOST_DIGITS and first[0] > b"3"):
+    at = _digits(at, end)
+    if at == first or at - first > MOST_DIGITS + 1 or (at - first > MOST_DIGITS and first[0] > b"3"):
         return NO_NUMBER
+    while first < at:
+        number = number * 10 + (first[0] - c"0")
+        first += 1
     if at < end:
-        if at[0] != b"." or end - at > 4:
+        if at[0] != b".":
             return NO_NUMBER
-        at += 1
-        while at < end:
-            if not _is_digit(at[0]):
-                return NO_NUMBER
-            number = number * 10 + (at[0] - c'0')
+        first = at + 1
+        at = _digits(first, end)
+        if at < end:
+            return NO_NUMBER
+        while first < end and decimals < 3:
+            number = number * 10 + (first[0] - c"0")
             decimals += 1
-            at += 1
+            first += 1
+        if first < end:
+            up = first[0] >= b"5"
+            tie = first[0] == b"5"
+            first += 1
+            while tie and first < end:
+                tie = first[0] == b"0"
+                first += 1
+            if up and (not tie or number % 2):
+                number += 1
     while decimals < 3:
         number *= 10
         decimals += 1

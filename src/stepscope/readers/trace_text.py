@@ -143,20 +143,18 @@ class TraceText:
         buffer = self._buffer
         while True:
             buffer.at = buffer.behind(_SPACE_AND_COMMAS)
-            if not buffer.fill():
-                break
+            at_end = not buffer.fill()
             batch = self._to_last_border()
             if batch is not None:
                 yield batch
                 continue
-            events, closed = self._walk(at_end=False)
+            events, closed = self._walk(at_end)
             yield DecodedEvents(events)
             if closed:
                 return
-        events, closed = self._walk(at_end=True)
-        yield DecodedEvents(events)
-        if not closed:
-            self._truncated()
+            if at_end:
+                self._truncated()
+                return
 
     def _to_last_border(self) -> EventBatch | None:
         """All events that another one follows, at once; None if there are none, or the text objects."""
