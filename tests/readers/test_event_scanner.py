@@ -207,6 +207,36 @@ def test_of_two_arguments_of_one_name_the_last_counts_as_it_does_for_the_decoder
     assert msgspec.json.decode(found.scan.arguments[0])["stream"] == 9
 
 
+@pytest.mark.parametrize("count", [1_023, 1_024, 1_025, 5_000])
+def test_any_number_of_events_with_any_number_of_arguments_fits(count: int) -> None:
+    events = [
+        {"ph": "X", "ts": place, "id": place, "args": {f"a{number}": number for number in range(place % 40)}}
+        for place in range(count)
+    ]
+    found = scanned(json.dumps(events).encode())
+    assert found is not None
+    assert found.times().tolist() == [1_000 * place for place in range(count)]
+    assert [json.loads(text) for text in found.arguments(np.arange(count))] == [event["args"] for event in events]
+    assert list(map(int, found.identities(np.arange(count)))) == list(range(count))
+    numbers = found.scan.integers(np.arange(count).tobytes(), b"a39")
+    assert numbers is not None
+    assert np.flatnonzero(np.frombuffer(numbers, np.int64) == 39).tolist() == []
+    numbers = found.scan.integers(np.arange(count).tobytes(), b"a38")
+    assert numbers is not None
+    assert np.flatnonzero(np.frombuffer(numbers, np.int64) == 38).tolist() == list(range(39, count, 40))
+
+
+def test_a_place_that_does_not_exist_is_refused() -> None:
+    found = scanned(b'[{"ph": "X", "args": {"a": 1}}]')
+    assert found is not None
+    for place in (-1, 1):
+        with pytest.raises(AssertionError):
+            found.scan.integers(np.array([place]).tobytes(), b"a")
+        with pytest.raises(AssertionError):
+            found.identities(np.array([place]))
+    assert event_scanner.scan(b"[{}]", 3, 9, {}) is None
+
+
 def test_words_are_told_from_null_and_from_other_values() -> None:
     def words(*values: str) -> list[int] | None:
         text = ",".join(f'{{"ph": "X", "args": {{"w": {value}}}}}' for value in values)

@@ -162,12 +162,14 @@ cdef class Scan:
         cdef Event* event
         cdef Py_ssize_t at
         for at in range(len(places) // 8):
+            assert 0 <= place[at] < self._found.event_count
             event = self._found.events + place[at]
             result.append(_text(self._found.text + event.id_begin, self._found.text + event.id_end))
         return result
 
-    cdef Member* _member(self, int64_t place, bytes key):
+    cdef Member* _member(self, int64_t place, bytes key) except? NULL:
         """The last argument of this name, as JSON has it; NULL if there is none."""
+        assert 0 <= place < self._found.event_count
         cdef Event* event = self._found.events + place
         cdef Member* members = self._found.members
         cdef Text text = self._found.text
@@ -189,7 +191,7 @@ def scan(bytes text, Py_ssize_t begin, Py_ssize_t end, heads):
     cdef Scan scan = Scan.__new__(Scan)
     cdef Found* found = &scan._found
     cdef Text at
-    if len(text) > LONGEST_TEXT or not _make_room(found):
+    if len(text) > LONGEST_TEXT or not 0 <= begin <= end <= len(text):
         return None
     scan.text = text
     scan.arguments = []
@@ -197,8 +199,8 @@ def scan(bytes text, Py_ssize_t begin, Py_ssize_t end, heads):
     found.end = found.text + end
     at = found.text + begin
     while True:
-        at = _event(found, at)
-        if at == NULL or not _make_room(found):
+        at = _event(found, at) if _room_for_event(found) else NULL
+        if at == NULL:
             return None
         found.events[found.event_count].head = heads[_flow_head(found) if _is_flow(found) else _head(found)]
         scan.arguments.append(_text(found.arguments, found.arguments_end) if found.arguments != NULL else b"")
@@ -212,8 +214,8 @@ def scan(bytes text, Py_ssize_t begin, Py_ssize_t end, heads):
         at = _space(at + 1, found.end)
 
 
-cdef bint _make_room(Found* found) noexcept nogil:
-    """Room for one more event, behind which the next begins, and one more argument."""
+cdef bint _room_for_event(Found* found) noexcept nogil:
+    """Room for one more event, and behind it for the number of the argument after its last."""
     cdef void* larger
     if found.event_count + 2 > found.event_room:
         found.event_room = 2 * found.event_room + 1024
@@ -221,8 +223,11 @@ cdef bint _make_room(Found* found) noexcept nogil:
         if larger == NULL:
             return False
         found.events = <Event*>larger
-        if found.event_count == 0:
-            found.events[0].first_member = 0
+    return True
+
+
+cdef bint _room_for_argument(Found* found) noexcept nogil:
+    cdef void* larger
     if found.member_count + 1 > found.member_room:
         found.member_room = 2 * found.member_room + 8192
         larger = realloc(found.members, sizeof(Member) * found.member_room)
@@ -282,6 +287,7 @@ cdef Text _event(Found* found, Text at) noexcept nogil:
     cdef bint in_head = False
     if at >= end or at[0] != b"{":
         return NULL
+    event.first_member = found.member_count
     found.head_parts = 0
     found.phase = 0
     found.name = found.arguments = NULL
@@ -383,7 +389,7 @@ cdef Text _arguments(Found* found, Text at, Text end) noexcept nogil:
         at = _key_end(key, end)
         if at == NULL:
             return NULL
-        if not _make_room(found):
+        if not _room_for_argument(found):
             return NULL
         member = found.members + found.member_count
         found.member_count += 1
