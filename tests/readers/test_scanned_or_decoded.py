@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -35,7 +35,10 @@ from support.traces import (
 
 Layout = Callable[[dict[str, Any]], str]
 
-pytest.importorskip("stepscope.readers.event_scanner", reason="built without a C compiler")
+if TYPE_CHECKING:
+    from stepscope.readers import event_scanner
+else:
+    event_scanner = pytest.importorskip("stepscope.readers.event_scanner", reason="built without a C compiler")
 
 # What is for the scanner, for the decoder and for repair, side by side.
 _MIXED = [
@@ -62,7 +65,7 @@ _MIXED = [
 def read_both_ways(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Reading, Reading]:
     """The capture read with the scanner, which must have taken a part of it, and without."""
     took: list[bool] = []
-    scan = trace_text.event_scanner.scan
+    scan = event_scanner.scan
 
     def observed(text: bytes, begin: int, end: int, heads: dict[bytes, int]) -> object:
         found = scan(text, begin, end, heads)

@@ -73,6 +73,9 @@ class DecodedEvents:
         """As text, empty where there are none."""
         return list(map(bytes, field(pick(self.objects, places), "args")))
 
+    def argument_lengths(self, places: Int64s) -> Int64s:
+        return np.fromiter(map(len, field(pick(self.objects, places), "args")), np.int64, len(places))
+
     def identities(self, places: Int64s) -> list[Any]:
         """What the events of one operation have in common besides their category, as something to look up."""
         return identities(pick(self.objects, places))
@@ -115,6 +118,9 @@ class ScannedEvents:
     def arguments(self, places: Int64s) -> Sequence[bytes]:
         """As text, empty where there are none."""
         return pick(self.scan.arguments, places)
+
+    def argument_lengths(self, places: Int64s) -> Int64s:
+        return self._column["arguments_length"][places]
 
     def identities(self, places: Int64s) -> list[bytes]:
         """What the events of one operation have in common besides their category, as something to look up."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -80,15 +79,12 @@ class Batch:
     name: Int32s
     time: Int64s  # when it is, or begins, in the file's own ns
     arguments: Sequence[bytes]  # as text, empty where there are none
+    argument_lengths: Int64s
     places: Int64s  # among the events that were read together
     scan: Scan | None  # which knows the arguments by name
 
     def __len__(self) -> int:
         return len(self.index)
-
-    @cached_property
-    def argument_lengths(self) -> Int64s:
-        return np.fromiter(map(len, self.arguments), np.int64, len(self))
 
     def only(self, places: Int64s) -> Batch:
         """Those at the places."""
@@ -101,6 +97,7 @@ class Batch:
             self.name[places],
             self.time[places],
             pick(self.arguments, places),
+            self.argument_lengths[places],
             self.places[places],
             self.scan,
         )
@@ -177,6 +174,7 @@ class EventColumns:
                 name[chosen],
                 times[chosen],
                 events.arguments(chosen),
+                events.argument_lengths(chosen),
                 chosen,
                 events.scan,
             )
@@ -235,7 +233,7 @@ class EventColumns:
         """A slice has the arguments of its begin and its end, and they meet when the whole file is read."""
         for place in np.flatnonzero(batch.argument_lengths > len("{}")).tolist():
             self._pair_arguments[int(batch.index[place])] = batch.arguments[place]
-        return replace(batch, arguments=[b""] * len(batch))
+        return replace(batch, arguments=[b""] * len(batch), argument_lengths=np.zeros(len(batch), np.int64))
 
     def _tell_counters_apart(self, batch: Batch, events: DecodedEvents | ScannedEvents) -> None:
         """The id of a counter is part of its name."""

@@ -5,10 +5,18 @@ Compiled when the package is built, if there is a C compiler; without one the de
 work, at half the speed. The scanner takes only what it understands without doubt, and leaves the rest to the decoder.
 """
 
+import sys
+
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from libc.stdint cimport INT64_MIN, int64_t
+from libc.stdint cimport INT64_MIN, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
+
+cdef extern from *:
+    int __builtin_ctzll(unsigned long long) noexcept nogil
+
+if sys.byteorder != "little":
+    raise ImportError("the scanner reads words of a little-endian machine")
 
 ctypedef const unsigned char* Text
 
@@ -29,8 +37,8 @@ cdef enum Field:
     ID = 16
     UNUSUAL = 32
 
-# An event: its number for what it shares with others, its times, where it, its times and its id stand, and the number
-# of its first argument.
+# An event: its number for what it shares with others, its times, where it, its times and its id stand, the length of its
+# arguments and the number of the first of them.
 cdef struct Event:
     int64_t head
     int64_t time
@@ -43,6 +51,7 @@ cdef struct Event:
     int64_t duration_end
     int64_t id_begin
     int64_t id_end
+    int64_t arguments_length
     int64_t first_member
 
 # One argument of an event: where its name and its value stand.
@@ -61,6 +70,7 @@ cdef struct Found:
     Py_ssize_t event_room
     Py_ssize_t member_count
     Py_ssize_t member_room
+    uint64_t names  # of arguments, as bits: most names that are asked for are nowhere in the text
     # Of the last event: fields of the head, which make a part where they stand side by side, and the arguments.
     Text head_begin[8]
     Text head_end[8]
@@ -89,6 +99,7 @@ cdef class Scan:
         "duration_end",
         "id_begin",
         "id_end",
+        "arguments_length",
         "first_member",
     )
 
@@ -119,6 +130,10 @@ cdef class Scan:
         cdef Text text = self._found.text
         cdef Member* found
         cdef Py_ssize_t at
+        if not self._has(key):
+            for at in range(count):
+                numbers[at] = NO_NUMBER
+            return result
         for at in range(count):
             found = self._member(place[at], key)
             numbers[at] = NO_NUMBER
@@ -140,6 +155,10 @@ cdef class Scan:
         cdef Text text = self._found.text
         cdef Member* found
         cdef Py_ssize_t at
+        if not self._has(key):
+            for at in range(count):
+                numbers[at] = -1
+            return result
         for at in range(count):
             found = self._member(place[at], key)
             numbers[at] = -1
@@ -166,6 +185,10 @@ cdef class Scan:
             event = self._found.events + place[at]
             result.append(_text(self._found.text + event.id_begin, self._found.text + event.id_end))
         return result
+
+    cdef bint _has(self, bytes key):
+        """Whether some event may have an argument of this name."""
+        return (self._found.names & _name_bit(<Text>PyBytes_AS_STRING(key), len(key))) != 0
 
     cdef Member* _member(self, int64_t place, bytes key) except? NULL:
         """The last argument of this name, as JSON has it; NULL if there is none."""
@@ -293,6 +316,7 @@ cdef Text _event(Found* found, Text at) noexcept nogil:
     found.name = found.arguments = NULL
     event.begin = at - found.text
     event.time = event.duration = NO_NUMBER
+    event.arguments_length = 0
     event.time_begin = event.time_end = event.duration_begin = event.duration_end = event.id_begin = event.id_end = 0
     at = _space(at + 1, end)
     while True:
@@ -334,6 +358,7 @@ cdef Text _event(Found* found, Text at) noexcept nogil:
                 event.id_begin, event.id_end = value - found.text, at - found.text
             elif field == ARGUMENTS:
                 found.arguments, found.arguments_end = value, at
+                event.arguments_length = at - value
         at = _space(at, end)
         if at >= end:
             return NULL
@@ -395,6 +420,7 @@ cdef Text _arguments(Found* found, Text at, Text end) noexcept nogil:
         found.member_count += 1
         member.key = key - found.text
         member.length = at - key
+        found.names |= _name_bit(key, at - key)
         at = _value_begin(at + 1, end)
         if at == NULL:
             return NULL
@@ -411,6 +437,14 @@ cdef Text _arguments(Found* found, Text at, Text end) noexcept nogil:
         if at[0] != b",":
             return NULL
         at = _space(at + 1, end)
+
+
+cdef inline uint64_t _name_bit(Text name, Py_ssize_t length) noexcept nogil:
+    """One bit for a name; others may share it."""
+    cdef uint64_t mixed = length
+    if length:
+        mixed = mixed * 7 + name[0] * 13 + name[length - 1] * 29
+    return <uint64_t>1 << (mixed & 63)
 
 
 # --- numbers --------------------------------------------------------------------------------------------------------
@@ -489,15 +523,33 @@ cdef inline Text _space(Text at, Text end) noexcept nogil:
     return at
 
 
+cdef inline Text _plain_end(Text at, Text end) noexcept nogil:
+    """The place of the next quote, backslash or control character, or the end; eight bytes at a time."""
+    cdef uint64_t word
+    cdef uint64_t quotes
+    cdef uint64_t backslashes
+    cdef uint64_t found
+    while end - at >= 8:
+        memcpy(&word, at, 8)
+        quotes = word ^ <uint64_t>0x2222222222222222
+        backslashes = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
+        # Subtracting sets the upper bit of bytes that were 0, or less than a space; the lowest of them is right.
+        found = (quotes - <uint64_t>0x0101010101010101) & ~quotes
+        found |= (backslashes - <uint64_t>0x0101010101010101) & ~backslashes
+        found |= (word - <uint64_t>0x2020202020202020) & ~word
+        found &= <uint64_t>0x8080808080808080
+        if found:
+            return at + (__builtin_ctzll(found) >> 3)
+        at += 8
+    while at < end and at[0] != b'"' and at[0] != b"\\" and at[0] >= b" ":
+        at += 1
+    return at
+
+
 cdef inline Text _key_end(Text at, Text end) noexcept nogil:
     """The closing quote of a name that has nothing to unescape, or NULL."""
-    while at < end:
-        if at[0] == b'"':
-            return at
-        if at[0] == b"\\" or at[0] < b" ":
-            return NULL
-        at += 1
-    return NULL
+    at = _plain_end(at, end)
+    return at if at < end and at[0] == b'"' else NULL
 
 
 cdef inline Text _value_begin(Text at, Text end) noexcept nogil:
@@ -549,18 +601,17 @@ cdef Text _value(Text at, Text end, int depth) noexcept nogil:
 
 cdef inline Text _string(Text at, Text end) noexcept nogil:
     """The place behind the closing quote, or NULL."""
-    while at < end:
+    while True:
+        at = _plain_end(at, end)
+        if at == end:
+            return NULL
         if at[0] == b'"':
             return at + 1
-        if at[0] < b" ":
+        if at[0] != b"\\":
             return NULL
-        if at[0] == b"\\":
-            at = _escape(at + 1, end)
-            if at == NULL:
-                return NULL
-        else:
-            at += 1
-    return NULL
+        at = _escape(at + 1, end)
+        if at == NULL:
+            return NULL
 
 
 cdef Text _escape(Text at, Text end) noexcept nogil:
