@@ -10,7 +10,7 @@ import sys
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport INT64_MIN, int64_t, uint64_t
 from libc.stdlib cimport free, realloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 cdef extern from *:
     int __builtin_ctzll(unsigned long long) noexcept nogil
@@ -60,6 +60,15 @@ cdef struct Member:
     int length
     int begin
     int end
+
+# Numbers of texts that were looked up last; a look-up here needs no object.
+cdef struct Known:
+    Text begin
+    Py_ssize_t length
+    int64_t number
+
+cdef enum:
+    KNOWN = 1024
 
 cdef struct Found:
     Text text
@@ -153,12 +162,14 @@ cdef class Scan:
         cdef int64_t* numbers = <int64_t*><char*>result
         cdef const int64_t* place = <const int64_t*>PyBytes_AS_STRING(places)
         cdef Text text = self._found.text
+        cdef Known known[KNOWN]
         cdef Member* found
         cdef Py_ssize_t at
         if not self._has(key):
             for at in range(count):
                 numbers[at] = -1
             return result
+        memset(known, 0, sizeof(known))
         for at in range(count):
             found = self._member(place[at], key)
             numbers[at] = -1
@@ -171,7 +182,7 @@ cdef class Scan:
                     return None
                 if found.end - found.begin == 2:
                     continue
-            numbers[at] = codes[self.text[found.begin : found.end]]
+            numbers[at] = _number(known, text + found.begin, text + found.end, codes)
         return result
 
     def ids(self, bytes places):
@@ -213,9 +224,12 @@ def scan(bytes text, Py_ssize_t begin, Py_ssize_t end, heads):
     """
     cdef Scan scan = Scan.__new__(Scan)
     cdef Found* found = &scan._found
+    cdef Known known[KNOWN]
+    cdef Event* event
     cdef Text at
     if len(text) > LONGEST_TEXT or not 0 <= begin <= end <= len(text):
         return None
+    memset(known, 0, sizeof(known))
     scan.text = text
     scan.arguments = []
     found.text = <Text>PyBytes_AS_STRING(text)
@@ -225,7 +239,13 @@ def scan(bytes text, Py_ssize_t begin, Py_ssize_t end, heads):
         at = _event(found, at) if _room_for_event(found) else NULL
         if at == NULL:
             return None
-        found.events[found.event_count].head = heads[_flow_head(found) if _is_flow(found) else _head(found)]
+        event = found.events + found.event_count
+        if _is_flow(found):
+            event.head = heads[_flow_head(found)]
+        elif found.head_parts == 1:
+            event.head = _number(known, found.head_begin[0], found.head_end[0], heads)
+        else:
+            event.head = heads[_head(found)]
         scan.arguments.append(_text(found.arguments, found.arguments_end) if found.arguments != NULL else b"")
         found.event_count += 1
         found.events[found.event_count].first_member = found.member_count
@@ -258,6 +278,30 @@ cdef bint _room_for_argument(Found* found) noexcept nogil:
             return False
         found.members = <Member*>larger
     return True
+
+
+cdef int64_t _number(Known* known, Text begin, Text end, codes) except? -1:
+    """The number that ``codes`` has for a text, which must stay where it is as long as ``known`` is used."""
+    cdef Known* slot = known + _hash(begin, end) % KNOWN
+    if slot.begin == NULL or slot.length != end - begin or memcmp(slot.begin, begin, end - begin) != 0:
+        slot.number = codes[_text(begin, end)]
+        slot.begin = begin
+        slot.length = end - begin
+    return slot.number
+
+
+cdef uint64_t _hash(Text at, Text end) noexcept nogil:
+    cdef uint64_t mixed = end - at
+    cdef uint64_t word
+    while end - at >= 8:
+        memcpy(&word, at, 8)
+        mixed = (mixed ^ word) * <uint64_t>0x9E3779B97F4A7C15
+        mixed ^= mixed >> 29
+        at += 8
+    while at < end:
+        mixed = (mixed ^ at[0]) * <uint64_t>0x9E3779B97F4A7C15
+        at += 1
+    return mixed >> 40
 
 
 cdef bytes _text(Text begin, Text end):

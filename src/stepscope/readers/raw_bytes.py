@@ -12,7 +12,7 @@ from stepscope.store.notes import Notes
 
 HEAD_BYTES: Final = 1 << 16  # enough to recognise a format
 GZIP_MAGIC: Final = b"\x1f\x8b"
-BLOCK_BYTES: Final = 1 << 20  # larger blocks make objects that leave the processor's cache
+BLOCK_BYTES: Final = 2 << 20  # larger ones leave the cache of the processor
 
 # Traces compress 14 to 18 times, padded ones perhaps 60; beyond this it is a bomb, not a trace.
 _MOST_EXPANSION: Final = 200
@@ -20,7 +20,7 @@ _ALWAYS_ALLOWED_BYTES: Final = 256 << 20
 
 
 def blocks(path: Path, notes: Notes, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:
-    """The file's content in blocks of at most 1 MB; a damaged gzip ends early with a note.
+    """The file's content in blocks of bounded size; a damaged gzip ends early with a note.
 
     ``on_read`` is told the bytes taken from disk, for progress.
     """
