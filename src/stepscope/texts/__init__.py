@@ -18,18 +18,31 @@ def text(key: str, lang: str = "en", **params: Any) -> str:
     'There is no file or directory a.json.'
     """
     section, _, name = key.partition(".")
-    return str(catalogue()[section][name][lang].format(**params))
+    # Parsing all files takes longer than most commands work, so only the one with the key is parsed.
+    sections = next((_parsed(file) for file, content in _files().items() if f"[{key}]" in content), {})
+    return str(sections[section][name][lang].format(**params))
 
 
 @cache
 def catalogue() -> dict[str, dict[str, dict[str, str]]]:
     """All sentences: section, name, language. Each file beside this module adds to it."""
     sections: dict[str, dict[str, dict[str, str]]] = {}
-    for file in resources.files(__package__).iterdir():
-        if file.name.endswith(".toml"):
-            for section, entries in tomllib.loads(file.read_text("utf-8")).items():
-                sections.setdefault(section, {}).update(entries)
+    for file in _files():
+        for section, entries in _parsed(file).items():
+            sections.setdefault(section, {}).update(entries)
     return sections
+
+
+@cache
+def _files() -> dict[str, str]:
+    """The content of each file, by its name."""
+    files = resources.files(__package__).iterdir()
+    return {file.name: file.read_text("utf-8") for file in files if file.name.endswith(".toml")}
+
+
+@cache
+def _parsed(file: str) -> dict[str, dict[str, dict[str, str]]]:
+    return tomllib.loads(_files()[file])
 
 
 def preferred_language() -> str:
