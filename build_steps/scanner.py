@@ -61,7 +61,8 @@ def is_fresh(root: Path) -> bool:
     if not binary.is_file():
         return False
     built = binary.stat().st_mtime_ns
-    return all(file.stat().st_mtime_ns <= built for file in (root / SOURCE, Path(__file__)))
+    sources = (root / SOURCE, *(root / SOURCE).parent.glob("*.pxd"), Path(__file__))
+    return all(file.stat().st_mtime_ns <= built for file in sources)
 
 
 def compile_scanner(root: Path) -> None:
@@ -71,7 +72,7 @@ def compile_scanner(root: Path) -> None:
     # The C text names its source relative to the current folder, so that each machine builds the same.
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(root):
         extension = setuptools.Extension(MODULE, [SOURCE], extra_compile_args=OPTIONS)
-        modules = cython.cythonize([extension], build_dir=folder, quiet=True)
+        modules = cython.cythonize([extension], include_path=["src"], build_dir=folder, quiet=True)
         command = setuptools.Distribution({"name": "stepscope", "ext_modules": modules}).get_command_obj("build_ext")
         command.build_lib = command.build_temp = folder
         command.ensure_finalized()

@@ -18,7 +18,7 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = "src/stepscope/server/page/index.html"
 READERS = Path("src/stepscope/readers")
-SOURCES = {"event_scanner.pyx", "event_scanner.pyi"}
+SOURCES = {"event_scanner.pyx", "event_scanner.pxd", "event_scanner.pyi"}
 BINARY = READERS / f"event_scanner{sysconfig.get_config_var('EXT_SUFFIX')}"
 OF_ANOTHER_PYTHON = READERS / "event_scanner.cpython-39-x86_64-linux-gnu.so"
 LONG_AGO = 1_000_000_000
@@ -38,8 +38,9 @@ def clone(tmp_path: Path) -> Path:
     shutil.copytree(REPOSITORY / "build_steps", root / "build_steps", ignore=shutil.ignore_patterns("__pycache__"))
     for package in (READERS.parent, READERS):
         (root / package / "__init__.py").touch()
-    for ending in ("pyx", "pyi"):
-        shutil.copy(REPOSITORY / READERS / f"event_scanner.{ending}", root / READERS)
+    for ending in ("pyx", "pxd", "pyi"):
+        for source in (REPOSITORY / READERS).glob(f"*.{ending}"):
+            shutil.copy(source, root / READERS)
     (root / PAGE).parent.mkdir(parents=True)
     (root / PAGE).touch()
     return root
@@ -145,7 +146,9 @@ def test_a_release_archive_has_the_source_of_the_scanner_and_can_be_built(clone:
     unpacked.mkdir()
     subprocess.check_call(["tar", "-xf", str(archive), "-C", str(unpacked)])
     (root,) = unpacked.iterdir()
-    assert {file.name for file in (root / READERS).iterdir()} == {"__init__.py", *SOURCES}
+    packed = {file.name for file in (root / READERS).iterdir()}
+    assert packed >= {"__init__.py", *SOURCES, "json_text.pxd"}
+    assert not {name for name in packed if name.endswith((".so", ".pyd", ".c"))}
     wheel, _ = build(root, "wheel", CC=str(shutil.which("false")))
     assert_pure(wheel)
     assert "stepscope/server/page/index.html" in contents(wheel)
