@@ -46,6 +46,7 @@ _MIXED = [
     memory(5_000, 512, 0x7F00_0000_0000, 512),
     flow("s", "fwdbwd", 1, 1_000),
     flow("f", "fwdbwd", 1, 2_000),
+    {"ph": "s", "id": 2, "pid": 100, "tid": 1, "ts": 1, "cat": "fwdbwd"},
     operator("aten::mm", 3_000, 10, **{"External id": "17", "Input Dims": [[2, 3], []], "Call stack": "a;b"}),
     operator("aten::add", 4_000, 10, **{"external id": 18, "call stack": "c;d", "Input type": ["float", ""]}),
     call("cudaLaunchKernel", 4_500, 3, 99),
@@ -59,6 +60,21 @@ _MIXED = [
     {"ph": "X", "name": "no time", "pid": 1, "tid": 1},
     complete(None, "negative", 8_000, -5),
     named("process_name", "python", pid=100),
+]
+
+
+# What damage may put into a text.
+_PIECES = [bytes([letter]) for letter in b'{}[],:"\\ 01.-entu\x00\n\x80\xff']
+_PIECES += [
+    b"",
+    b"null",
+    b'"sf": 3, ',
+    b'"id": 7, ',
+    b'"ts": 1e3, ',
+    b'"args": {}, ',
+    b'"ph": "s", ',
+    b"\\ud83d",
+    b"1" * 25,
 ]
 
 
@@ -117,7 +133,7 @@ def test_a_damaged_trace(data: st.DataObject, tmp_path_factory: pytest.TempPathF
     begin = text.index(b"traceEvents")
     for _ in range(data.draw(st.integers(1, 4))):
         place = data.draw(st.integers(begin, len(text) - 1))
-        text[place] = data.draw(st.sampled_from(b'{}[],:"\\ 01.-entu\x00\n\x80\xff'))
+        text[place : place + data.draw(st.integers(0, 30))] = data.draw(st.sampled_from(_PIECES))
     path = tmp_path_factory.mktemp("damaged") / "trace.json"
     path.write_bytes(text)
     with pytest.MonkeyPatch.context() as monkeypatch:

@@ -200,15 +200,15 @@ cdef bint _room_for_argument(Found* found) noexcept nogil:
 
 
 cdef bint _is_flow(Found* found) noexcept nogil:
-    """Whether the name means nothing: Ascend's arrows have one each."""
+    """Whether the event has a name that means nothing: Ascend's arrows have one each."""
     cdef Text at = found.name
-    if found.phase != b"s" and found.phase != b"t" and found.phase != b"f":
+    if at == NULL or at[0] != b'"' or (found.phase != b"s" and found.phase != b"t" and found.phase != b"f"):
         return False
     while at < found.name_end:
         if at[0] == b"\\" or at[0] > 127:
             return False  # the decoder may object to it
         at += 1
-    return found.name != NULL and found.name[0] == b'"'
+    return True
 
 
 cdef bytes _head(Found* found):
