@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from readers.ascend_builder import full_capture, write_rank
-from stepscope.errors import UnreadableInputError
 from stepscope.readers import raw_bytes, trace_text
-from support.reading import Reading, read
+from support.reading import Reading, read, rows_or_reason
 from support.traces import (
     LAYOUTS,
     annotation,
@@ -138,16 +137,6 @@ def test_a_damaged_trace(data: st.DataObject, tmp_path_factory: pytest.TempPathF
     path.write_bytes(text)
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(raw_bytes, "BLOCK_BYTES", data.draw(st.sampled_from([500, 2_000, 1 << 20])))
-        scanned = reading_or_error(path)
+        scanned = rows_or_reason(path)
         monkeypatch.setattr(trace_text, "event_scanner", None)
-        assert scanned == reading_or_error(path)
-
-
-def reading_or_error(path: Path) -> object:
-    """All rows and notes, or the reason that there are none."""
-    try:
-        found = read(path)
-    except UnreadableInputError as error:
-        return str(error)
-    rows = {name: table.rows() for name, table in found.tables.items()}
-    return rows, found.notes
+        assert scanned == rows_or_reason(path)

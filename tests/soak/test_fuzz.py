@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from stepscope.errors import StepscopeError
-from support.reading import read
+from stepscope.readers import raw_bytes, trace_text
+from support.reading import read, rows_or_reason
 from support.samples import SHARED_DATA
 from support.traces import document, training_steps, write
 
@@ -86,3 +87,17 @@ def test_damaged_captures_are_read_or_refused(tmp_path: Path) -> None:
             assert error.message("zh")
         assert time.process_time() - began < 60, f"case {number}: {original.name}"
         path.unlink()
+
+
+def test_damaged_traces_give_the_same_scanned_or_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scanner = pytest.importorskip("stepscope.readers.event_scanner", reason="built without a C compiler")
+    traces = [path for path in captures(tmp_path) if path.suffix == ".json"]
+    for number in until(time.monotonic() + SECONDS):
+        dice = random.Random(number)
+        path = tmp_path / "damaged.json"
+        path.write_bytes(damaged(dice.choice(traces).read_bytes()[:60_000], dice))
+        monkeypatch.setattr(raw_bytes, "BLOCK_BYTES", dice.choice([500, 2_000, 8_000, 1 << 21]))
+        monkeypatch.setattr(trace_text, "event_scanner", scanner)
+        scanned = rows_or_reason(path)
+        monkeypatch.setattr(trace_text, "event_scanner", None)
+        assert scanned == rows_or_reason(path), f"case {number}"

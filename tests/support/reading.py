@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from stepscope.errors import StepscopeError
 from stepscope.readers.windows import windows
 from stepscope.store import schema
 from stepscope.store.notes import Note, Notes
@@ -63,3 +64,12 @@ def read(path: Path) -> Reading:
         assert note.sentence("en"), note
         assert note.sentence("zh"), note
     return Reading(source.reader, tables, notes.all())
+
+
+def rows_or_reason(path: Path) -> object:
+    """All rows and notes of a file, or the reason that there are none."""
+    try:
+        found = read(path)
+    except StepscopeError as error:
+        return error.message("en")
+    return {name: table.rows() for name, table in found.tables.items()}, found.notes
