@@ -178,24 +178,25 @@ def scan(bytes text, Py_ssize_t begin, Py_ssize_t end, heads):
 
 cdef bint _room_for_event(Found* found) noexcept nogil:
     """Room for one more event, and behind it for the number of the argument after its last."""
-    cdef void* larger
-    if found.event_count + 2 > found.event_room:
-        found.event_room = 2 * found.event_room + 1024
-        larger = realloc(found.events, sizeof(Event) * found.event_room)
-        if larger == NULL:
-            return False
-        found.events = <Event*>larger
-    return True
+    return found.event_count + 2 <= found.event_room or _grow(
+        <void**>&found.events, &found.event_room, 1024, sizeof(Event)
+    )
 
 
 cdef bint _room_for_argument(Found* found) noexcept nogil:
-    cdef void* larger
-    if found.member_count + 1 > found.member_room:
-        found.member_room = 2 * found.member_room + 8192
-        larger = realloc(found.members, sizeof(Member) * found.member_room)
-        if larger == NULL:
-            return False
-        found.members = <Member*>larger
+    return found.member_count + 1 <= found.member_room or _grow(
+        <void**>&found.members, &found.member_room, 8192, sizeof(Member)
+    )
+
+
+cdef bint _grow(void** rows, Py_ssize_t* room, Py_ssize_t least, size_t size) noexcept nogil:
+    """Twice the room and more; False if there is no memory for it."""
+    cdef Py_ssize_t wanted = 2 * room[0] + least
+    cdef void* larger = realloc(rows[0], wanted * size)
+    if larger == NULL:
+        return False
+    rows[0] = larger
+    room[0] = wanted
     return True
 
 
