@@ -82,6 +82,7 @@ def test_a_stated_stack_is_turned_so_that_its_outermost_frame_comes_first(tmp_pa
         operator("aten::linear", 1_000, 100, **{"Call stack": stated}),
         operator("aten::relu", 2_000, 100, **{"Call stack": "net.py(8): forward;\r\ntrain.py(3): main"}),
         complete("cpu_op", "aten::none", 3_000, 100, pid=100, **{"Call stack": ""}),
+        operator("aten::old", 4_000, 100, **{"call stack": "net.py(9): forward;train.py(3): main"}),
     ]
     reading = opened(tmp_path, events)
     frames = {row["stack"]: row["frames"].splitlines() for row in reading.rows("stacks")}
@@ -89,6 +90,7 @@ def test_a_stated_stack_is_turned_so_that_its_outermost_frame_comes_first(tmp_pa
     assert frames[reading.named("aten::linear")["stack"]] == outermost_first
     assert frames[reading.named("aten::relu")["stack"]] == ["train.py(3): main", "net.py(8): forward"]
     assert frames[reading.named("aten::none")["stack"]] == []
+    assert frames[reading.named("aten::old")["stack"]] == ["train.py(3): main", "net.py(9): forward"]
 
 
 def test_a_begin_and_its_end_hand_their_arguments_to_their_slice(tmp_path: Path) -> None:

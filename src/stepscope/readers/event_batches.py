@@ -163,5 +163,5 @@ class Heads(dict[bytes, int]):
         return self._sorts
 
     def of_bounded_size(self) -> Heads:
-        """This, or a new one if it has become large: Ascend's arrows have a name each."""
+        """This, or a new one if it has become large: in some files each event has a name of its own."""
         return self if len(self) < _MOST_HEADS else Heads()

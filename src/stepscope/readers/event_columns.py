@@ -60,7 +60,7 @@ class _Sorts(dict[Sort, int]):
     def columns(self) -> npt.NDArray[np.int32]:
         """Family, track, category, name and letter by number."""
         if self._new:
-            # Ascend's arrows have a name each, so the table may grow with every batch.
+            # In some files each event has a name of its own, so the table may grow with every batch.
             filled = self._filled + len(self._new)
             if filled > self._table.shape[1]:
                 self._table = np.pad(self._table, ((0, 0), (0, filled)))

@@ -59,13 +59,10 @@ cdef class Scan:
         cdef const int64_t* place = <const int64_t*>PyBytes_AS_STRING(places)
         cdef Text text = self._found.text
         cdef Member* found
+        cdef bint anywhere = self._has(key)
         cdef Py_ssize_t at
-        if not self._has(key):
-            for at in range(count):
-                numbers[at] = INT64_MIN
-            return result
         for at in range(count):
-            found = self._member(place[at], key)
+            found = self._member(place[at], key) if anywhere else NULL
             numbers[at] = INT64_MIN
             if found != NULL:
                 numbers[at] = integer(text + found.begin, text + found.end)
@@ -85,14 +82,11 @@ cdef class Scan:
         cdef Text text = self._found.text
         cdef Known known[KNOWN]
         cdef Member* found
+        cdef bint anywhere = self._has(key)
         cdef Py_ssize_t at
-        if not self._has(key):
-            for at in range(count):
-                numbers[at] = -1
-            return result
         memset(known, 0, sizeof(known))
         for at in range(count):
-            found = self._member(place[at], key)
+            found = self._member(place[at], key) if anywhere else NULL
             numbers[at] = -1
             if found == NULL:
                 continue
