@@ -19,3 +19,15 @@ def test_the_total_is_that_of_all_kernels(rows: tuple[object, ...], stepscope: C
     trace = write(tmp_path / "trace.json", document(events))
     shown = stepscope("operators", trace, *rows, "--store", tmp_path / "store")
     assert "kernels take 10.000 ms on the device; the longest, gemm, 60.0 % of it" in shown.out
+
+
+@pytest.mark.parametrize("by", ["module", "operator"])
+def test_kernels_of_which_no_module_and_no_operator_is_known_are_one_row(
+    by: str, stepscope: Command, tmp_path: Path
+) -> None:
+    events = [call("cudaLaunchKernel", 0, 1_000, 1), kernel("gemm", 2_000, 6_000_000, 1)]
+    trace = write(tmp_path / "trace.json", document(events))
+    shown = stepscope("operators", trace, "--by", by, "--store", tmp_path / "store")
+    assert shown.code == 0
+    assert "kernels take 6.000 ms on the device; the capture does not tell what they belong to" in shown.out
+    assert ("with_modules=True" if by == "module" else "PyTorch activities with CPU") in shown.err

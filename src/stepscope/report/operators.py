@@ -26,23 +26,23 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
         shown = [name for name in _ALWAYS if name in ("name", "share") or rows[name].null_count() < len(rows)]
         shown += [name for name in _WHERE_KNOWN if rows[name].null_count() < len(rows)]
         if rows["operator"].equals(rows["name"].alias("operator")):
-            shown.remove("operator")
+            shown = [name for name in shown if name != "operator"]  # it would repeat the names
         names = pl.Series("name", [_readable(name) for name in rows["name"]], dtype=pl.String)
         show_table(rows.with_columns(names).select(shown), lang, most=_MOST)
 
 
 def _verdict(rows: pl.DataFrame, rank: int, side: str, lang: str) -> str:
-    first = rows.row(0, named=True)
+    named = rows.filter(pl.col("name").is_not_null())
     own = float(rows["self_us" if side == "host" else "total_us"].sum())
     whole = own / (float(rows["share"].sum()) or 1)  # of all rows, also where the answer has only the longest
-    return text(
-        "report.operators_device" if side == "device" else "report.operators_host",
-        lang,
-        rank=rank,
-        total=f"{whole / 1000:,.3f}",
-        name=_readable(first["name"]),
-        share=f"{100 * (first['share'] or 0):.1f}",
-    )
+    total = f"{whole / 1000:,.3f}"
+    if named.is_empty():
+        unnamed = "report.operators_device_unnamed" if side == "device" else "report.operators_host_unnamed"
+        return text(unnamed, lang, rank=rank, total=total)
+    longest = named.row(0, named=True)
+    name, share = _readable(longest["name"]), f"{100 * (longest['share'] or 0):.1f}"
+    key = "report.operators_device" if side == "device" else "report.operators_host"
+    return text(key, lang, rank=rank, total=total, name=name, share=share)
 
 
 def _readable(name: str | None) -> str:

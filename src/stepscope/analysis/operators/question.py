@@ -23,6 +23,12 @@ from stepscope.store.run_store import RunStore
 
 #: Groupings in which every operator of the host has a row, not only those that do the work themselves.
 _OF_CALLS: Final = ("operator", "shape", "module")
+#: By grouping: the column that it needs, and the note that says how to record it.
+_NEEDED: Final = {
+    "shape": ("input_shapes", "no_shapes"),
+    "module": ("module", "no_modules"),
+    "operator": ("operator", "no_launching_operators"),
+}
 _LANES: Final = ("compute", "communication", "copy", "all")
 _SIDES: Final = ("host", "device")
 
@@ -172,11 +178,11 @@ def _searched(rows: pl.DataFrame, wanted: str | None, *columns: str) -> pl.DataF
 
 
 def _note_missing(rows: pl.DataFrame, by: str, rank: int, notes: list[Note]) -> None:
-    if by not in ("shape", "module") or not len(rows):
+    column, code = _NEEDED.get(by, (by, ""))
+    if not code or column not in rows.columns or not len(rows):
         return
-    recorded = rows["input_shapes" if by == "shape" else "module"]
-    note = Note("no_shapes" if by == "shape" else "no_modules", rank=rank)
-    if recorded.null_count() == len(rows) and note not in notes:
+    note = Note(code, rank=rank)
+    if rows[column].null_count() == len(rows) and note not in notes:
         notes.append(note)
 
 
