@@ -13,7 +13,7 @@ from analysis.launch_cases import BACKWARD, HELPER, LOOP, OTHER_STREAM, STREAM, 
 from analysis.stores import make_store
 from stepscope.analysis.critical_path import CriticalPath, critical_path, step_graph
 from stepscope.analysis.critical_path.build import StepGraph
-from stepscope.analysis.work import work_of
+from stepscope.analysis.foundation.work import work_of
 from stepscope.errors import NoAnswerError
 from stepscope.report.critical_path import show
 from stepscope.store.run_store import RunStore

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepscope.analysis.intervals import Intervals, difference, intersection, joined, union
+from stepscope.analysis.foundation.intervals import Intervals, difference, intersection, joined, union
 
 _END = 60
 _pairs = st.lists(st.tuples(st.integers(0, _END), st.integers(0, _END)), max_size=12)

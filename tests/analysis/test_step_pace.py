@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from analysis.stores import make_store
-from stepscope.analysis.step_marks import step_marks
-from stepscope.analysis.step_pace import paced
+from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.step_pace import paced
+from stepscope.analysis.foundation.work import work_of
 from stepscope.analysis.steps import steps
 from stepscope.analysis.summary import summary
-from stepscope.analysis.work import work_of
 from stepscope.store.run_store import RunStore
 from stepscope.texts import LANGUAGES
 

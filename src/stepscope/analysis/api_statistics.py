@@ -11,9 +11,9 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.rank_tables import slices_of
+from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.executed import chosen_steps
-from stepscope.analysis.rank_tables import slices_of
-from stepscope.analysis.work import ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.run_store import RunStore
 

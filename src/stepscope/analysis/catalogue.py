@@ -42,7 +42,7 @@ class Question:
     def ask(self, store: RunStore, **chosen: Any) -> Answer[Any]:
         """The answer in this run."""
         if chosen.get("steps"):
-            from stepscope.analysis.asked_steps import refuse_unknown_steps
+            from stepscope.analysis.foundation.asked_steps import refuse_unknown_steps
 
             refuse_unknown_steps(store, chosen.get("ranks"), chosen["steps"], batches=self.by_batch)
         function: Callable[..., Answer[Any]] = getattr(self._module(), self.function)

@@ -14,11 +14,11 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.pipeline.curves import kept_points
 from stepscope.analysis.pipeline.observed import batch_clocks, marked_steps, timed_batches
 from stepscope.analysis.pipeline.processors import process_cores, processors_of, siblings, with_busy
 from stepscope.analysis.pipeline.step_clock import StepClock, step_clock
-from stepscope.analysis.work import ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore

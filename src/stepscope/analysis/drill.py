@@ -9,9 +9,9 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, ranks_of
 from stepscope.analysis.operators.executed import device_work, host_work
 from stepscope.analysis.operators.groups import described
-from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, ranks_of
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.store.run_store import RunStore
 

@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.catalogue import QUESTIONS, Question
-from stepscope.analysis.work import ranks_of
+from stepscope.analysis.foundation.work import ranks_of
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.store.run_store import RunStore
 from stepscope.texts import catalogue

@@ -8,10 +8,10 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.work import COMPUTE, ranks_of
 from stepscope.analysis.operators.executed import device_work
 from stepscope.analysis.operators.kernel_names import with_short_types
 from stepscope.analysis.vendor_tables import no_operators
-from stepscope.analysis.work import COMPUTE, ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.run_store import RunStore
 

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.hidden_compute import compute_is_hidden
-from stepscope.analysis.intervals import Bools, Int64s, Intervals, joined, union
-from stepscope.analysis.shared import shared
-from stepscope.analysis.step_marks import step_marks
-from stepscope.analysis.step_pace import host_ran_ahead
-from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, Work, ranks_of, work_of
+from stepscope.analysis.foundation.hidden_compute import compute_is_hidden
+from stepscope.analysis.foundation.intervals import Bools, Int64s, Intervals, joined, union
+from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.step_pace import host_ran_ahead
+from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, ranks_of, work_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
@@ -82,7 +82,7 @@ def steps(
     return Answer(found, notes)
 
 
-@shared
+@cached_per_rank
 def _devices(store: RunStore, rank: int) -> int:
     """How many devices computed; one process may use several."""
     work = work_of(store, rank)
@@ -91,7 +91,7 @@ def _devices(store: RunStore, rank: int) -> int:
     return int(tracks.select(pl.col("process").drop_nulls().n_unique()).collect().item())
 
 
-@shared
+@cached_per_rank
 def _trace(store: RunStore, rank: int) -> pl.DataFrame:
     marks = step_marks(store, rank)
     parts = _parts(marks, work_of(store, rank))

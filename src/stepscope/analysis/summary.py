@@ -11,11 +11,11 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.intervals import joined, union
+from stepscope.analysis.foundation.intervals import joined, union
+from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
 from stepscope.analysis.step_statistics import StepStatistics, step_statistics, typical
 from stepscope.analysis.steps import Step
 from stepscope.analysis.steps import steps as step_trace
-from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
 from stepscope.store.run_store import RunStore
 
 _FIELDS: Final = tuple(name for name in Step.__struct_fields__ if name.endswith("_us"))

@@ -11,9 +11,9 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.intervals import difference, joined, union
-from stepscope.analysis.step_marks import step_marks
-from stepscope.analysis.work import COMMUNICATION, COMPUTE, ranks_of, work_of
+from stepscope.analysis.foundation.intervals import difference, joined, union
+from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, ranks_of, work_of
 from stepscope.store.run_store import RunStore
 
 

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 
 import polars as pl
 
-from stepscope.analysis.timeline.cache import ByteCache
+from stepscope.analysis.foundation.byte_cache import ByteCache
 from stepscope.analysis.timeline.view import MOST_COLUMN_BYTES, TimelineView
 from stepscope.analysis.timeline.wire import MOST_TILE_BYTES
 from stepscope.errors import NoAnswerError, StepscopeError, UsageError

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analysis.timeline.runs import random_run
-from stepscope.analysis.timeline.cache import ByteCache
+from stepscope.analysis.foundation.byte_cache import ByteCache
 from stepscope.analysis.timeline.view import TimelineView
 
 

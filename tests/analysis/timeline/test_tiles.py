@@ -13,8 +13,8 @@ import pytest
 
 from analysis.stores import make_store
 from analysis.timeline.runs import BASE_NS, Made, One, random_run
+from stepscope.analysis.foundation.byte_cache import ByteCache
 from stepscope.analysis.timeline import wire
-from stepscope.analysis.timeline.cache import ByteCache
 from stepscope.analysis.timeline.view import TimelineView
 from stepscope.errors import UsageError
 from stepscope.store.schema import SLICE_KINDS

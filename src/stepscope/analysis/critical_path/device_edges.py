@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope import facts
-from stepscope.analysis import work as lanes
 from stepscope.analysis.critical_path import kinds
 from stepscope.analysis.critical_path.graph import Edges
 from stepscope.analysis.critical_path.nodes import Device, Nodes
 from stepscope.analysis.critical_path.recorded_waits import RecordedWaits
-from stepscope.analysis.host_activity import NONE
-from stepscope.analysis.intervals import Bools, Int64s
-from stepscope.analysis.launches.launched import Launched
+from stepscope.analysis.foundation import work as lanes
+from stepscope.analysis.foundation.host_activity import NONE
+from stepscope.analysis.foundation.intervals import Bools, Int64s
+from stepscope.analysis.foundation.launched import Launched
 
 _KIND_OF_LANE = {lanes.COMPUTE: kinds.COMPUTE, lanes.COMMUNICATION: kinds.COMMUNICATION, lanes.COPY: kinds.COPY}
 

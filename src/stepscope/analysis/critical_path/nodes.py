@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.intervals import Bools, Int64s, union
-from stepscope.analysis.launches.launched import Launched
+from stepscope.analysis.foundation.intervals import Bools, Int64s, union
+from stepscope.analysis.foundation.launched import Launched
 
 _END, _POINT, _START = range(3)  # order of nodes at one moment: what ends lets others go on
 

@@ -10,9 +10,9 @@ import polars as pl
 from stepscope import facts
 from stepscope.analysis.critical_path import kinds
 from stepscope.analysis.critical_path.build import StepGraph
-from stepscope.analysis.host_activity import CATEGORIES, NONE, Host, expanded
-from stepscope.analysis.intervals import Bools, Int64s, union
-from stepscope.analysis.launches.launched import running_reach
+from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE, Host, expanded
+from stepscope.analysis.foundation.intervals import Bools, Int64s, union
+from stepscope.analysis.foundation.launched import running_reach
 
 _BOUND = {name: number for number, name in enumerate(kinds.BOUNDS)}
 _CPU = _BOUND["cpu_bound"]

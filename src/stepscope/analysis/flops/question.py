@@ -20,9 +20,9 @@ from stepscope.analysis.flops.rates import (
     work_of_calls,
 )
 from stepscope.analysis.flops.step_times import step_times
+from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.nesting import NOWHERE
-from stepscope.analysis.step_marks import step_marks
-from stepscope.analysis.work import ranks_of
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore

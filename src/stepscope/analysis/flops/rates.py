@@ -15,9 +15,9 @@ import polars as pl
 from stepscope import facts
 from stepscope.analysis.flops.counting import Counted
 from stepscope.analysis.flops.peaks import Peaks
-from stepscope.analysis.intervals import Int64s, union
+from stepscope.analysis.foundation.intervals import Int64s, union
+from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.operators.nesting import NOWHERE
-from stepscope.analysis.rank_tables import slices_of
 from stepscope.store.run_store import RunStore
 
 _KEYS: Final = {

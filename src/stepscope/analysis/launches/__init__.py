@@ -8,20 +8,20 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.hidden_compute import compute_is_hidden
-from stepscope.analysis.host_activity import NONE, host_of
+from stepscope.analysis.foundation.hidden_compute import compute_is_hidden
+from stepscope.analysis.foundation.host_activity import NONE, host_of
+from stepscope.analysis.foundation.launched import Launched, launched_of
+from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
 from stepscope.analysis.launches import latency
 from stepscope.analysis.launches.get_next import data_waits, get_next_rows, waits_union
 from stepscope.analysis.launches.idle import gaps_of, windows_of
-from stepscope.analysis.launches.launched import Launched, launched_of
 from stepscope.analysis.launches.pauses import pause_rows
 from stepscope.analysis.launches.queue import queues
 from stepscope.analysis.launches.statistics import statistics_rows
 from stepscope.analysis.launches.stretches import activity_rows, gap_rows, idle_rows
 from stepscope.analysis.launches.syncs import blocking_calls, sync_rows
 from stepscope.analysis.launches.types import GetNext, Launches, Pause, Statistics, StepLaunches, Sync
-from stepscope.analysis.step_marks import step_marks
-from stepscope.analysis.work import COMPUTE, ranks_of, work_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.host_activity import NONE
-from stepscope.analysis.intervals import Bools, Intervals, intersection, union
-from stepscope.analysis.launches.launched import Launched
+from stepscope.analysis.foundation.host_activity import NONE
+from stepscope.analysis.foundation.intervals import Bools, Intervals, intersection, union
+from stepscope.analysis.foundation.launched import Launched
+from stepscope.analysis.foundation.rank_tables import slices_of
+from stepscope.analysis.foundation.work import COMPUTE
 from stepscope.analysis.launches.types import GetNext
-from stepscope.analysis.rank_tables import slices_of
-from stepscope.analysis.work import COMPUTE
 from stepscope.store.run_store import RunStore
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.host_activity import ALL, CATEGORIES, NONE, expanded
-from stepscope.analysis.intervals import Bools, Int64s, Intervals, union
-from stepscope.analysis.launches.launched import UNKNOWN, Launched
-from stepscope.analysis.work import COMMUNICATION
+from stepscope.analysis.foundation.host_activity import ALL, CATEGORIES, NONE, expanded
+from stepscope.analysis.foundation.intervals import Bools, Int64s, Intervals, union
+from stepscope.analysis.foundation.launched import UNKNOWN, Launched
+from stepscope.analysis.foundation.work import COMMUNICATION
 
 #: What the device may wait for.
 CAUSES: Final = ("host", "kernel", "collective", "data", "other")

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.host_activity import NONE
-from stepscope.analysis.launches.launched import Launched
+from stepscope.analysis.foundation.host_activity import NONE
+from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.queue import curves
 
 HOST_BOUND: Final = "host_bound"

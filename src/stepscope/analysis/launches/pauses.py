@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.host_activity import CATEGORIES
-from stepscope.analysis.intervals import union
-from stepscope.analysis.launches.launched import Launched
+from stepscope.analysis.foundation.host_activity import CATEGORIES
+from stepscope.analysis.foundation.intervals import union
+from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.syncs import at_step
 from stepscope.analysis.launches.types import Pause
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.host_activity import NONE
-from stepscope.analysis.intervals import Int64s
-from stepscope.analysis.launches.launched import Launched
+from stepscope.analysis.foundation.host_activity import NONE
+from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.types import Queue
 from stepscope.store.run_store import RunStore
 

@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.host_activity import NONE
+from stepscope.analysis.foundation.host_activity import NONE
+from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.latency import latencies
-from stepscope.analysis.launches.launched import Launched
 from stepscope.analysis.launches.types import Statistics
 
 

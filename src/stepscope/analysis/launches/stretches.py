@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.host_activity import CATEGORIES, NONE
-from stepscope.analysis.intervals import Int64s, union
+from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE
+from stepscope.analysis.foundation.intervals import Int64s, union
+from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.idle import CAUSES, HOST, Gaps, Windows
-from stepscope.analysis.launches.launched import Launched
 from stepscope.analysis.launches.syncs import BlockingCalls
 from stepscope.analysis.launches.types import Activity, Gap, Idle
 

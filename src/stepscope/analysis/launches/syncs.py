@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.host_activity import CATEGORIES, NONE, Host
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE, Host
+from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.analysis.foundation.launched import running_reach
 from stepscope.analysis.launches.idle import HOST, Gaps
-from stepscope.analysis.launches.launched import running_reach
 from stepscope.analysis.launches.types import Sync
 
 _SYNC: Final = CATEGORIES.index("sync")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stepscope import facts
-from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.leaks.trend import cache_evidence, largest_fall, parts, r_squared
 
 CONFIRMED, LIKELY, SUSPECT = "confirmed", "likely", "suspect"

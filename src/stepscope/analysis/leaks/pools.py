@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope import facts
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.leaks.growth import grows
 from stepscope.analysis.leaks.structures import Pool
 from stepscope.analysis.leaks.trend import median_slope

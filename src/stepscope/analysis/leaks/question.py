@@ -8,6 +8,7 @@ import msgspec
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.leaks.graphs import with_graphs
 from stepscope.analysis.leaks.pools import at_step_ends, pool
 from stepscope.analysis.leaks.sites import LEAK, judged_curve, judged_sites
@@ -16,7 +17,6 @@ from stepscope.analysis.memory.coverage import covered, uncovered
 from stepscope.analysis.memory.out_of_memory import capacity_of
 from stepscope.analysis.memory.spaces import Space, spaces_of
 from stepscope.analysis.memory.step_windows import StepWindows, step_windows
-from stepscope.analysis.work import ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore

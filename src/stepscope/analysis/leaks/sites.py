@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.leaks.growth import Course, confidence, grows, judge
 from stepscope.analysis.leaks.levels import Levels, levels
 from stepscope.analysis.leaks.structures import Birth, Site

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.intervals import Bools
+from stepscope.analysis.foundation.intervals import Bools
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.phases import BACKWARD, DATA, FORWARD, OPTIMIZER, Phases
 from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows

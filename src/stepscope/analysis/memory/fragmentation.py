@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.free_runs import FreeRuns, free_runs, segments_of
 from stepscope.analysis.memory.peak import Moment

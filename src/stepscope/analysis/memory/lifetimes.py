@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.analysis.memory.structures import Lifetime, LifetimeBin

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.spaces import Space, residual
 from stepscope.analysis.memory.step_windows import StepWindows

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.intervals import Int64s, Intervals, union
+from stepscope.analysis.foundation.intervals import Int64s, Intervals, union
+from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows
-from stepscope.analysis.rank_tables import slices_of
 from stepscope.store.run_store import RunStore
 
 UNKNOWN, DATA, FORWARD, BACKWARD, OPTIMIZER = range(5)

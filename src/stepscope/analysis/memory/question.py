@@ -10,6 +10,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.memory.categories import categorised
 from stepscope.analysis.memory.coverage import covered, uncovered
 from stepscope.analysis.memory.curves import category_curves, curve, points_per_curve
@@ -26,7 +27,6 @@ from stepscope.analysis.memory.step_balance import step_balance
 from stepscope.analysis.memory.step_difference import chosen_steps, step_difference
 from stepscope.analysis.memory.step_windows import StepWindows, step_windows
 from stepscope.analysis.memory.structures import Memory, OutOfMemory, Peak
-from stepscope.analysis.work import ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.memory.blocks import Blocks, blocks_of, ordered
-from stepscope.analysis.shared import shared
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -55,7 +55,7 @@ class Space:
         return not self.device.startswith("cpu")
 
 
-@shared
+@cached_per_rank
 def spaces_of(store: RunStore, rank: int) -> tuple[list[Space], list[Note]]:
     """The spaces of a rank, and remarks on its blocks."""
     notes: list[Note] = []

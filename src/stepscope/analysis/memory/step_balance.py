@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.intervals import Bools, Int64s
-from stepscope.analysis.step_marks import step_marks
+from stepscope.analysis.foundation.intervals import Bools, Int64s
+from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.store.run_store import RunStore
 
 OUTSIDE: Final = -1

@@ -10,10 +10,18 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.intervals import union
+from stepscope.analysis.foundation.intervals import union
+from stepscope.analysis.foundation.work import (
+    COMMUNICATION,
+    COMPUTE,
+    COPY,
+    LANE,
+    device_tracks,
+    does_work_on_device,
+    host_calls,
+)
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
-from stepscope.analysis.work import COMMUNICATION, COMPUTE, COPY, LANE, device_tracks, does_work_on_device, host_calls
 from stepscope.store.run_store import RunStore
 
 LANES: Final = {"kernel": COMPUTE, "collective": COMMUNICATION, "copy": COPY}

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.operators.executed import LANES, chosen_steps
 from stepscope.analysis.operators.groups import longest_first, statistics
 from stepscope.analysis.operators.ownership import Ownership, ownership_of

@@ -8,7 +8,7 @@ from functools import cache
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.work import COMPUTE
+from stepscope.analysis.foundation.work import COMPUTE
 
 
 @cache

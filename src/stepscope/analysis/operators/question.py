@@ -10,13 +10,13 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.work import COMPUTE, ranks_of
 from stepscope.analysis.operators.counters import with_counters
 from stepscope.analysis.operators.executed import HOST_CORE, busy_ns, device_work, host_work
 from stepscope.analysis.operators.groups import KEYS, described, grouped
 from stepscope.analysis.operators.host import calls, grouped_calls
-from stepscope.analysis.step_marks import step_marks
 from stepscope.analysis.vendor_tables import no_operators
-from stepscope.analysis.work import COMPUTE, ranks_of
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore

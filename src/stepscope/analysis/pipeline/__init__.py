@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.work import Work, ranks_of, work_of
 from stepscope.analysis.pipeline.batches import batch_times
 from stepscope.analysis.pipeline.costs import Costs, costs_of
 from stepscope.analysis.pipeline.loop import Loop, loop_of
@@ -15,7 +16,6 @@ from stepscope.analysis.pipeline.processors import Processors, process_cores, pr
 from stepscope.analysis.pipeline.queues import Queues, curves_of, queues_of
 from stepscope.analysis.pipeline.structure import BatchTimes, Pipeline, PipelineOp, QueueCurve, Starving, Verdict
 from stepscope.analysis.pipeline.verdict import verdict_of
-from stepscope.analysis.work import Work, ranks_of, work_of
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 

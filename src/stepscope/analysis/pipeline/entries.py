@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.intervals import Intervals, union
+from stepscope.analysis.foundation.intervals import Intervals, union
+from stepscope.analysis.foundation.work import COPY, Work
 from stepscope.analysis.pipeline.observed import Observed
 from stepscope.analysis.pipeline.step_clock import step_clock
-from stepscope.analysis.work import COPY, Work
 
 _COLUMNS: Final = {
     "number": pl.Int64,

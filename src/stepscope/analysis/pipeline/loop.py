@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from stepscope import facts
+from stepscope.analysis.foundation.work import Work
 from stepscope.analysis.pipeline.entries import batch_entries, device_fills, step_entries
 from stepscope.analysis.pipeline.observed import Observed
 from stepscope.analysis.pipeline.structure import Starving
-from stepscope.analysis.work import Work
 
 
 @dataclass(frozen=True)

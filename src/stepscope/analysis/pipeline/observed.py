@@ -10,9 +10,9 @@ from typing import Final
 import polars as pl
 
 from stepscope import facts
+from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.pipeline.step_clock import step_clock
 from stepscope.analysis.pipeline.structure import Mode
-from stepscope.analysis.step_marks import step_marks
 from stepscope.errors import NoAnswerError
 from stepscope.store import schema
 from stepscope.store.notes import Note

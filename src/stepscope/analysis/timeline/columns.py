@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.timeline.clock import RunClock
 from stepscope.store.run_store import RunStore
 

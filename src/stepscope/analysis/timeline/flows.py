@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.timeline.columns import NONE
 from stepscope.analysis.timeline.rows import RowRange, chosen_rows
 from stepscope.analysis.timeline.view import TimelineView

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis import work
-from stepscope.analysis.intervals import Intervals, difference, joined, union
+from stepscope.analysis.foundation import work
+from stepscope.analysis.foundation.intervals import Intervals, difference, joined, union
 from stepscope.analysis.timeline.clock import RunClock
 from stepscope.analysis.timeline.columns import NO_KIND, RankColumns
 from stepscope.store.run_store import RunStore

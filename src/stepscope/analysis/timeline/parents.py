@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.analysis.intervals import Int64s, union
+from stepscope.analysis.foundation.intervals import Int64s, union
 from stepscope.analysis.timeline.columns import NONE, RankColumns
 from stepscope.analysis.timeline.selection import Selection
 from stepscope.store.run_store import RunStore

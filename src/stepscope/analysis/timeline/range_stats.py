@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.intervals import Intervals, union
+from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.timeline.brief import SliceBrief, brief
 from stepscope.analysis.timeline.columns import NONE, RankColumns
 from stepscope.analysis.timeline.rows import RowRange, chosen_rows, rows_of_their_tracks

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.intervals import Bools, Int64s
+from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.timeline.brief import SliceBrief, brief
 from stepscope.analysis.timeline.columns import NONE, RankColumns
 from stepscope.analysis.timeline.view import TimelineView

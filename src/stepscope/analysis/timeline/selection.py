@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.analysis.intervals import Int64s
+from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.timeline.columns import NONE, RankColumns
 
 Values = TypeVar("Values", bound=npt.NDArray[Any])

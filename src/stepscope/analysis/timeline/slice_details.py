@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.intervals import Int64s, union
+from stepscope.analysis.foundation.intervals import Int64s, union
 from stepscope.analysis.timeline.brief import SliceBrief, brief, briefs
 from stepscope.analysis.timeline.columns import NONE, RankColumns
 from stepscope.analysis.timeline.view import TimelineView

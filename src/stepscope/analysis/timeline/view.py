@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Final, Protocol, TypeVar
 
-from stepscope.analysis.timeline.cache import ByteCache
+from stepscope.analysis.foundation.byte_cache import ByteCache
+from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.timeline.clock import RunClock, run_clock
 from stepscope.analysis.timeline.columns import RankColumns, rank_columns
 from stepscope.analysis.timeline.counters import CounterColumns, counter_columns
 from stepscope.analysis.timeline.lanes import Lanes, rank_lanes
 from stepscope.analysis.timeline.links import LinkColumns, link_columns
 from stepscope.analysis.timeline.parents import ParentColumns, parent_columns
-from stepscope.analysis.work import ranks_of
 from stepscope.store.run_store import RunStore
 
 #: Columns of all runs together: about 50 million slices.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from stepscope.analysis.timeline.cache import ByteCache
+from stepscope.analysis.foundation.byte_cache import ByteCache
 from stepscope.analysis.timeline.counters import counter_tile
 from stepscope.analysis.timeline.tiles import tile
 from stepscope.analysis.timeline.view import TimelineView

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.analysis.work import COMMUNICATION, COPY
+from stepscope.analysis.foundation.work import COMMUNICATION, COPY
 from stepscope.deliver.capture_directory.cells import shapes, types
 from stepscope.deliver.capture_directory.communication_files import communication
 from stepscope.deliver.capture_directory.rank_data import RankData

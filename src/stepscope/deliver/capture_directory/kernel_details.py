@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from stepscope.analysis.work import COMMUNICATION, COPY
+from stepscope.analysis.foundation.work import COMMUNICATION, COPY
 from stepscope.deliver.capture_directory.cells import MISSING, micro, shapes, text, types
 from stepscope.deliver.capture_directory.rank_data import RankData
 from stepscope.layout import columns

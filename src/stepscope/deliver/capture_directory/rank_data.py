@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from stepscope.analysis.work import Work, work_of
+from stepscope.analysis.foundation.work import Work, work_of
 from stepscope.store.run_store import RunStore
 
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.analysis.intervals import Intervals, difference, joined, union
-from stepscope.analysis.work import COMMUNICATION, COMPUTE, Work
+from stepscope.analysis.foundation.intervals import Intervals, difference, joined, union
+from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, Work
 from stepscope.deliver.capture_directory.rank_data import RankData
 
 # Process, its place from the top, and its label.

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.intervals import Int64s
-from stepscope.analysis.shared import shared
-from stepscope.analysis.step_marks import step_marks
-from stepscope.analysis.work import Work, work_of
+from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.work import Work, work_of
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -39,7 +39,7 @@ def host_ran_ahead(store: RunStore, rank: int) -> list[Note]:
     return [Note("host_ran_ahead", {"mark": f"{marked / 1e6:,.3f}", "device": f"{needed / 1e6:,.3f}"}, rank=rank)]
 
 
-@shared
+@cached_per_rank
 def _medians(store: RunStore, rank: int) -> tuple[float, float]:
     """How long the mark of a typical step lasts, and how long its device needs for it, in nanoseconds."""
     marks = step_marks(store, rank).drop_nulls("host_end_ns")

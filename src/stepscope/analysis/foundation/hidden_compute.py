@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.shared import shared
+from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.store.run_store import RunStore
 
 # MindSpore's analysis lists AI CPU kernels with their times; those of AI Core are in a file that may be missing.
@@ -14,7 +14,7 @@ _READER: Final = "mindinsight"
 _AI_CPU: Final = "AI_CPU"
 
 
-@shared
+@cached_per_rank
 def compute_is_hidden(store: RunStore, rank: int) -> bool:
     """Whether the steps of a rank hold AI CPU kernels and no other: no step of a network is without AI Core."""
     if not any(part.reader == _READER for part in store.manifest.parts if part.rank == rank):

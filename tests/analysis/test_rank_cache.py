@@ -14,12 +14,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from analysis.stores import make_store
-from stepscope.analysis import rank_tables, shared
 from stepscope.analysis.catalogue import QUESTIONS
-from stepscope.analysis.intervals import Int64s
-from stepscope.analysis.rank_tables import COLUMNS, links_of, slices_of
-from stepscope.analysis.timeline.cache import ByteCache
-from stepscope.analysis.work import work_of
+from stepscope.analysis.foundation import rank_cache, rank_tables
+from stepscope.analysis.foundation.byte_cache import ByteCache
+from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.analysis.foundation.rank_tables import COLUMNS, links_of, slices_of
+from stepscope.analysis.foundation.work import work_of
 from stepscope.errors import StepscopeError
 from stepscope.store.run_store import RunStore, open_store
 
@@ -46,10 +46,10 @@ def _run(directory: Path, durations: tuple[int, ...] = (30, 50)) -> RunStore:
 
 
 def _counting(result: Callable[[int], Any]) -> tuple[Callable[[RunStore, int], Any], list[int]]:
-    """A shared function, and the ranks for which it really worked."""
+    """A cached function, and the ranks for which it really worked."""
     asked: list[int] = []
 
-    @shared.shared
+    @rank_cache.cached_per_rank
     def worked_out(store: RunStore, rank: int) -> Any:
         asked.append(rank)
         return result(rank)
@@ -60,7 +60,7 @@ def _counting(result: Callable[[int], Any]) -> tuple[Callable[[RunStore, int], A
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> ByteCache:
     held = ByteCache(1000)
-    monkeypatch.setattr(shared, "_HELD", held)
+    monkeypatch.setattr(rank_cache, "_HELD", held)
     return held
 
 
@@ -112,7 +112,7 @@ def test_many_runs_do_not_hold_more_than_the_bound(tmp_path: Path, _small: ByteC
 def test_what_failed_is_tried_again(tmp_path: Path) -> None:
     store, attempts = _run(tmp_path), []
 
-    @shared.shared
+    @rank_cache.cached_per_rank
     def fails_once(store: RunStore, rank: int) -> int:
         attempts.append(rank)
         if len(attempts) == 1:
@@ -128,7 +128,7 @@ def test_threads_that_ask_together_get_one_result(tmp_path: Path) -> None:
     store, together = _run(tmp_path), threading.Barrier(8)
     worked: list[int] = []
 
-    @shared.shared
+    @rank_cache.cached_per_rank
     def slow(store: RunStore, rank: int) -> Int64s:
         worked.append(rank)
         threading.Event().wait(0.05)
@@ -152,7 +152,7 @@ def test_nobody_can_change_what_others_will_get(tmp_path: Path) -> None:
 
 def test_sizes_count_arrays_wherever_they_lie() -> None:
     row = np.zeros(10, np.int64)
-    assert shared.protected_bytes({"a": [row, (row, "text")], "b": pl.DataFrame({"x": row}), "c": None}) == 240
+    assert rank_cache.protected_bytes({"a": [row, (row, "text")], "b": pl.DataFrame({"x": row}), "c": None}) == 240
 
 
 @pytest.mark.parametrize("most", [0, 10])

@@ -1,4 +1,4 @@
-"""What several questions need of a rank, worked out once: ``@shared`` before a function of a store and a rank.
+"""What several questions need of a rank, worked out once: ``@cached_per_rank`` before a function of a store and a rank.
 
 All results together hold at most 160 MB, in one place for the whole process: beyond that the least recently used ones
 go, so a server that runs for weeks does not grow. A result belongs to the opened store it was made from; a capture that
@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.timeline.cache import ByteCache
+from stepscope.analysis.foundation.byte_cache import ByteCache
 from stepscope.store.run_store import RunStore
 
 Result = TypeVar("Result")
@@ -24,7 +24,7 @@ _HELD: Final = ByteCache(160 << 20)
 _TOKEN: Final = "_stands_for_this_store"
 
 
-def shared(function: Callable[[RunStore, int], Result]) -> Callable[[RunStore, int], Result]:
+def cached_per_rank(function: Callable[[RunStore, int], Result]) -> Callable[[RunStore, int], Result]:
     """Remember what ``function`` gives for a store and a rank. Nobody may change it, so its arrays become read-only."""
 
     @wraps(function)

@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.intervals import Bools, Int64s
-from stepscope.analysis.rank_tables import slices_of
-from stepscope.analysis.shared import shared
+from stepscope.analysis.foundation.intervals import Bools, Int64s
+from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.errors import UsageError
 from stepscope.store.run_store import RunStore
 
@@ -84,7 +84,7 @@ class Enclosing:
     type: pl.Series
 
 
-@shared
+@cached_per_rank
 def work_of(store: RunStore, rank: int) -> Work:
     """The work of a rank. On-device where any device slice exists, else leaf operators on the host."""
     slices = store.scan("slices", [rank])

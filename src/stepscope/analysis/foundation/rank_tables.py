@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.shared import shared
+from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.store.run_store import RunStore
 
 #: What most questions ask of slices; 69 bytes a row. Rarer columns are read from the store by those who need them.
@@ -36,12 +36,12 @@ def slices_of(store: RunStore, rank: int) -> pl.LazyFrame:
     return _slices(store, rank).lazy() if rows <= _MOST_ROWS else store.scan("slices", [rank]).select(COLUMNS)
 
 
-@shared
+@cached_per_rank
 def _slices(store: RunStore, rank: int) -> pl.DataFrame:
     return store.scan("slices", [rank]).select(COLUMNS).collect()
 
 
-@shared
+@cached_per_rank
 def links_of(store: RunStore, rank: int) -> pl.DataFrame:
     """The arrows of a rank: kind, from_slice, to_slice."""
     wanted = ("kind", pl.col("from_slice", "to_slice").cast(pl.Int64))

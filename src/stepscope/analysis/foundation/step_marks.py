@@ -7,13 +7,13 @@ from typing import Final
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.shared import shared
+from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.store.run_store import RunStore
 
 _DEVICE: Final = ["kernel", "collective", "copy"]
 
 
-@shared
+@cached_per_rank
 def step_marks(store: RunStore, rank: int) -> pl.DataFrame:
     """Rows of ``steps`` of a rank in time order, with warm_up and incomplete decided."""
     marks = store.scan("steps", [rank]).filter(pl.col("host_start_ns").is_not_null()).sort("host_start_ns").collect()

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.host_activity.categories import CATEGORIES, NONE, OTHER
-from stepscope.analysis.intervals import Bools, Int64s, Intervals, joined, union
+from stepscope.analysis.foundation.host_activity.categories import CATEGORIES, NONE, OTHER
+from stepscope.analysis.foundation.intervals import Bools, Int64s, Intervals, joined, union
 
 Int8s = npt.NDArray[np.int8]
 

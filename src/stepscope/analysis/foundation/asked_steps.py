@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from stepscope.analysis.rank_tables import slices_of
-from stepscope.analysis.work import ranks_of
+from stepscope.analysis.foundation.rank_tables import slices_of
+from stepscope.analysis.foundation.work import ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.run_store import RunStore
 

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.analysis.host_activity.categories import NONE, OTHER, category_of
-from stepscope.analysis.host_activity.host import Host
-from stepscope.analysis.intervals import Int64s, Intervals
-from stepscope.analysis.rank_tables import slices_of
+from stepscope.analysis.foundation.host_activity.categories import NONE, OTHER, category_of
+from stepscope.analysis.foundation.host_activity.host import Host
+from stepscope.analysis.foundation.intervals import Int64s, Intervals
+from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.store.run_store import RunStore
 
 Int8s = npt.NDArray[np.int8]

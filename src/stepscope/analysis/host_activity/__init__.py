@@ -1,9 +1,0 @@
-"""What the host did at a moment: categories of its slices by name, and the slice that best tells an interval."""
-
-from __future__ import annotations
-
-from stepscope.analysis.host_activity.categories import CATEGORIES, NONE, OTHER, category_of
-from stepscope.analysis.host_activity.host import ALL, Host, expanded
-from stepscope.analysis.host_activity.read import host_of
-
-__all__ = ["ALL", "CATEGORIES", "NONE", "OTHER", "Host", "category_of", "expanded", "host_of"]
