@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.profiler import say
-from stepscope.profiler.window import Window
+from stepscope.profiler.foundation import messages
+from stepscope.profiler.recording.window import Window
 
 #: A script for MindSpore's own environment, no tests.
 collect_ignore = ["mindspore_job.py"]
@@ -27,7 +27,7 @@ def _fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("RANK", "RANK_ID", "WORLD_SIZE", "RANK_SIZE", "LOCAL_RANK", "STEPSCOPE_BACKEND", "STEPSCOPE_DEBUG"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("STEPSCOPE_LANG", "en")
-    say.forget()
+    messages.forget()
     yield
     assert Window.active is None, "a window was left open"
 
@@ -45,11 +45,11 @@ def said() -> Iterator[list[str]]:
 
     def show(message: Warning | str, *place: object, **further: object) -> None:
         del place, further
-        if isinstance(message, say.StepscopeWarning):
+        if isinstance(message, messages.StepscopeWarning):
             texts.append(str(message))
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always", say.StepscopeWarning)
+        warnings.simplefilter("always", messages.StepscopeWarning)
         warnings.showwarning = show
         yield texts
 

@@ -23,12 +23,12 @@ from stepscope.profiler import (
     DynamicProfilerMonitor,
     ExperimentalConfig,
     mstx,
-    parsing,
     profile,
     schedule,
     tensorboard_trace_handler,
 )
-from stepscope.profiler.say import StepscopeWarning
+from stepscope.profiler.foundation.messages import StepscopeWarning
+from stepscope.profiler.handover import parsing
 
 SLOW_S = 0.05
 
@@ -185,7 +185,7 @@ def accepted_by_their_profiler(folder: Path) -> None:
     import inspect
 
     from stepscope.profiler.backends.mindspore_ascend import arguments
-    from stepscope.profiler.settings import Settings
+    from stepscope.profiler.settings.profile_settings import Settings
 
     given = arguments(Settings(), mindspore.profiler, folder)
     bound = inspect.signature(mindspore.profiler.profile.__init__).bind(None, **given)

@@ -158,7 +158,7 @@ def test_a_job_keeps_its_own_packages(tmp_path: Path) -> None:
     (tmp_path / "stepscope_lives_here/stepscope/__init__.py").write_text("mine = True\n")
     child = environment({})
     child.pop("STEPSCOPE_PROFILE")
-    child["PYTHONPATH"] = str(tmp_path / "stepscope_lives_here/stepscope/profiler/bootstrap")
+    child["PYTHONPATH"] = str(tmp_path / "stepscope_lives_here/stepscope/profiler/starting/bootstrap")
     script = f"import sys; sys.path.append({str(tmp_path / 'job')!r})\n"
     script += "import shared_package, stepscope; print(shared_package.version, stepscope.mine)"
     done: Any = subprocess.run([sys.executable, "-c", script], env=child, capture_output=True, text=True, check=True)

@@ -13,7 +13,7 @@ import pytest
 
 import stepscope
 from stepscope.profiler import DynamicProfilerMonitor
-from stepscope.profiler.dynamic_config import DEFAULTS, understood
+from stepscope.profiler.dynamic.config import DEFAULTS, understood
 
 Write = Callable[..., None]
 #: The documented sample, with whole numbers for enumerations and without "analyse".
@@ -138,7 +138,7 @@ def test_a_resumed_training_keeps_its_own_numbers(tmp_path: Path, write: Write, 
 
 
 def test_the_next_steps_from_now(tmp_path: Path, config: Path, write: Write, monitor: Any) -> None:
-    from stepscope.profiler.dynamic_trigger import ask
+    from stepscope.profiler.dynamic.trigger import ask
 
     write(start_step=-1, stop_step=-1)
     dp = monitor()
@@ -346,7 +346,7 @@ def test_wrong_arguments_warn_and_do_not_stop_the_training(tmp_path: Path, said:
 
 
 def test_the_status_file_acknowledges_and_ends(config: Path, write: Write, monitor: Any) -> None:
-    from stepscope.profiler.dynamic_trigger import answers, ask
+    from stepscope.profiler.dynamic.trigger import answers, ask
 
     write(start_step=-1, stop_step=-1)
     dp = monitor(poll_interval=1)

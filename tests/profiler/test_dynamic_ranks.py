@@ -197,7 +197,7 @@ def test_a_forked_child_is_not_the_training(tmp_path: Path) -> None:
 
 
 def test_ranks_read_whole_agreements_only(tmp_path: Path) -> None:
-    from stepscope.profiler.dynamic_board import Board
+    from stepscope.profiler.dynamic.board import Board
 
     writer, reader = Board(tmp_path / "board", 0), Board(tmp_path / "board", 1)
     assert writer.lead()

@@ -14,7 +14,7 @@ import pytest
 
 import stepscope
 from stepscope.cli.profile import environment as launcher_environment
-from stepscope.profiler import environment
+from stepscope.profiler.starting import environment
 
 _SOURCE = str(Path(stepscope.__file__).parents[1])
 

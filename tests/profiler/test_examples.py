@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import stepscope
-from stepscope.profiler import parsing
+from stepscope.profiler.handover import parsing
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 _SOURCE = str(Path(stepscope.__file__).parents[1])

@@ -15,8 +15,8 @@ import pytest
 import stepscope
 from stepscope.profiler import mstx, profile, schedule
 from stepscope.profiler.backends import Backend
-from stepscope.profiler.guard import remedy
-from stepscope.profiler.stream import LineStream
+from stepscope.profiler.foundation.guard import remedy
+from stepscope.profiler.foundation.line_files import LineStream
 
 LOOP = """
 import os, sys, time
@@ -281,7 +281,7 @@ def test_a_backend_that_fails_anywhere_costs_one_warning_and_its_data_only(
     ],
 )
 def test_known_failures_are_named_with_their_remedy(error: Exception, words: str) -> None:
-    from stepscope.profiler.say import sentence
+    from stepscope.profiler.foundation.messages import sentence
 
     assert words in sentence(remedy(error), lang="en", what="x", reason="y")
 

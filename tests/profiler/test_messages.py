@@ -13,7 +13,7 @@ import pytest
 from stepscope import profiler
 
 _PROFILER = Path(profiler.__file__).parent
-_MESSAGES: dict[str, dict[str, str]] = json.loads((_PROFILER / "messages.json").read_text("utf-8"))
+_MESSAGES: dict[str, dict[str, str]] = json.loads((_PROFILER / "foundation" / "messages.json").read_text("utf-8"))
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _SAYING = {"warn", "tell", "sentence"}
 

@@ -127,7 +127,7 @@ def test_async_mode_is_waited_for_where_the_script_ends_inside_the_window_and_it
 
 
 def test_the_parser_does_not_profile_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    from stepscope.profiler.parsing import _environment
+    from stepscope.profiler.handover.parsing import _environment
 
     for name in ("MS_PROFILER_OPTIONS", "STEPSCOPE_PROFILE", "LD_PRELOAD"):
         monkeypatch.setenv(name, "{}")

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import stepscope
-from stepscope.profiler.rank import identity
+from stepscope.profiler.foundation.rank_identity import identity
 
 pytest.importorskip("torch")
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stepscope.layout.optimizer_steps import steps_of_the_training
 from stepscope.profiler import ProfilerAction, schedule
-from stepscope.profiler.plan import understood
+from stepscope.profiler.settings.schedule import understood
 
 
 def _letters(plan: schedule, steps: int) -> str:

@@ -18,7 +18,7 @@ from stepscope.profiler import (
     _ExperimentalConfig,
     schedule,
 )
-from stepscope.profiler.settings import checked
+from stepscope.profiler.settings.profile_settings import checked
 
 CPU, NPU, GPU = ProfilerActivity.CPU, ProfilerActivity.NPU, ProfilerActivity.GPU
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stepscope.profiler import ProfilerAction, profile, schedule, tensorboard_trace_handler
-from stepscope.profiler.recording import Profile
+from stepscope.profiler.recording.profile import Profile
 
 N, W, R, S = ProfilerAction
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from stepscope.cli import trigger as command
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.profiler import DynamicProfilerMonitor
-from stepscope.profiler.dynamic_config import DEFAULTS, understood
-from stepscope.profiler.dynamic_trigger import ask
+from stepscope.profiler.dynamic.config import DEFAULTS, understood
+from stepscope.profiler.dynamic.trigger import ask
 
 _app = typer.Typer()
 _app.command()(command.trigger)

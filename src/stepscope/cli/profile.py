@@ -123,7 +123,7 @@ def environment(options: dict[str, Any]) -> dict[str, str]:
     import stepscope
 
     package = Path(stepscope.__file__).parent
-    places = [str(package / "profiler" / "bootstrap"), os.environ.get("PYTHONPATH", "")]
+    places = [str(package / "profiler" / "starting" / "bootstrap"), os.environ.get("PYTHONPATH", "")]
     child = {name: value for name, value in os.environ.items() if name != _MINDSPORE_OPTIONS}
     child["PYTHONPATH"] = os.pathsep.join(place for place in places if place)
     child[_OURS] = json.dumps(options)

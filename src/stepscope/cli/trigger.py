@@ -33,7 +33,7 @@ def trigger(
 ) -> None:
     """Ask a running job for a window: which steps, or the next so many. What is not said keeps its value."""
     from stepscope.errors import NoAnswerError, UsageError
-    from stepscope.profiler.dynamic_trigger import answers, ask, config_path
+    from stepscope.profiler.dynamic.trigger import answers, ask, config_path
 
     del lang
     if [steps is not None, start is not None or stop is not None, off].count(True) != 1:
@@ -69,7 +69,7 @@ def trigger(
 
 
 def _show(cfg_path: Path, found: list[dict[str, Any]]) -> None:
-    from stepscope.profiler.dynamic_trigger import config_path
+    from stepscope.profiler.dynamic.trigger import config_path
     from stepscope.texts import text
 
     typer.echo(text("report.trigger_written", language(), path=config_path(cfg_path)))

@@ -18,17 +18,17 @@ import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stepscope.profiler.dynamic import DynamicProfilerMonitor
-    from stepscope.profiler.enums import AicoreMetrics, ExportType, HostSystem, ProfilerActivity, ProfilerLevel
-    from stepscope.profiler.environment import EnvProfiler
-    from stepscope.profiler.experimental import ExperimentalConfig
-    from stepscope.profiler.experimental import ExperimentalConfig as _ExperimentalConfig
-    from stepscope.profiler.marks import Mstx as mstx  # noqa: N813
-    from stepscope.profiler.old_profiler import Profiler
-    from stepscope.profiler.plan import ProfilerAction
-    from stepscope.profiler.plan import Schedule as schedule  # noqa: N813
-    from stepscope.profiler.recording import Profile as profile  # noqa: N813
-    from stepscope.profiler.trace_handler import tensorboard_trace_handler
+    from stepscope.profiler.dynamic.monitor import DynamicProfilerMonitor
+    from stepscope.profiler.handover.trace_handler import tensorboard_trace_handler
+    from stepscope.profiler.recording.marks import Mstx as mstx  # noqa: N813
+    from stepscope.profiler.recording.profile import Profile as profile  # noqa: N813
+    from stepscope.profiler.settings.enums import AicoreMetrics, ExportType, HostSystem, ProfilerActivity, ProfilerLevel
+    from stepscope.profiler.settings.experimental import ExperimentalConfig
+    from stepscope.profiler.settings.experimental import ExperimentalConfig as _ExperimentalConfig
+    from stepscope.profiler.settings.schedule import ProfilerAction
+    from stepscope.profiler.settings.schedule import Schedule as schedule  # noqa: N813
+    from stepscope.profiler.starting.environment import EnvProfiler
+    from stepscope.profiler.starting.old_profiler import Profiler
 
 __all__ = [
     "AicoreMetrics",
@@ -50,21 +50,21 @@ __all__ = [
 
 #: Where each name lives, as module and attribute.
 _HOMES = {
-    "AicoreMetrics": "enums:AicoreMetrics",
-    "DynamicProfilerMonitor": "dynamic:DynamicProfilerMonitor",
-    "EnvProfiler": "environment:EnvProfiler",
-    "ExperimentalConfig": "experimental:ExperimentalConfig",
-    "ExportType": "enums:ExportType",
-    "HostSystem": "enums:HostSystem",
-    "Profiler": "old_profiler:Profiler",
-    "ProfilerAction": "plan:ProfilerAction",
-    "ProfilerActivity": "enums:ProfilerActivity",
-    "ProfilerLevel": "enums:ProfilerLevel",
-    "_ExperimentalConfig": "experimental:ExperimentalConfig",
-    "mstx": "marks:Mstx",
-    "profile": "recording:Profile",
-    "schedule": "plan:Schedule",
-    "tensorboard_trace_handler": "trace_handler:tensorboard_trace_handler",
+    "AicoreMetrics": "settings.enums:AicoreMetrics",
+    "DynamicProfilerMonitor": "dynamic.monitor:DynamicProfilerMonitor",
+    "EnvProfiler": "starting.environment:EnvProfiler",
+    "ExperimentalConfig": "settings.experimental:ExperimentalConfig",
+    "ExportType": "settings.enums:ExportType",
+    "HostSystem": "settings.enums:HostSystem",
+    "Profiler": "starting.old_profiler:Profiler",
+    "ProfilerAction": "settings.schedule:ProfilerAction",
+    "ProfilerActivity": "settings.enums:ProfilerActivity",
+    "ProfilerLevel": "settings.enums:ProfilerLevel",
+    "_ExperimentalConfig": "settings.experimental:ExperimentalConfig",
+    "mstx": "recording.marks:Mstx",
+    "profile": "recording.profile:Profile",
+    "schedule": "settings.schedule:Schedule",
+    "tensorboard_trace_handler": "handover.trace_handler:tensorboard_trace_handler",
 }
 
 
@@ -76,6 +76,6 @@ def __getattr__(name: str) -> Any:
 
 
 if os.environ.get("MS_PROFILER_OPTIONS"):
-    from stepscope.profiler import environment
+    from stepscope.profiler.starting import environment
 
     environment.imported()

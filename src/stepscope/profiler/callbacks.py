@@ -15,8 +15,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from stepscope.profiler.framework_base import with_base
-from stepscope.profiler.training_driver import TrainingDriver
+from stepscope.profiler.foundation.framework_base import with_base
+from stepscope.profiler.starting.training_driver import TrainingDriver
 
 if TYPE_CHECKING:
     LightningProfiling: Any

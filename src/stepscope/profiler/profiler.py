@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.layout.names import CAPTURE_FILE
-from stepscope.profiler.guard import guarded
-from stepscope.profiler.parsing import parse
-from stepscope.profiler.say import warn
+from stepscope.profiler.foundation.guard import guarded
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.handover.parsing import parse
 
 
 @guarded

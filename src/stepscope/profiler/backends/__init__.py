@@ -22,11 +22,11 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from stepscope.profiler.say import warn
+from stepscope.profiler.foundation.messages import warn
 
 if TYPE_CHECKING:
-    from stepscope.profiler.settings import Settings
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
+    from stepscope.profiler.settings.profile_settings import Settings
 
 #: In the order in which they are asked for; each names the module whose import tells that the job uses it.
 FRAMEWORKS = {"mindspore": "mindspore", "torch": "torch"}

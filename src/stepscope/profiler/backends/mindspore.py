@@ -12,12 +12,12 @@ from stepscope.layout.names import FRAMEWORK_FOLDER
 from stepscope.profiler.backends import Backend
 from stepscope.profiler.backends.mindspore_steps import watch_steps
 from stepscope.profiler.backends.switches import not_served
-from stepscope.profiler.enums import ProfilerLevel
-from stepscope.profiler.say import warn
-from stepscope.profiler.settings import Settings
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.settings.enums import ProfilerLevel
+from stepscope.profiler.settings.profile_settings import Settings
 
 if TYPE_CHECKING:
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
 
 
 class MindSporeBackend(Backend):

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from stepscope.profiler.backends import Backend
 from stepscope.profiler.backends.mindspore import records_already
 from stepscope.profiler.backends.mindspore_steps import watch_steps
-from stepscope.profiler.say import warn
-from stepscope.profiler.settings import Settings
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.settings.profile_settings import Settings
 
 if TYPE_CHECKING:
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
 
 #: Their directory lies here until its content is taken out; inside ours, so that no file system is crossed.
 _SCRATCH = "collector"

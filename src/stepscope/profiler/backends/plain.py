@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from stepscope.profiler.backends import Backend
 from stepscope.profiler.backends.switches import not_served
-from stepscope.profiler.settings import Settings
+from stepscope.profiler.settings.profile_settings import Settings
 
 
 class PlainBackend(Backend):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from stepscope.profiler.enums import AicoreMetrics, HostSystem
-from stepscope.profiler.settings import Settings
+from stepscope.profiler.settings.enums import AicoreMetrics, HostSystem
+from stepscope.profiler.settings.profile_settings import Settings
 
 #: Only an Ascend device has them.
 _ASCEND_ONLY = ("l2_cache", "sys_io", "sys_interconnection", "hbm_ddr", "pcie", "parallel_strategy")

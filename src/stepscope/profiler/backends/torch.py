@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from stepscope.layout.names import TRACE_FILE
 from stepscope.profiler.backends import Backend, torch_session
 from stepscope.profiler.backends.switches import not_served
-from stepscope.profiler.enums import ProfilerLevel
-from stepscope.profiler.say import warn
-from stepscope.profiler.settings import Settings
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.settings.enums import ProfilerLevel
+from stepscope.profiler.settings.profile_settings import Settings
 
 if TYPE_CHECKING:
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
 
 
 class TorchBackend(Backend):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from stepscope.profiler.guard import attempt
+from stepscope.profiler.foundation.guard import attempt
 
 #: Names in ``torch.autograd.profiler`` by which all of PyTorch's own profilers reach Kineto.
 _BEGIN = ("_prepare_profiler", "_enable_profiler")

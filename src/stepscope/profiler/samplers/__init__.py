@@ -20,12 +20,12 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from stepscope.profiler.guard import attempt
+from stepscope.profiler.foundation.guard import attempt
 from stepscope.profiler.samplers.mindspore_engine import expect_pipeline
 
 if TYPE_CHECKING:
-    from stepscope.profiler.settings import Settings
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
+    from stepscope.profiler.settings.profile_settings import Settings
 
 SAMPLING_S = 0.1
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from stepscope.layout.names import CPU_FILE
 from stepscope.profiler.samplers import Sampler
 from stepscope.profiler.samplers.processes import Used, children, machine_use, own_use, use_of
-from stepscope.profiler.settings import Settings
+from stepscope.profiler.settings.profile_settings import Settings
 
 if TYPE_CHECKING:
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
 
 
 class CpuSampler(Sampler):

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.layout.names import STAGES_FILE
-from stepscope.profiler.guard import report
+from stepscope.profiler.foundation.guard import report
+from stepscope.profiler.foundation.line_files import LineStream
 from stepscope.profiler.samplers.loader_switch import Switch
-from stepscope.profiler.stream import LineStream
 
 _FETCHERS = ("_MapDatasetFetcher", "_IterableDatasetFetcher")
 

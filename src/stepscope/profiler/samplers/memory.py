@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from stepscope.layout.names import MEMORY_FILE
 from stepscope.profiler.samplers import Sampler
 from stepscope.profiler.samplers.processes import children, machine_memory, resident_bytes
-from stepscope.profiler.settings import Settings
+from stepscope.profiler.settings.profile_settings import Settings
 
 if TYPE_CHECKING:
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
 
 
 class MemorySampler(Sampler):

@@ -9,13 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stepscope.layout.names import FRAMEWORK_FOLDER
+from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.samplers import Sampler
 from stepscope.profiler.samplers.mindspore_engine import engine
-from stepscope.profiler.say import warn
-from stepscope.profiler.settings import Settings
+from stepscope.profiler.settings.profile_settings import Settings
 
 if TYPE_CHECKING:
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
 
 
 class MindSporeDataset(Sampler):

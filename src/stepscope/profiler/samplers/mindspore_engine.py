@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from stepscope.profiler.guard import attempt
+from stepscope.profiler.foundation.guard import attempt
 
 #: Fine enough for a window of a few steps; the engine's own default is a second.
 _INTERVAL_MS = 10

@@ -14,14 +14,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stepscope.layout.names import BATCHES_FILE, LOADERS_FILE
-from stepscope.profiler.guard import report
+from stepscope.profiler.foundation.guard import report
 from stepscope.profiler.samplers import Sampler
 from stepscope.profiler.samplers.loader_stages import StageTimer, TimedWorkerLoop, replace, time_fetchers
 from stepscope.profiler.samplers.loader_switch import Switch
-from stepscope.profiler.settings import Settings
+from stepscope.profiler.settings.profile_settings import Settings
 
 if TYPE_CHECKING:
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
 
 
 class _Hooks:

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.layout.optimizer_steps import LeadingOptimizer
-from stepscope.profiler import backends, life
-from stepscope.profiler.finished import FinishedWindow
-from stepscope.profiler.guard import attempt, guarded
-from stepscope.profiler.plan import ProfilerAction, Schedule, record_all, understood
+from stepscope.profiler import backends
+from stepscope.profiler.foundation.guard import attempt, guarded
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.handover.finished_window import FinishedWindow
+from stepscope.profiler.recording import running_profiles
+from stepscope.profiler.recording.transitions import ACTIONS, EXIT
+from stepscope.profiler.recording.window import Place, Window
 from stepscope.profiler.samplers import Samplers
-from stepscope.profiler.say import warn
-from stepscope.profiler.settings import Settings, checked
-from stepscope.profiler.transitions import ACTIONS, EXIT
-from stepscope.profiler.window import Place, Window
+from stepscope.profiler.settings.profile_settings import Settings, checked
+from stepscope.profiler.settings.schedule import ProfilerAction, Schedule, record_all, understood
 
 _MOST_METADATA_BYTES = 100 << 20
 
@@ -89,7 +90,7 @@ class Profile:
             warn("already_started")
             return
         self._running = True
-        life.enter(self)
+        running_profiles.enter(self)
         self._samplers.arm()
         self._move(self._plan(self.step_num))
         self._begin_step()
@@ -131,7 +132,7 @@ class Profile:
             if self._end_following is not None:
                 self._end_following()
                 self._end_following = None
-            life.leave(self)
+            running_profiles.leave(self)
 
     @guarded
     def abandon(self) -> None:

@@ -9,10 +9,17 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from stepscope.profiler.enums import AicoreMetrics, ExportType, HostSystem, ProfilerActivity, ProfilerLevel, member
-from stepscope.profiler.experimental import ExperimentalConfig
-from stepscope.profiler.plan import Schedule
-from stepscope.profiler.say import warn
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.settings.enums import (
+    AicoreMetrics,
+    ExportType,
+    HostSystem,
+    ProfilerActivity,
+    ProfilerLevel,
+    member,
+)
+from stepscope.profiler.settings.experimental import ExperimentalConfig
+from stepscope.profiler.settings.schedule import Schedule
 
 DEFAULT_OUTPUT = "./data"
 

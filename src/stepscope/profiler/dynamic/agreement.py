@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from stepscope.profiler.dynamic_board import Board
-from stepscope.profiler.dynamic_config import Request
-from stepscope.profiler.say import tell, warn
+from stepscope.profiler.dynamic.board import Board
+from stepscope.profiler.dynamic.config import Request
+from stepscope.profiler.foundation.messages import tell, warn
 
 _ATTEMPTS = 6
 

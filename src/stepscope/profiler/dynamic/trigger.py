@@ -9,8 +9,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from stepscope.profiler.dynamic_config import CONFIG_FILE, DEFAULTS, NEXT_STEPS, REQUEST
-from stepscope.profiler.dynamic_status import statuses
+from stepscope.profiler.dynamic.config import CONFIG_FILE, DEFAULTS, NEXT_STEPS, REQUEST
+from stepscope.profiler.dynamic.status import statuses
 
 _LOOK_S = 0.2
 

@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from stepscope.layout import names
-from stepscope.profiler.stream import write_json
+from stepscope.profiler.foundation.line_files import write_json
 
 if TYPE_CHECKING:
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
 
 _ENVIRONMENT = (
     "ASCEND_GLOBAL_LOG_LEVEL",

@@ -11,8 +11,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from stepscope.profiler.guard import attempt
-from stepscope.profiler.say import tell, warn
+from stepscope.profiler.foundation.guard import attempt
+from stepscope.profiler.foundation.messages import tell, warn
 
 #: A parser must not profile itself, nor load what was preloaded into the training.
 _NOT_FOR_THE_PARSER = ("MS_PROFILER_OPTIONS", "STEPSCOPE_PROFILE", "LD_PRELOAD", "KINETO_USE_DAEMON")
@@ -71,7 +71,7 @@ def parser_is_here() -> bool:
 def _environment() -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_PARSER}
     # The package that records is the one that parses, wherever the script put it, and nothing that lies beside it.
-    mine = str(Path(__file__).resolve().with_name("bootstrap"))
+    mine = str(Path(__file__).resolve().parents[1] / "starting" / "bootstrap")
     before = environment.get("PYTHONPATH", "").split(os.pathsep)
     places = [mine, *(place for place in before if place != mine)]
     environment["PYTHONPATH"] = os.pathsep.join(place for place in places if place)

@@ -65,7 +65,7 @@ def tell(key: str, /, **params: Any) -> None:
 def sentence(key: str, /, lang: str | None = None, **params: Any) -> str:
     """The text of a key, with its values put in."""
     if not _state.messages:
-        _state.messages = json.loads(pkgutil.get_data("stepscope.profiler", "messages.json") or b"{}")
+        _state.messages = json.loads(pkgutil.get_data(__package__ or "", "messages.json") or b"{}")
     texts = _state.messages[key]
     return texts[lang or _language()].format(**params)
 

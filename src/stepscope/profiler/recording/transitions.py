@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.profiler.plan import ProfilerAction
+from stepscope.profiler.settings.schedule import ProfilerAction
 
 NONE, WARM_UP, RECORD, SAVE = ProfilerAction
 

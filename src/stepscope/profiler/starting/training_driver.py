@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stepscope.profiler.dynamic import DynamicProfilerMonitor
-from stepscope.profiler.guard import guarded
-from stepscope.profiler.plan import Schedule
-from stepscope.profiler.recording import Profile
-from stepscope.profiler.say import warn
-from stepscope.profiler.trace_handler import TraceHandler
+from stepscope.profiler.dynamic.monitor import DynamicProfilerMonitor
+from stepscope.profiler.foundation.guard import guarded
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.handover.trace_handler import TraceHandler
+from stepscope.profiler.recording.profile import Profile
+from stepscope.profiler.settings.schedule import Schedule
 
 
 class TrainingDriver:

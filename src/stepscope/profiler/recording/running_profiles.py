@@ -8,11 +8,11 @@ import sys
 import weakref
 from typing import TYPE_CHECKING
 
-from stepscope.profiler import say
-from stepscope.profiler.guard import attempt
+from stepscope.profiler.foundation import messages
+from stepscope.profiler.foundation.guard import attempt
 
 if TYPE_CHECKING:
-    from stepscope.profiler.recording import Profile
+    from stepscope.profiler.recording.profile import Profile
 
 
 class _Running:
@@ -63,18 +63,18 @@ def _at_exit() -> None:
         return
     for profile in running():
         attempt("exit", profile.stop, keep=True)
-    parsing = sys.modules.get("stepscope.profiler.parsing")
+    parsing = sys.modules.get("stepscope.profiler.handover.parsing")
     if parsing is not None:  # what begins now is too late to be called at the end by itself
         attempt("parsing", parsing.wait_for_all)
 
 
 def forked() -> None:
     """A forked child has the files of its parent's windows open, and must not finish them."""
-    from stepscope.profiler.window import Window
+    from stepscope.profiler.recording.window import Window
 
     for profile in running():
         profile._running = False
     _running.profiles = []
     _running.pid = os.getpid()
     Window.active = None
-    say.listen(None)
+    messages.listen(None)

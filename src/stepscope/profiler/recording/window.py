@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.layout import names
-from stepscope.profiler import backends, documented, say
-from stepscope.profiler.guard import attempt, report
-from stepscope.profiler.rank import Identity, identity
+from stepscope.profiler import backends
+from stepscope.profiler.foundation import messages
+from stepscope.profiler.foundation.guard import attempt, report
+from stepscope.profiler.foundation.line_files import LineStream, Streams, write_json
+from stepscope.profiler.foundation.rank_identity import Identity, identity
+from stepscope.profiler.recording import info_files
 from stepscope.profiler.samplers import Samplers
-from stepscope.profiler.settings import Settings
-from stepscope.profiler.stream import LineStream, Streams, write_json
+from stepscope.profiler.settings.profile_settings import Settings
 from stepscope.version import __version__
 
 _LOW_DISK_BYTES = 256 << 20
@@ -83,14 +85,14 @@ class Window:
         """Record from now on; False if another profiler of this process does already."""
         with Window._one_at_a_time:
             if Window.active is not None and Window.active.pid == os.getpid():
-                say.warn("already_recording", directory=str(Window.active.directory))
+                messages.warn("already_recording", directory=str(Window.active.directory))
                 return False
             Window.active = self
         self._times["started_ns"] = time.time_ns()
         self._clock = clock()
         self.state = "recording"
         self._describe()
-        attempt(names.info_file(self.identity.rank), documented.write_info, self)
+        attempt(names.info_file(self.identity.rank), info_files.write_info, self)
         attempt("samplers", self.samplers.start, self)
         self._backend("start")
         self._recording = True
@@ -147,7 +149,7 @@ class Window:
         self._backend("save")
         attempt("rank", self._know_again)
         self.streams.close()
-        attempt(names.METADATA_FILE, documented.write_metadata, self, metadata)
+        attempt(names.METADATA_FILE, info_files.write_metadata, self, metadata)
         self.state = "complete"
         self._describe()
         self._close_log()
@@ -169,7 +171,7 @@ class Window:
         before, self.identity = self.identity, later
         if later.rank != before.rank:
             (self.directory / names.info_file(before.rank)).unlink(missing_ok=True)
-            documented.write_info(self)
+            info_files.write_info(self)
 
     def _write_step(self, step: int, event: str) -> None:
         self.streams.write(names.STEPS_FILE, {"event": event, "step": step, "time_ns": time.time_ns()})
@@ -185,7 +187,7 @@ class Window:
         if free < _NO_DISK_BYTES:
             raise OSError(errno.ENOSPC, "No space left on device", str(output))
         if free < _LOW_DISK_BYTES:
-            say.warn("disk_low", path=str(output), megabytes=_LOW_DISK_BYTES >> 20)
+            messages.warn("disk_low", path=str(output), megabytes=_LOW_DISK_BYTES >> 20)
         moment = self._times["prepared_ns"]
         while True:
             self.stamp = names.timestamp(moment)
@@ -204,17 +206,17 @@ class Window:
         except OSError as error:
             report(names.LOG_FOLDER, error)
             return None
-        say.listen(lambda text: log.write_text(say.stamped(text)))
+        messages.listen(lambda text: log.write_text(messages.stamped(text)))
         return log
 
     def _close_log(self) -> None:
         if self._log is not None:
-            say.listen(None)
+            messages.listen(None)
             self._log.close()
 
     def _say_what_is_not_served(self) -> None:
         for switch in self.backend.unsupported():
-            say.warn(f"switch_{switch}", switch=switch, backend=self.backend.name)
+            messages.warn(f"switch_{switch}", switch=switch, backend=self.backend.name)
 
     def _describe(self) -> None:
         """``stepscope.json``: written as recording begins, so that a killed job can be read, and at its end."""

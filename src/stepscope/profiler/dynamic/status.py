@@ -10,10 +10,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from stepscope.profiler.dynamic_agreement import Agreement
-from stepscope.profiler.dynamic_board import Board, process_started
-from stepscope.profiler.guard import report
-from stepscope.profiler.stream import write_json
+from stepscope.profiler.dynamic.agreement import Agreement
+from stepscope.profiler.dynamic.board import Board, process_started
+from stepscope.profiler.foundation.guard import report
+from stepscope.profiler.foundation.line_files import write_json
 
 SCHEMA = "stepscope.dynamic/1"
 PATTERN = "profiler_status_*.json"

@@ -9,9 +9,9 @@ import time
 from typing import Any
 
 from stepscope.layout.names import MARKS_FILE
-from stepscope.profiler.guard import report
-from stepscope.profiler.say import warn
-from stepscope.profiler.window import Window
+from stepscope.profiler.foundation.guard import report
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.recording.window import Window
 
 _numbers = itertools.count(1)
 

@@ -6,9 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from stepscope.profiler.finished import FinishedWindow
-from stepscope.profiler.say import warn
-from stepscope.profiler.settings import DEFAULT_OUTPUT, usable_path
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.handover.finished_window import FinishedWindow
+from stepscope.profiler.settings.profile_settings import DEFAULT_OUTPUT, usable_path
 
 _LONGEST_WORKER = 226
 

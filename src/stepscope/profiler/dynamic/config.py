@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from stepscope.profiler.say import warn
+from stepscope.profiler.foundation.messages import warn
 
 CONFIG_FILE = "profiler_config.json"
 _MOST_BYTES = 1 << 20

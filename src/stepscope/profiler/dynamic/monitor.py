@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.layout.names import dynamic_name
-from stepscope.profiler.dynamic_agreement import AgreedWindow, Agreement, settle
-from stepscope.profiler.dynamic_board import Board, board_for
-from stepscope.profiler.dynamic_config import ConfigFile, understood
-from stepscope.profiler.dynamic_job import job_of
-from stepscope.profiler.dynamic_status import STATES, StatusFile
-from stepscope.profiler.finished import FinishedWindow
-from stepscope.profiler.framework_base import with_mindspore_base
-from stepscope.profiler.guard import attempt, guarded
-from stepscope.profiler.plan import ProfilerAction, Schedule
-from stepscope.profiler.rank import identity
-from stepscope.profiler.recording import Profile
+from stepscope.profiler.dynamic.agreement import AgreedWindow, Agreement, settle
+from stepscope.profiler.dynamic.board import Board, board_for
+from stepscope.profiler.dynamic.config import ConfigFile, understood
+from stepscope.profiler.dynamic.job import job_of
+from stepscope.profiler.dynamic.status import STATES, StatusFile
+from stepscope.profiler.foundation.framework_base import with_mindspore_base
+from stepscope.profiler.foundation.guard import attempt, guarded
+from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.rank_identity import identity
+from stepscope.profiler.handover.finished_window import FinishedWindow
+from stepscope.profiler.handover.trace_handler import TraceHandler
+from stepscope.profiler.recording.profile import Profile
 from stepscope.profiler.samplers.mindspore_engine import expect_pipeline
-from stepscope.profiler.say import warn
-from stepscope.profiler.settings import checked, usable_path
-from stepscope.profiler.trace_handler import TraceHandler
+from stepscope.profiler.settings.profile_settings import checked, usable_path
+from stepscope.profiler.settings.schedule import ProfilerAction, Schedule
 
 _DEFAULT_OUTPUT = "./dyn_profile_data"
 _DEFAULT_POLL_S = 2

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from stepscope.profiler.guard import report
+from stepscope.profiler.foundation.guard import report
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 

@@ -15,11 +15,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stepscope.profiler.guard import guarded
-from stepscope.profiler.say import tell, warn
+from stepscope.profiler.foundation.guard import guarded
+from stepscope.profiler.foundation.messages import tell, warn
 
 if TYPE_CHECKING:
-    from stepscope.profiler.recording import Profile
+    from stepscope.profiler.recording.profile import Profile
 
 MINDSPORE_OPTIONS = "MS_PROFILER_OPTIONS"
 LAUNCHER_OPTIONS = "STEPSCOPE_PROFILE"
@@ -106,10 +106,10 @@ def launched() -> None:
 
 def begin(options: dict[str, Any], steps_done: int = 0) -> None:
     """Record from now on; the end of the process ends it."""
-    from stepscope.profiler.plan import Schedule
-    from stepscope.profiler.recording import Profile
-    from stepscope.profiler.settings import checked
-    from stepscope.profiler.trace_handler import TraceHandler
+    from stepscope.profiler.handover.trace_handler import TraceHandler
+    from stepscope.profiler.recording.profile import Profile
+    from stepscope.profiler.settings.profile_settings import checked
+    from stepscope.profiler.settings.schedule import Schedule
 
     if _Running.profile is not None:
         return
@@ -151,10 +151,10 @@ def _say_if_nothing(output: str | None, pid: int, since: float) -> None:
 @guarded
 def _forked(options: dict[str, Any]) -> None:
     """A forked process, like a spawned one, may be a rank or a worker of a data loader."""
-    from stepscope.profiler import life
     from stepscope.profiler.backends import FRAMEWORKS
+    from stepscope.profiler.recording import running_profiles
 
-    life.forked()
+    running_profiles.forked()
     _Running.inherited, _Running.profile = _Running.profile, None  # kept: to take it apart is not for this process
     if any(name in sys.modules for name in FRAMEWORKS.values()):
         _begin_if_it_trains(options)
@@ -166,7 +166,7 @@ def _begin_if_it_trains(options: dict[str, Any]) -> None:
     The first step is over when it is known; a schedule that would begin with it begins with the next one.
     """
     from stepscope.profiler import backends
-    from stepscope.profiler.settings import Settings
+    from stepscope.profiler.settings.profile_settings import Settings
 
     def on_step(optimizer: int) -> None:
         del optimizer
@@ -230,8 +230,8 @@ def _command_line() -> list[str]:
 
 
 def _when_imported(action: Callable[[dict[str, Any]], None], options: dict[str, Any]) -> None:
-    from stepscope.profiler.after_import import after_import
     from stepscope.profiler.backends import FRAMEWORKS
+    from stepscope.profiler.starting.after_import import after_import
 
     after_import(tuple(FRAMEWORKS.values()), lambda: guarded(action)(options))
 

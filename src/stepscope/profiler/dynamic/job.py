@@ -6,8 +6,8 @@ import multiprocessing
 import os
 from pathlib import Path
 
-from stepscope.profiler.dynamic_board import process_started
-from stepscope.profiler.rank import Identity
+from stepscope.profiler.dynamic.board import process_started
+from stepscope.profiler.foundation.rank_identity import Identity
 
 #: What launchers tell all ranks of a job and no other job.
 _TOLD = (

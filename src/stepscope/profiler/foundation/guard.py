@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from stepscope.profiler.say import warn
+from stepscope.profiler.foundation.messages import warn
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

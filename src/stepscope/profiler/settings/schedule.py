@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from stepscope.profiler.say import warn
+from stepscope.profiler.foundation.messages import warn
 
 
 class ProfilerAction(Enum):

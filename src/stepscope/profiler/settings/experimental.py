@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepscope.profiler.enums import AicoreMetrics, ExportType, ProfilerLevel
+from stepscope.profiler.settings.enums import AicoreMetrics, ExportType, ProfilerLevel
 
 
 class ExperimentalConfig:

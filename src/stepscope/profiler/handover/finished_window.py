@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stepscope.profiler.settings import Settings
+    from stepscope.profiler.settings.profile_settings import Settings
 
 
 class FinishedWindow:
@@ -20,7 +20,7 @@ class FinishedWindow:
 
     def analyse(self, async_mode: bool = False) -> None:
         """Write the documented files, in a process of its own; ``async_mode`` does not wait for it."""
-        from stepscope.profiler.parsing import parse
+        from stepscope.profiler.handover.parsing import parse
 
         parse(self.directory, wait=not async_mode, simplify=self.settings.data_simplification)
 

@@ -8,7 +8,7 @@ import sys
 from importlib.machinery import PathFinder
 
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (pathlib would be imported into every process)
-_SOURCES = os.path.normpath(os.path.join(_HERE, "..", "..", ".."))  # noqa: PTH118
+_SOURCES = os.path.normpath(os.path.join(_HERE, "..", "..", "..", ".."))  # noqa: PTH118
 
 
 class _Ours:
@@ -32,7 +32,7 @@ def _chain() -> None:
 def _begin() -> None:
     sys.meta_path.insert(0, _Ours)
     if os.environ.get("STEPSCOPE_PROFILE"):
-        from stepscope.profiler.environment import launched
+        from stepscope.profiler.starting.environment import launched
 
         launched()
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepscope.profiler.guard import guarded
-from stepscope.profiler.plan import Schedule
+from stepscope.profiler.foundation.guard import guarded
+from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.profiler import analyse
-from stepscope.profiler.recording import Profile
-from stepscope.profiler.say import warn
-from stepscope.profiler.settings import checked
+from stepscope.profiler.recording.profile import Profile
+from stepscope.profiler.settings.profile_settings import checked
+from stepscope.profiler.settings.schedule import Schedule
 
 #: Parameters that are gone, and what serves their purpose now.
 _GONE = {

@@ -1,0 +1,1 @@
+"""What all of the profiler stands on: the guard, messages, line files, who this process is."""

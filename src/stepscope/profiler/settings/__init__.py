@@ -1,0 +1,1 @@
+"""What a user may set: parameters, their enumerations, the schedule."""
