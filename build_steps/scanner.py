@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-MODULE = "stepscope.readers.event_scanner"
-SOURCE = "src/stepscope/readers/event_scanner.pyx"
+MODULE = "stepscope.readers.trace_json.event_scanner"
+SOURCE = "src/stepscope/readers/trace_json/event_scanner.pyx"
 SKIP = "STEPSCOPE_SKIP_COMPILE"
 LEFT_OUT = (
     f"Stepscope is built without its compiled scanner because {SKIP} is set: "

@@ -17,7 +17,7 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = "src/stepscope/server/page/index.html"
-READERS = Path("src/stepscope/readers")
+READERS = Path("src/stepscope/readers/trace_json")
 SOURCES = {"event_scanner.pyx", "event_scanner.pxd", "event_scanner.pyi"}
 BINARY = READERS / f"event_scanner{sysconfig.get_config_var('EXT_SUFFIX')}"
 OF_ANOTHER_PYTHON = READERS / "event_scanner.cpython-39-x86_64-linux-gnu.so"
@@ -36,7 +36,7 @@ def clone(tmp_path: Path) -> Path:
     for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", ".gitignore", "src/stepscope/version.py"):
         shutil.copy(REPOSITORY / name, root / name)
     shutil.copytree(REPOSITORY / "build_steps", root / "build_steps", ignore=shutil.ignore_patterns("__pycache__"))
-    for package in (READERS.parent, READERS):
+    for package in (READERS.parent.parent, READERS.parent, READERS):
         (root / package / "__init__.py").touch()
     for ending in ("pyx", "pxd", "pyi"):
         for source in (REPOSITORY / READERS).glob(f"*.{ending}"):
@@ -108,9 +108,9 @@ def test_a_wheel_names_its_platform_and_has_the_scanner_of_this_python_alone(clo
         archive.extractall(installed)
         (about,) = (name for name in names if name.endswith(".dist-info/WHEEL"))
         assert "Root-Is-Purelib: false" in archive.read(about).decode()
-    program = "from stepscope.readers.event_scanner import __file__, scan; print(__file__)"
+    program = "from stepscope.readers.trace_json.event_scanner import __file__, scan; print(__file__)"
     shown = subprocess.check_output([sys.executable, "-c", program], cwd=installed, text=True)
-    assert Path(shown.strip()) == installed / "stepscope" / "readers" / BINARY.name
+    assert Path(shown.strip()) == installed / "stepscope" / "readers" / "trace_json" / BINARY.name
 
 
 @pytest.mark.parametrize("where", [where_the_compiler_fails, where_cython_is_missing, where_the_user_asks_for_it])
@@ -129,7 +129,7 @@ def test_a_scanner_newer_than_its_source_is_packed_as_it_is_unless_the_user_leav
     put_binary(clone, changed=time.time() + 60)
     wheel, said = build(clone, "wheel", CC=str(shutil.which("false")))
     with zipfile.ZipFile(wheel) as archive:
-        assert archive.read(f"stepscope/readers/{BINARY.name}") == b"earlier"
+        assert archive.read(f"stepscope/readers/trace_json/{BINARY.name}") == b"earlier"
     assert SLOWER not in said
     wheel.unlink()
     wheel, _ = build(clone, "wheel", STEPSCOPE_SKIP_COMPILE="1")
@@ -157,6 +157,6 @@ def test_a_release_archive_has_the_source_of_the_scanner_and_can_be_built(clone:
 @needs_compiler
 def test_the_scanner_in_use_is_compiled() -> None:
     """Everything works without it, so nobody would notice that it is no longer compiled."""
-    from stepscope.readers import event_scanner
+    from stepscope.readers.trace_json import event_scanner
 
     assert Path(event_scanner.__file__).name == BINARY.name

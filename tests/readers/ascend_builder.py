@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from stepscope.readers import ascend_text
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from stepscope.readers import ascend_db
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 from stepscope.store import schema
 from stepscope.store.notes import Note, Notes
 from stepscope.store.rank_writer import RankWriter

@@ -30,7 +30,7 @@ from readers.ascend_db_builder import (
 )
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import ascend_db
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 from stepscope.texts import LANGUAGES
 
 SAMPLES = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "ascend" / "db_level1"

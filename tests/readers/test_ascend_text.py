@@ -45,8 +45,9 @@ from readers.ascend_builder import (
 )
 from stepscope import facts
 from stepscope.errors import UnreadableInputError
-from stepscope.readers import ascend_text, raw_bytes
+from stepscope.readers import ascend_text
 from stepscope.readers.ascend import csv_table, device_tasks, identity, rank_directory
+from stepscope.readers.files import raw_bytes
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 from stepscope.store.schema import SLICE_KINDS

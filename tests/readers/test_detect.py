@@ -13,8 +13,8 @@ import pytest
 
 import stepscope
 from stepscope.errors import StepscopeError, UnreadableInputError
-from stepscope.readers import raw_bytes
-from stepscope.readers.windows import Window, windows
+from stepscope.readers.discovery.windows import Window, windows
+from stepscope.readers.files import raw_bytes
 from stepscope.run import Run
 from support.traces import annotation, compact, complete, document, kernel, operator, training_steps, write
 

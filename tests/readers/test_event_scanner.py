@@ -12,13 +12,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stepscope.readers.event_batches import Heads, ScannedEvents
-from stepscope.readers.trace_event import EVENTS, FAULTS, Event
+from stepscope.readers.trace_json.event_batches import Heads, ScannedEvents
+from stepscope.readers.trace_json.trace_event import EVENTS, FAULTS, Event
 
 if TYPE_CHECKING:
-    from stepscope.readers import event_scanner
+    from stepscope.readers.trace_json import event_scanner
 else:
-    event_scanner = pytest.importorskip("stepscope.readers.event_scanner", reason="built without a C compiler")
+    event_scanner = pytest.importorskip(
+        "stepscope.readers.trace_json.event_scanner", reason="built without a C compiler"
+    )
 
 _WORDS = st.sampled_from(["", "a", "aten::mm", "}, {", '"', "\\", "\u00e9\u4e2d", "\n", "x" * 70])
 _NUMBERS = st.one_of(st.integers(-(10**20), 10**20), st.floats(allow_nan=False, allow_infinity=False))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stepscope.readers.exact_time import INVALID, LARGEST_NS, nanoseconds
+from stepscope.readers.files.exact_time import INVALID, LARGEST_NS, nanoseconds
 
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
 

@@ -20,8 +20,8 @@ import pytest
 from readers.memory_snapshot_builder import MB, Allocator, annotation, block, event, frame, freed, segment, write
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import memory_snapshot
+from stepscope.readers.discovery.source import Source
 from stepscope.readers.memory_snapshot.unpickle import load
-from stepscope.readers.source import Source
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 from stepscope.texts import catalogue, text

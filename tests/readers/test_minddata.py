@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from stepscope.readers import minddata
-from stepscope.readers.numbers import MS, scaled, scaled_column
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.numbers import MS, scaled, scaled_column
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -15,7 +15,7 @@ import pytest
 
 from readers import mindinsight_builder as made
 from stepscope.readers import mindinsight
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from stepscope.readers import mindspore_cpu
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -13,8 +13,8 @@ import pytest
 from readers.msmemscope_builder import HEADER, TRACE_HEADER, Row, T, csv_text, free, malloc, op, write_csv, write_db
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import msmemscope
+from stepscope.readers.discovery.source import Source
 from stepscope.readers.msmemscope import dump_file
-from stepscope.readers.source import Source
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from stepscope.readers import repair
-from stepscope.readers.trace_event import Event
-from stepscope.readers.trace_text import TraceText
+from stepscope.readers.files import repair
+from stepscope.readers.trace_json.trace_event import Event
+from stepscope.readers.trace_json.trace_text import TraceText
 from stepscope.store.notes import Notes
 from support.traces import compact, operator, write
 

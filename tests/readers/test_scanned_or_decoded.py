@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from readers.ascend_builder import full_capture, write_rank
-from stepscope.readers import raw_bytes, trace_text
+from stepscope.readers.files import raw_bytes
+from stepscope.readers.trace_json import trace_text
 from support.reading import Reading, read, rows_or_reason
 from support.traces import (
     LAYOUTS,
@@ -35,9 +36,11 @@ from support.traces import (
 Layout = Callable[[dict[str, Any]], str]
 
 if TYPE_CHECKING:
-    from stepscope.readers import event_scanner
+    from stepscope.readers.trace_json import event_scanner
 else:
-    event_scanner = pytest.importorskip("stepscope.readers.event_scanner", reason="built without a C compiler")
+    event_scanner = pytest.importorskip(
+        "stepscope.readers.trace_json.event_scanner", reason="built without a C compiler"
+    )
 
 # What is for the scanner, for the decoder and for repair, side by side.
 _MIXED = [

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers import raw_bytes, text_buffer
-from stepscope.readers.trace_event import Event
-from stepscope.readers.trace_text import TraceText, value_end
+from stepscope.readers.files import raw_bytes
+from stepscope.readers.trace_json import text_buffer
+from stepscope.readers.trace_json.trace_event import Event
+from stepscope.readers.trace_json.trace_text import TraceText, value_end
 from stepscope.store.notes import Notes
 from support.limits import PeakMemory, at_most
 from support.traces import (

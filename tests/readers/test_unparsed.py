@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from readers.ascend_builder import full_capture, write_rank
-from stepscope.readers import detect
 from stepscope.readers.ascend.unparsed import note_unparsed, only_unparsed, unparsed_below
+from stepscope.readers.discovery import detect
 from stepscope.store.notes import Notes
 from stepscope.texts import LANGUAGES
 

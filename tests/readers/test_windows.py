@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stepscope.readers.windows import windows
+from stepscope.readers.discovery.windows import windows
 from support.traces import annotation, document, operator, write
 
 NOON = 1_794_762_097_927_062_025  # time.time_ns(), as torch's handler for TensorBoard puts it into names

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from stepscope.errors import StepscopeError
-from stepscope.readers import raw_bytes, trace_text
+from stepscope.readers.files import raw_bytes
+from stepscope.readers.trace_json import trace_text
 from support.reading import read, rows_or_reason
 from support.samples import SHARED_DATA
 from support.traces import document, training_steps, write
@@ -90,7 +91,7 @@ def test_damaged_captures_are_read_or_refused(tmp_path: Path) -> None:
 
 
 def test_damaged_traces_give_the_same_scanned_or_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    scanner = pytest.importorskip("stepscope.readers.event_scanner", reason="built without a C compiler")
+    scanner = pytest.importorskip("stepscope.readers.trace_json.event_scanner", reason="built without a C compiler")
     traces = [path for path in captures(tmp_path) if path.suffix == ".json"]
     for number in until(time.monotonic() + SECONDS):
         dice = random.Random(number)

@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from stepscope.errors import StepscopeError
-from stepscope.readers.windows import windows
+from stepscope.readers.discovery.windows import windows
 from stepscope.store import schema
 from stepscope.store.notes import Note, Notes
 from stepscope.store.rank_writer import RankWriter

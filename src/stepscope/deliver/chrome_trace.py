@@ -19,7 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
-from stepscope.readers.flows import OWN_CATEGORY
+from stepscope.readers.slices.flows import OWN_CATEGORY
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.run_store import RunStore
 

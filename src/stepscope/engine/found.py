@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.readers.several_paths import windows_of_all
-from stepscope.readers.source import Source
-from stepscope.readers.windows import Window, windows
+from stepscope.readers.discovery.several_paths import windows_of_all
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.discovery.windows import Window, windows
 from stepscope.store.location import directory_of
 from stepscope.store.notes import Notes
 from stepscope.store.schema import SCHEMA_VERSION

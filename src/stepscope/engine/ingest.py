@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from stepscope.engine.found import find_windows
 from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
-from stepscope.readers.several_paths import belongs, common_directory
-from stepscope.readers.windows import Window, window_of_file
+from stepscope.readers.discovery.several_paths import belongs, common_directory
+from stepscope.readers.discovery.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer, resolved
 from stepscope.store.notes import Notes

@@ -14,7 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from stepscope.errors import StepscopeError, UnreadableInputError
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 from stepscope.store.run_store import Part, note_rows, publish, temporary_directory

@@ -19,9 +19,9 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.exact_time import nanoseconds
-from stepscope.readers.raw_bytes import blocks
+from stepscope.readers.files.exact_time import nanoseconds
+from stepscope.readers.files.raw_bytes import blocks
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 
 Int64s = npt.NDArray[np.int64]

@@ -6,9 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.steps import Steps
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.slices.steps import Steps
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE
 
 Int64s = npt.NDArray[np.int64]

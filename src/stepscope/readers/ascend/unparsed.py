@@ -12,7 +12,7 @@ from typing import Final
 from stepscope import facts
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.rank_directory import FRAMEWORK_FOLDER, describe, is_rank_directory
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 
 _PROF: Final = re.compile(r"PROF_\d+_\d+_[0-9A-Za-z]+")

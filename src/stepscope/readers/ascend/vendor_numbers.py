@@ -9,8 +9,8 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.event_columns import nullable
-from stepscope.readers.exact_time import nanoseconds
+from stepscope.readers.files.exact_time import nanoseconds
+from stepscope.readers.trace_json.event_columns import nullable
 
 STEP_COLUMNS: Final = {
     "computing": "Computing",

@@ -33,9 +33,9 @@ from stepscope.readers.ascend_db.strings import Strings
 from stepscope.readers.ascend_db.summaries import Summary, empty_summary, read_summary
 from stepscope.readers.ascend_db.tables import is_by_msprof, note_foreign, note_missing, require_data
 from stepscope.readers.ascend_db.timeline import Timeline
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

@@ -23,8 +23,8 @@ from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
 from stepscope.readers.ascend_db.timeline import Part, Timeline, connections, numbers
-from stepscope.readers.event_columns import NULL, nullable
-from stepscope.readers.slice_table import KIND, SliceTable
+from stepscope.readers.slices.slice_table import KIND, SliceTable
+from stepscope.readers.trace_json.event_columns import NULL, nullable
 from stepscope.store.nesting import NONE
 
 Int64s = npt.NDArray[np.int64]

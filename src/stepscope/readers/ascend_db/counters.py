@@ -13,7 +13,7 @@ import polars as pl
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.strings import Strings, as_texts
 from stepscope.readers.ascend_db.timeline import Layer, Timeline
-from stepscope.readers.exact_time import LARGEST_NS
+from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

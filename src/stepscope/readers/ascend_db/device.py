@@ -16,8 +16,8 @@ from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import Joined, coalesced, distinct, first_match
 from stepscope.readers.ascend_db.strings import Coded, Strings
 from stepscope.readers.ascend_db.timeline import NO_VALUE, Layer, Part, Timeline, connections, numbers
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.slice_table import KIND
+from stepscope.readers.slices.slice_table import KIND
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 

@@ -23,7 +23,7 @@ from stepscope.readers.ascend.rank_directory import (
 from stepscope.readers.ascend.sqlite_file import MAGIC, files_of, open_database
 from stepscope.readers.ascend_db.identity import metadata_of
 from stepscope.readers.ascend_db.tables import TELLING, completeness
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 
 READER: Final = "ascend_db"

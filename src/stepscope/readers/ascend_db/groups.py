@@ -11,8 +11,8 @@ from stepscope.readers.ascend.identity import group_id
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import Coded, Strings
 from stepscope.readers.ascend_db.timeline import Int32s, Int64s, Layer, Timeline
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL
 
 _COMMUNICATION_API: Final = 5500  # of ENUM_API_TYPE
 _OLD_NAME: Final = "HCCL"

@@ -14,8 +14,8 @@ from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import UNKNOWN, Coded, Strings
 from stepscope.readers.ascend_db.timeline import Layer, Part, Timeline, connections, numbers
-from stepscope.readers.pytorch import STEP_NAME
-from stepscope.readers.slice_table import KIND
+from stepscope.readers.slices.pytorch import STEP_NAME
+from stepscope.readers.slices.slice_table import KIND
 from stepscope.store.notes import Notes
 
 Int64s = npt.NDArray[np.int64]

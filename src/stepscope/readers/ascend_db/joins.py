@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.readers.ascend_db.strings import Coded
-from stepscope.readers.event_columns import NULL
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE
 
 Int64s = npt.NDArray[np.int64]

@@ -12,8 +12,8 @@ from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.host import OPERATOR, QUEUE, HostCalls
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.timeline import Timeline, connections, numbers
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
 

@@ -6,16 +6,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers import pytorch
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_db.links import Causes
 from stepscope.readers.ascend_db.timeline import numbers
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, nullable
-from stepscope.readers.exact_time import LARGEST_NS
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.steps import Steps, one_step, whole_window, with_device_work
+from stepscope.readers.files.exact_time import LARGEST_NS
+from stepscope.readers.slices import pytorch
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.slices.steps import Steps, one_step, whole_window, with_device_work
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, nullable
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

@@ -9,8 +9,8 @@ import polars as pl
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import module_component
 from stepscope.readers.ascend_db.strings import Strings, as_texts
-from stepscope.readers.block_lives import lives
-from stepscope.readers.exact_time import LARGEST_NS
+from stepscope.readers.files.exact_time import LARGEST_NS
+from stepscope.readers.slices.block_lives import lives
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -13,7 +13,7 @@ from stepscope.readers.ascend_db.device import DeviceTasks
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.strings import Strings, as_texts
 from stepscope.readers.ascend_db.timeline import numbers
-from stepscope.readers.event_columns import NULL
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

@@ -10,8 +10,8 @@ from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.strings import UNKNOWN, Strings, as_texts
 from stepscope.readers.ascend_db.timeline import numbers
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE, nearest
 
 Int64s = npt.NDArray[np.int64]

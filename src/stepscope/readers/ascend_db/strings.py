@@ -10,7 +10,7 @@ import polars as pl
 
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import is_missing
-from stepscope.readers.codes import Codes
+from stepscope.readers.trace_json.codes import Codes
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]

@@ -10,11 +10,11 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.readers.ascend_db.strings import UNKNOWN, Coded
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.exact_time import LARGEST_NS
-from stepscope.readers.slice_table import SliceTable, believable
-from stepscope.readers.tracks import track_rows
+from stepscope.readers.files.exact_time import LARGEST_NS
+from stepscope.readers.slices.slice_table import SliceTable, believable
+from stepscope.readers.slices.tracks import track_rows
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 

@@ -31,9 +31,9 @@ from stepscope.readers.ascend_text.layers import LAYERS, TRACK_KINDS
 from stepscope.readers.ascend_text.parallel_strategy import read_strategy
 from stepscope.readers.ascend_text.task_tables import write_task_table
 from stepscope.readers.ascend_text.timeline import Timeline, read_timeline
-from stepscope.readers.lanes import Lanes
-from stepscope.readers.source import Source
-from stepscope.readers.tracks import track_rows
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.tracks import track_rows
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -19,7 +19,7 @@ from stepscope.readers.ascend.rank_directory import (
     read_json,
 )
 from stepscope.readers.ascend_text.files import known
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 
 READER: Final = "ascend_text"
 _PROF: Final = "PROF_"

@@ -11,8 +11,8 @@ import polars as pl
 from stepscope.readers.ascend import device_tasks
 from stepscope.readers.ascend.communication import TIMES, members_of
 from stepscope.readers.ascend_text.timeline import Timeline
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, categorical, nullable
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, categorical, nullable
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.exact_time import nanoseconds
+from stepscope.readers.files.exact_time import nanoseconds
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments
+from stepscope.readers.trace_json.event_columns import NULL, Batch, EventColumns, arguments
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

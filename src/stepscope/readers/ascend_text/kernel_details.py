@@ -13,8 +13,8 @@ import polars as pl
 from stepscope import facts
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend_text.timeline import Timeline
-from stepscope.readers.event_columns import NULL, categorical, nullable
-from stepscope.readers.slice_table import KIND, SliceTable
+from stepscope.readers.slices.slice_table import KIND, SliceTable
+from stepscope.readers.trace_json.event_columns import NULL, categorical, nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

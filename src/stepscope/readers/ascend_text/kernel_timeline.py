@@ -12,8 +12,8 @@ from stepscope.readers.ascend_text.counters import CounterSeries
 from stepscope.readers.ascend_text.layers import CODE, lanes
 from stepscope.readers.ascend_text.task_arguments import TaskArguments
 from stepscope.readers.ascend_text.timeline import Timeline
-from stepscope.readers.event_columns import NULL, EventColumns
-from stepscope.readers.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.trace_json.event_columns import NULL, EventColumns
 from stepscope.store.notes import Notes
 
 _HARDWARE, _COMMUNICATION = "Ascend Hardware", "Communication"

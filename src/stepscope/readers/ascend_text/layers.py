@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope import facts
-from stepscope.readers.codes import Codes
+from stepscope.readers.trace_json.codes import Codes
 
 Int32s = npt.NDArray[np.int32]
 

@@ -10,9 +10,9 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.readers.ascend_text.timeline import Timeline
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.flows import flow_links
-from stepscope.readers.slice_table import KIND, SliceTable
+from stepscope.readers.slices.flows import flow_links
+from stepscope.readers.slices.slice_table import KIND, SliceTable
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
 

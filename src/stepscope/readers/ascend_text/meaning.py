@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers import pytorch
 from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_text.kernel_details import fill_texts
 from stepscope.readers.ascend_text.links import Causes
 from stepscope.readers.ascend_text.steps import marked_steps, stated_steps, step_of_slices
 from stepscope.readers.ascend_text.timeline import Timeline
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, nullable
-from stepscope.readers.steps import with_device_work
+from stepscope.readers.slices import pytorch
+from stepscope.readers.slices.steps import with_device_work
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, nullable
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

@@ -11,7 +11,7 @@ import polars as pl
 
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend.device_tasks import module_component
-from stepscope.readers.event_columns import NULL, nullable
+from stepscope.readers.trace_json.event_columns import NULL, nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers import pytorch
 from stepscope.readers.ascend_text.timeline import Timeline
-from stepscope.readers.event_columns import NULL
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.steps import Steps, told_apart, whole_window
+from stepscope.readers.slices import pytorch
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.slices.steps import Steps, told_apart, whole_window
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from stepscope.readers.ascend.csv_table import CsvTable
 from stepscope.readers.ascend_text.timeline import Timeline
-from stepscope.readers.event_columns import NULL
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -16,10 +16,10 @@ from stepscope.readers.ascend.device_tasks import plane_kind, task_kind
 from stepscope.readers.ascend_text.counters import CounterSeries
 from stepscope.readers.ascend_text.layers import CODE, LAYERS, Lanes, lanes
 from stepscope.readers.ascend_text.task_arguments import FAMILY_LAYERS, TaskArguments
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, EventColumns, details
-from stepscope.readers.slice_table import KIND, SliceTable, believable
-from stepscope.readers.trace_text import TraceText
+from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, EventColumns, details
+from stepscope.readers.trace_json.trace_text import TraceText
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -15,7 +15,7 @@ from stepscope.readers.cluster_analysis.database import is_cluster_database, rea
 from stepscope.readers.cluster_analysis.rows import Cluster
 from stepscope.readers.cluster_analysis.text_files import GROUPS, READERS
 from stepscope.readers.cluster_analysis.write import write
-from stepscope.readers.source import Source
+from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

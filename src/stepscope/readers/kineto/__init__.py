@@ -11,10 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers import pytorch
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, EventColumns, details
-from stepscope.readers.flows import flow_links
+from stepscope.readers.discovery.source import Source
 from stepscope.readers.kineto import collectives as communication
 from stepscope.readers.kineto import identity, meaning
 from stepscope.readers.kineto.arguments import ArgumentColumns
@@ -22,12 +19,15 @@ from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.kineto.memory import MemoryEvents
 from stepscope.readers.kineto.places import Places
 from stepscope.readers.kineto.recognition import claim_file
-from stepscope.readers.series import CounterEvents
-from stepscope.readers.slice_table import KIND, SliceTable, believable
-from stepscope.readers.source import Source
-from stepscope.readers.steps import ChooseSteps, extent, told_apart, whole_window, with_device_work
-from stepscope.readers.trace_text import TraceText
-from stepscope.readers.tracks import kinds_of_tracks, track_rows
+from stepscope.readers.slices import pytorch
+from stepscope.readers.slices.flows import flow_links
+from stepscope.readers.slices.series import CounterEvents
+from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.steps import ChooseSteps, extent, told_apart, whole_window, with_device_work
+from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, EventColumns, details
+from stepscope.readers.trace_json.trace_text import TraceText
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

@@ -8,10 +8,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, Batch, EventColumns, arguments
 from stepscope.readers.kineto.categories import kind_of_category
-from stepscope.readers.typed_arguments import NO_TEXT, typed_columns
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, Batch, EventColumns, arguments
+from stepscope.readers.trace_json.typed_arguments import NO_TEXT, typed_columns
 
 Int64s = npt.NDArray[np.int64]
 

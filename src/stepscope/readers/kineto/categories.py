@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope import facts
-from stepscope.readers.flows import OWN_CATEGORY
+from stepscope.readers.slices.flows import OWN_CATEGORY
 from stepscope.store.schema import SLICE_KINDS
 
 #: Categories whose events lie on a device's streams.

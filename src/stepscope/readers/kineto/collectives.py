@@ -14,9 +14,9 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
-from stepscope.readers.event_columns import nullable
 from stepscope.readers.kineto.identity import group_rows, integer, rank_list
-from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.nesting import NONE
 
 Int64s = npt.NDArray[np.int64]

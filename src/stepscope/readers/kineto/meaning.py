@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope import facts
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL
 from stepscope.readers.kineto.categories import kind_of_category
-from stepscope.readers.pytorch import MODULE_PREFIX, STEP_NAME
-from stepscope.readers.slice_table import KIND, SliceTable
+from stepscope.readers.slices.pytorch import MODULE_PREFIX, STEP_NAME
+from stepscope.readers.slices.slice_table import KIND, SliceTable
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
 

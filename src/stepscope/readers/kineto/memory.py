@@ -10,11 +10,11 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
-from stepscope.readers.block_lives import lives
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, Batch, categorical, nullable
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.typed_arguments import typed_columns
+from stepscope.readers.slices.block_lives import lives
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, Batch, categorical, nullable
+from stepscope.readers.trace_json.typed_arguments import typed_columns
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

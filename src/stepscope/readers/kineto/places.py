@@ -10,9 +10,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.readers.event_columns import EventColumns
 from stepscope.readers.kineto.categories import ON_DEVICE, kind_of_category
-from stepscope.readers.tracks import Described
+from stepscope.readers.slices.tracks import Described
+from stepscope.readers.trace_json.event_columns import EventColumns
 
 Int32s = npt.NDArray[np.int32]
 Bools = npt.NDArray[np.bool_]

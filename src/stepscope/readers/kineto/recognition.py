@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 from typing import Final
 
-from stepscope.readers import repair
+from stepscope.readers.discovery.source import Source, named_rank
+from stepscope.readers.files import repair
+from stepscope.readers.files.raw_bytes import HEAD_BYTES, tail
+from stepscope.readers.files.raw_bytes import head as beginning
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.kineto.identity import integer
-from stepscope.readers.raw_bytes import HEAD_BYTES, tail
-from stepscope.readers.raw_bytes import head as beginning
-from stepscope.readers.source import Source, named_rank
-from stepscope.readers.trace_text import looks_like_trace, value_end
+from stepscope.readers.trace_json.trace_text import looks_like_trace, value_end
 
 _METADATA: Final = re.compile(
     rb'"(?:schemaVersion|deviceProperties|distributedInfo|baseTimeNanoseconds|cupti_version)"\s*:'

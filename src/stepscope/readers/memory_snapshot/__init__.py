@@ -12,6 +12,9 @@ import numpy as np
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.raw_bytes import blocks as bytes_of
+from stepscope.readers.files.raw_bytes import head
 from stepscope.readers.memory_snapshot.annotations import marked_steps, read_annotations
 from stepscope.readers.memory_snapshot.block_sizes import rounding
 from stepscope.readers.memory_snapshot.device_memory import DeviceMemory
@@ -20,10 +23,7 @@ from stepscope.readers.memory_snapshot.stack_texts import StackTexts
 from stepscope.readers.memory_snapshot.trace_columns import Trace, TraceColumns
 from stepscope.readers.memory_snapshot.trace_times import with_times
 from stepscope.readers.memory_snapshot.unpickle import load
-from stepscope.readers.raw_bytes import blocks as bytes_of
-from stepscope.readers.raw_bytes import head
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.source import Source
+from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -8,13 +8,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, integers
-from stepscope.readers.exact_time import LARGEST_NS
+from stepscope.readers.files.exact_time import LARGEST_NS
+from stepscope.readers.files.repair import clean_text
 from stepscope.readers.memory_snapshot.final_state import MOST_DEVICES
-from stepscope.readers.repair import clean_text
-from stepscope.readers.slice_table import KIND, SliceTable, believable
-from stepscope.readers.steps import Steps
+from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.steps import Steps
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, integers
 from stepscope.store.notes import Notes
 
 Int64s = npt.NDArray[np.int64]

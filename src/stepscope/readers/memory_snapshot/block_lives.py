@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL
 from stepscope.readers.memory_snapshot.final_state import LARGEST_SIZE, Blocks
 from stepscope.readers.memory_snapshot.trace_columns import Trace
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL
 
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -14,11 +14,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL
 from stepscope.readers.memory_snapshot.block_lives import NEVER, Lives
 from stepscope.readers.memory_snapshot.final_state import FinalState
 from stepscope.readers.memory_snapshot.trace_columns import Trace
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL
 
 Int64s = npt.NDArray[np.int64]
 

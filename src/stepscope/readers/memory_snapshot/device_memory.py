@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL, categorical, nullable
 from stepscope.readers.memory_snapshot.block_lives import NEVER, pair, with_older
 from stepscope.readers.memory_snapshot.block_sizes import Regions, Rounding, sizes
 from stepscope.readers.memory_snapshot.curve import COMPONENT, curve
 from stepscope.readers.memory_snapshot.final_state import DEFAULT_POOL, FinalState
 from stepscope.readers.memory_snapshot.stack_texts import NO_STACK
 from stepscope.readers.memory_snapshot.trace_columns import Trace, TraceColumns
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, categorical, nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers.repair import clean_text
+from stepscope.readers.files.repair import clean_text
 
 NO_STACK: Final = -1
 

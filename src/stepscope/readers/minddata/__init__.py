@@ -13,16 +13,16 @@ from pathlib import Path
 
 import polars as pl
 
-from stepscope.readers.lanes import Lanes
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead
 from stepscope.readers.minddata import batches, stages, summary
 from stepscope.readers.minddata.files import by_subject, rank_of, subject_of
 from stepscope.readers.minddata.get_next import read_get_next
 from stepscope.readers.minddata.processors import read_processors
-from stepscope.readers.reported import Reported
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.source import Source
-from stepscope.readers.steps import one_step
-from stepscope.readers.text_files import OnRead
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.slices.steps import one_step
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -11,9 +11,9 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.lanes import Lanes
-from stepscope.readers.reported import Reported
-from stepscope.readers.text_files import OnRead, matched
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, matched
+from stepscope.readers.slices.lanes import Lanes
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

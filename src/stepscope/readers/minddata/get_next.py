@@ -11,11 +11,11 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.lanes import Lanes
+from stepscope.readers.files.numbers import NS, US, scaled_column
+from stepscope.readers.files.text_files import OnRead, matched
 from stepscope.readers.minddata.stages import DEVICE_QUEUE
-from stepscope.readers.numbers import NS, US, scaled_column
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.text_files import OnRead, matched
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

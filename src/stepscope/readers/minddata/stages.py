@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers.lanes import Lanes
-from stepscope.readers.numbers import integer, number
-from stepscope.readers.repair import clean_text
-from stepscope.readers.reported import Reported
-from stepscope.readers.text_files import OnRead, Table, read_csv, read_json
+from stepscope.readers.files.numbers import integer, number
+from stepscope.readers.files.repair import clean_text
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, Table, read_csv, read_json
+from stepscope.readers.slices.lanes import Lanes
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

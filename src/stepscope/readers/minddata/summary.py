@@ -11,10 +11,10 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.readers.numbers import number
-from stepscope.readers.repair import clean_text
-from stepscope.readers.reported import Reported
-from stepscope.readers.text_files import OnRead, read_bytes, read_csv, read_json
+from stepscope.readers.files.numbers import number
+from stepscope.readers.files.repair import clean_text
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, read_bytes, read_csv, read_json
 from stepscope.store.notes import Notes
 
 _NAMES: Final = "pipeline_ops"

@@ -13,7 +13,9 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers import minddata
-from stepscope.readers.lanes import Lanes
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead
 from stepscope.readers.mindinsight import device_tasks, display, gpu, memory, operators, step_trace
 from stepscope.readers.mindinsight.calls import calls
 from stepscope.readers.mindinsight.cluster_folder import FOLDER, cluster_sources
@@ -27,11 +29,9 @@ from stepscope.readers.mindinsight.strategy import read_strategy
 from stepscope.readers.mindinsight.summaries import read_summaries
 from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
 from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
-from stepscope.readers.reported import Reported
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.source import Source
-from stepscope.readers.steps import one_step
-from stepscope.readers.text_files import OnRead
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.slices.steps import one_step
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -6,10 +6,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.event_columns import nullable
 from stepscope.readers.mindinsight.communication import Communication
 from stepscope.readers.mindinsight.step_trace import StepTrace
-from stepscope.readers.slice_table import SliceTable
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.trace_json.event_columns import nullable
 
 
 def calls(

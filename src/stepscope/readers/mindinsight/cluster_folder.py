@@ -12,10 +12,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.readers import repair
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files import repair
+from stepscope.readers.files.numbers import integer
 from stepscope.readers.mindinsight.layout import sources
-from stepscope.readers.numbers import integer
-from stepscope.readers.source import Source
 
 FOLDER: Final = "cluster_profiler"
 _RANK_TABLE: Final = "hccl.json"

@@ -16,13 +16,13 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers import repair
 from stepscope.readers.ascend.device_tasks import collective_kind
+from stepscope.readers.files import repair
+from stepscope.readers.files.numbers import MS, integer, number, scaled
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, read_csv
 from stepscope.readers.mindinsight.identity import Place
 from stepscope.readers.mindinsight.step_trace import Call
-from stepscope.readers.numbers import MS, integer, number, scaled
-from stepscope.readers.reported import Reported
-from stepscope.readers.text_files import OnRead, read_csv
 from stepscope.store.notes import Notes
 
 _COLUMNS: Final = ("step_num", "communication_cost", "wait_cost", "link_info", "communication_operator_cost")

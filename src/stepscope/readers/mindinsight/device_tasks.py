@@ -13,13 +13,13 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.lanes import Lanes
+from stepscope.readers.files.numbers import COUNTS, MS, US, scaled_column
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, Table, first_line, lines, matched, read_csv
 from stepscope.readers.mindinsight.operators import DESCRIPTION
 from stepscope.readers.mindspore_cpu.scopes import module, phase
-from stepscope.readers.numbers import COUNTS, MS, US, scaled_column
-from stepscope.readers.reported import Reported
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.text_files import OnRead, Table, first_line, lines, matched, read_csv
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.store.notes import Notes
 
 _TASK: Final = r"^(?<name>.+),\s*(?<stream>\d{1,9})\s*,\s*(?<start>[^,]+),\s*(?<dur>[^,]+)$"

@@ -17,18 +17,18 @@ import polars as pl
 from stepscope import facts
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.device_tasks import collective_kind
-from stepscope.readers.event_columns import arguments
-from stepscope.readers.exact_time import INVALID, nanoseconds
-from stepscope.readers.lanes import Lanes
+from stepscope.readers.files.exact_time import INVALID, nanoseconds
+from stepscope.readers.files.numbers import integer
+from stepscope.readers.files.repair import clean_text
+from stepscope.readers.files.text_files import OnRead
 from stepscope.readers.mindinsight.operators import describe
 from stepscope.readers.mindinsight.step_trace import Step, StepTrace
 from stepscope.readers.mindspore_cpu.scopes import module, phase
-from stepscope.readers.numbers import integer
-from stepscope.readers.repair import clean_text
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.text_files import OnRead
-from stepscope.readers.trace_event import Event
-from stepscope.readers.trace_text import TraceText
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.trace_json.event_columns import arguments
+from stepscope.readers.trace_json.trace_event import Event
+from stepscope.readers.trace_json.trace_text import TraceText
 from stepscope.store.notes import Notes
 
 _NO_NUMBER: Final = b"null"

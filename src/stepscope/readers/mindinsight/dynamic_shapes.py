@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope.readers.numbers import integer
-from stepscope.readers.reported import Reported
-from stepscope.readers.text_files import OnRead, read_json
+from stepscope.readers.files.numbers import integer
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, read_json
 from stepscope.store.notes import Notes
 
 _EXECUTIONS: Final = ("operator", "kernel")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from stepscope.readers.files.numbers import COUNTS, NS, scaled
+from stepscope.readers.files.repair import clean_text
+from stepscope.readers.files.text_files import OnRead, read_bytes
 from stepscope.readers.mindinsight.step_trace import Call, Step, StepTrace
-from stepscope.readers.numbers import COUNTS, NS, scaled
-from stepscope.readers.repair import clean_text
-from stepscope.readers.text_files import OnRead, read_bytes
 from stepscope.store.notes import Notes
 
 

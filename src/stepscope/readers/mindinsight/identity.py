@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.numbers import integer, scaled
+from stepscope.readers.files.text_files import OnRead, read_json
 from stepscope.readers.mindinsight.cluster_folder import host_of
 from stepscope.readers.mindinsight.layout import RankFiles, device_kind, named
-from stepscope.readers.numbers import integer, scaled
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.source import Source
-from stepscope.readers.text_files import OnRead, read_json
+from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.store.notes import Notes
 
 _VERSIONS: Final = ("ms_version", "cann_version")

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from stepscope import facts
-from stepscope.readers import minddata, repair
-from stepscope.readers.numbers import integer
-from stepscope.readers.source import Source
+from stepscope.readers import minddata
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files import repair
+from stepscope.readers.files.numbers import integer
 
 _MOST_INFO_BYTES: Final = 1 << 20
 

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers.numbers import US, number, scaled
-from stepscope.readers.repair import clean_text
-from stepscope.readers.reported import Reported
-from stepscope.readers.text_files import OnRead, read_csv, read_json
+from stepscope.readers.files.numbers import US, number, scaled
+from stepscope.readers.files.repair import clean_text
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, read_csv, read_json
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 from stepscope import facts
+from stepscope.readers.discovery.source import Source
 from stepscope.readers.mindinsight.identity import Place
 from stepscope.readers.mindinsight.layout import RankFiles, named
-from stepscope.readers.source import Source
 from stepscope.store.notes import Notes
 
 _RAW: Final = re.compile(r"PROF_\d+_.*")

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.readers import repair
-from stepscope.readers.numbers import integer
-from stepscope.readers.text_files import OnRead, read_csv
+from stepscope.readers.files import repair
+from stepscope.readers.files.numbers import integer
+from stepscope.readers.files.text_files import OnRead, read_csv
 from stepscope.store.notes import Notes
 
 _SCHEMA: Final = {

@@ -18,13 +18,13 @@ import numpy as np
 import polars as pl
 
 from stepscope.readers.ascend.device_tasks import collective_kind
-from stepscope.readers.lanes import Lanes
-from stepscope.readers.numbers import COUNTS, integer, scaled
-from stepscope.readers.repair import clean_text
-from stepscope.readers.reported import Reported
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.steps import Steps
-from stepscope.readers.text_files import OnRead, Table, read_csv, read_json
+from stepscope.readers.files.numbers import COUNTS, integer, scaled
+from stepscope.readers.files.repair import clean_text
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, Table, read_csv, read_json
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.slices.steps import Steps
 from stepscope.store.notes import Notes
 
 _POINTS: Final = ("start_point", "end_point", "fp_point", "bp_point")

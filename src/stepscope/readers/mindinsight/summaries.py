@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope import facts
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, read_bytes, read_csv, read_json
 from stepscope.readers.mindinsight.layout import RankFiles
-from stepscope.readers.reported import Reported
-from stepscope.readers.text_files import OnRead, read_bytes, read_csv, read_json
 from stepscope.store.notes import Notes
 
 _COMPUTE_TIME: Final = re.compile(r"(?P<name>\S.*?)\s+(?P<time>[-+.\deE]+)\s+(?P<stream>\d+)\s*")

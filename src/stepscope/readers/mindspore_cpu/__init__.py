@@ -15,15 +15,15 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.readers import minddata
-from stepscope.readers.lanes import Lanes
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, read_csv, read_json
 from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
 from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
-from stepscope.readers.reported import Reported
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.source import Source
-from stepscope.readers.steps import ChooseSteps, no_steps, one_step
-from stepscope.readers.text_files import OnRead, read_csv, read_json
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.slices.steps import ChooseSteps, no_steps, one_step
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

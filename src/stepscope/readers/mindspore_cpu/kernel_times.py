@@ -10,8 +10,8 @@ from pathlib import Path
 
 import polars as pl
 
-from stepscope.readers.numbers import NS, scaled_column
-from stepscope.readers.text_files import OnRead, lines
+from stepscope.readers.files.numbers import NS, scaled_column
+from stepscope.readers.files.text_files import OnRead, lines
 from stepscope.store.notes import Notes
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.numbers import NS, scaled_column
-from stepscope.readers.text_files import OnRead, matched
+from stepscope.readers.files.numbers import NS, scaled_column
+from stepscope.readers.files.text_files import OnRead, matched
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

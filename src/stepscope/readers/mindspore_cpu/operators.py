@@ -7,14 +7,14 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.lanes import Lanes
+from stepscope.readers.files.numbers import MS
+from stepscope.readers.files.reported import Reported
+from stepscope.readers.files.text_files import OnRead, read_csv
 from stepscope.readers.mindspore_cpu.kernel_times import read_kernel_times
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.mindspore_cpu.shapes import read_shapes, with_shapes
-from stepscope.readers.numbers import MS
-from stepscope.readers.reported import Reported
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.text_files import OnRead, read_csv
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.store.notes import Notes
 
 CORE: Final = "HOST_CPU"

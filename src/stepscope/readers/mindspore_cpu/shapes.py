@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.text_files import OnRead, matched
+from stepscope.readers.files.text_files import OnRead, matched
 from stepscope.store.notes import Notes
 
 _LINE: Final = r"^(?<type>[^;]*);(?<name>[^;]*);(?<graph>[^;]*);(?<inputs>.*)$"

@@ -11,6 +11,8 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.raw_bytes import head
 from stepscope.readers.msmemscope.block_lives import curves, lives
 from stepscope.readers.msmemscope.capture import CONFIG, claim, claim_file, is_trace
 from stepscope.readers.msmemscope.dump_events import DumpEvents
@@ -20,8 +22,6 @@ from stepscope.readers.msmemscope.moments import write_moments
 from stepscope.readers.msmemscope.python_trace import functions
 from stepscope.readers.msmemscope.timeline import Timeline
 from stepscope.readers.msmemscope.vendor_remarks import remark, reported
-from stepscope.readers.raw_bytes import head
-from stepscope.readers.source import Source
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -16,6 +16,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from stepscope.readers.discovery.source import Source
 from stepscope.readers.msmemscope.dump_file import (
     DUMP_COLUMNS,
     DUMP_TABLE,
@@ -25,7 +26,6 @@ from stepscope.readers.msmemscope.dump_file import (
     columns_of,
     tables,
 )
-from stepscope.readers.source import Source
 
 READER: Final = "msmemscope"
 CONFIG: Final = "config.json"

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.exact_time import LARGEST_NS
+from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.msmemscope import attributes
 from stepscope.readers.msmemscope.stacks import StackNumbers
 from stepscope.store.notes import Notes

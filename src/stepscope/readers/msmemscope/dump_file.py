@@ -17,8 +17,8 @@ from urllib.parse import quote
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.raw_bytes import blocks
-from stepscope.readers.repair import clean_text
+from stepscope.readers.files.raw_bytes import blocks
+from stepscope.readers.files.repair import clean_text
 from stepscope.store.notes import Notes
 
 SQLITE_MAGIC: Final = b"SQLite format 3\0"

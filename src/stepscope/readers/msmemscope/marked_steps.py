@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.steps import Steps
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.slices.steps import Steps
 
 
 def marked_steps(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from stepscope.readers.exact_time import LARGEST_NS
+from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.msmemscope.dump_file import TRACE_COLUMNS, rows
 from stepscope.store.notes import Notes
 

@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.codes import Codes
-from stepscope.readers.event_columns import NULL
 from stepscope.readers.msmemscope import attributes
 from stepscope.readers.msmemscope.begin_end import pair
-from stepscope.readers.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE, nearest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

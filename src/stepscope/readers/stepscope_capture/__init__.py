@@ -13,11 +13,12 @@ import polars as pl
 
 from stepscope.layout import names
 from stepscope.readers import kineto, mindspore_cpu
-from stepscope.readers.lanes import Lanes
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.slice_table import SliceTable
-from stepscope.readers.source import Source
-from stepscope.readers.steps import Steps
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.text_files import OnRead
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.slices.steps import Steps
 from stepscope.readers.stepscope_capture.data_loaders import read_data_loaders
 from stepscope.readers.stepscope_capture.description import Description, read_description
 from stepscope.readers.stepscope_capture.last_moment import last_moment
@@ -25,7 +26,6 @@ from stepscope.readers.stepscope_capture.marks import read_marks
 from stepscope.readers.stepscope_capture.samples import read_samples
 from stepscope.readers.stepscope_capture.step_lines import StepLines, read_steps
 from stepscope.readers.stepscope_capture.tap import Tap
-from stepscope.readers.text_files import OnRead
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

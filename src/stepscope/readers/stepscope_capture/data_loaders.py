@@ -13,12 +13,12 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.layout import names
-from stepscope.readers.event_columns import nullable
-from stepscope.readers.lanes import Lanes
-from stepscope.readers.slice_parts import SliceParts
-from stepscope.readers.steps import Steps
+from stepscope.readers.files.text_files import OnRead
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.slices.steps import Steps
 from stepscope.readers.stepscope_capture.line_files import read_lines
-from stepscope.readers.text_files import OnRead
+from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

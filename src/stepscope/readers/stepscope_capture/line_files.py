@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from stepscope.readers.text_files import OnRead
+from stepscope.readers.files.text_files import OnRead
 from stepscope.store.notes import Notes
 
 Schema = Mapping[str, Any]

@@ -8,10 +8,10 @@ from typing import Final
 import polars as pl
 
 from stepscope.layout import names
-from stepscope.readers.lanes import Lanes
-from stepscope.readers.slice_parts import SliceParts
+from stepscope.readers.files.text_files import OnRead
+from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.stepscope_capture.line_files import read_lines
-from stepscope.readers.text_files import OnRead
 from stepscope.store.notes import Notes
 
 _SCHEMA: Final = {

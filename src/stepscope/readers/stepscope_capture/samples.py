@@ -9,8 +9,8 @@ from typing import Final
 import polars as pl
 
 from stepscope.layout import names
+from stepscope.readers.files.text_files import OnRead
 from stepscope.readers.stepscope_capture.line_files import read_lines
-from stepscope.readers.text_files import OnRead
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -10,10 +10,10 @@ import polars as pl
 
 from stepscope.layout import names
 from stepscope.layout.optimizer_steps import steps_of_the_training
-from stepscope.readers.steps import Steps, no_steps
+from stepscope.readers.files.text_files import OnRead
+from stepscope.readers.slices.steps import Steps, no_steps
 from stepscope.readers.stepscope_capture.description import Description
 from stepscope.readers.stepscope_capture.line_files import read_lines
-from stepscope.readers.text_files import OnRead
 from stepscope.store.notes import Notes
 
 _SCHEMA: Final = {"event": pl.String, "step": pl.Int64, "optimizer": pl.Int64, "time_ns": pl.Int64}

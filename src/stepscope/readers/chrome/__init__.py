@@ -1,0 +1,206 @@
+"""Any other Chrome trace: JSON array or object, JAX and XProf exports, VizTracer, hand-made files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope import facts
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.chrome.stack_frames import referred_stacks
+from stepscope.readers.discovery.source import Source, named_rank
+from stepscope.readers.slices.flows import flow_links
+from stepscope.readers.slices.series import CounterEvents
+from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.steps import Steps, extent, whole_window
+from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.readers.trace_json.event_columns import NULL, Batch, EventColumns, arguments, details
+from stepscope.readers.trace_json.trace_text import TraceText, looks_like_trace
+from stepscope.store.nesting import NONE
+from stepscope.store.notes import Notes
+from stepscope.store.rank_writer import RankWriter
+
+Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+_DEVICE_PROCESS: Final = re.compile(r"^/device:(GPU|TPU):(\d+)")
+# Rows that XProf computes itself: they sum up the operations below them.
+_SUMMARY_THREADS: Final = ("Steps", "XLA Modules", "Framework Name Scope", "Framework Ops", "Source code")
+_COPY: Final = re.compile(r"^Mem(?:cpy|set)")
+_PYTHON_CATEGORIES: Final = frozenset(("fee", "python"))
+
+
+def claim_file(path: Path, head: bytes) -> Source | None:
+    """Any Chrome trace is for this reader, if no special one wants it."""
+    return Source(path, "chrome", named_rank(path), (path,)) if looks_like_trace(path, head) else None
+
+
+def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+    """Read one trace file as one rank."""
+    path = source.path
+    text = TraceText(path, notes, on_read)
+    columns = EventColumns(notes, path.name)
+    counters = CounterEvents(columns)
+    step_numbers: dict[int, int] = {}
+    correlations: dict[int, int] = {}
+    for events in text.batches():
+        batch = columns.add(events)
+        columns.add_instants(batch["i"])
+        counters.add(batch["C"])
+        step_numbers |= _numbers(batch["X"], "step_num")
+        correlations |= _numbers(batch["X"], "correlation_id")
+        for part in (batch["X"], batch["i"]):
+            out.add("details", details(part))
+    if not columns.events:
+        raise UnreadableInputError("no_events", path=str(path))
+    index, track, category, name, start, dur, is_mark = columns.slices()
+    out.add("details", columns.pair_details)
+    keep, dur = believable(start, dur, notes, path.name)
+    device, summary = _device_tracks(columns)
+    on_device, is_summary = np.isin(track, list(device)), np.isin(track, list(summary))
+    kind = _kinds(columns, category, name, on_device, is_summary)
+    if device:
+        kind[np.isin(index, list(correlations)) & ~on_device] = KIND["runtime"]
+    kind[np.isin(index, list(step_numbers)) & ~on_device] = KIND["step"]
+    kind[is_mark] = KIND["mark"]
+    slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
+    on_device = on_device[keep]
+    steps = _steps(slices, step_numbers, notes, path.name)
+    launch = np.full(len(slices), NONE, np.int64)
+    if device and correlations:
+        correlation = np.array([correlations.get(number, NULL) for number in slices.id.tolist()], np.int64)
+        launch = _launches(slices, correlation, on_device)
+        slices.integers["correlation"] = correlation
+        out.add("links", _launch_links(slices, launch))
+    # Device work belongs to the step that launched it.
+    slices.integers["step"] = steps.at(np.where(launch != NONE, slices.start[launch], slices.start))
+    stack, stacks, unknown = referred_stacks(text.metadata.get("stackFrames"), columns.frames, slices.id)
+    notes.add("stack_unknown", file=path.name, count=unknown)
+    slices.integers["stack"] = stack
+    out.add("stacks", stacks)
+    device_work = on_device & slices.is_kind("kernel", "collective", "copy")
+    slices.texts["core"] = (np.where(device_work, 0, -1), [next(iter(device.values()), "gpu").upper()])
+    slices.write(out)
+    out.add("steps", steps.frame())
+    out.add("links", flow_links(slices, columns, 0, {}, notes))
+    counters.write(out, 0, notes, path.name)
+    kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(
+        np.unique(slices.track[slices.is_kind("reported")]).tolist(), "vendor"
+    )
+    rows = track_rows(columns.tracks, columns.metadata, kinds | dict.fromkeys(counters.numbers, "counter"))
+    out.add("tracks", _processes_apart(rows, columns.tracks))
+    out.add("ranks", _rank_row(text.metadata, slices, device, path))
+
+
+def _numbers(batch: Batch, argument: str) -> dict[int, int]:
+    """Event index to number, of events that have such an argument: JAX marks steps so, and joins launches."""
+    key = f'"{argument}"'.encode()
+    found: dict[int, int] = {}
+    if key not in b"".join(batch.arguments):  # most files have none, and so need not look at each event
+        return found
+    for place, raw in enumerate(batch.arguments):
+        if key in raw:
+            number = str(arguments(raw).get(argument, ""))
+            if number.isdecimal() and len(number) < 19:
+                found[int(batch.index[place])] = int(number)
+    return found
+
+
+def _device_tracks(columns: EventColumns) -> tuple[dict[int, str], set[int]]:
+    """Tracks of devices with the device's kind; and those of them that only sum up others."""
+    device: dict[int, str] = {}
+    summary: set[int] = set()
+    processes = {
+        pid: str(values.get("name", ""))
+        for (name, pid, _), values in columns.metadata.items()
+        if name == "process_name"
+    }
+    for (pid, tid), number in columns.tracks.items():
+        match = _DEVICE_PROCESS.match(processes.get(pid, ""))
+        if match:
+            device[number] = match[1].lower()
+            thread = str(columns.metadata.get(("thread_name", pid, tid), {}).get("name", ""))
+            if thread.startswith(_SUMMARY_THREADS):
+                summary.add(number)
+    return device, summary
+
+
+def _kinds(
+    columns: EventColumns, category: npt.NDArray[Any], name: npt.NDArray[Any], on_device: Bools, is_summary: Bools
+) -> npt.NDArray[np.int8]:
+    is_python = np.array([(text or "").lower() in _PYTHON_CATEGORIES for text in columns.categories.texts()] or [False])
+    is_frame = np.array([(text or "").startswith("$") for text in columns.names.texts()] or [False])
+    kind = np.full(len(category), KIND["annotation"], np.int8)
+    kind[is_python[category] | is_frame[name]] = KIND["python"]
+    kind[on_device] = KIND["kernel"]
+    if on_device.any():
+        words = [text or "" for text in columns.names.texts()]
+        communicates = np.array([bool(facts.communication_kernel().search(word)) for word in words])
+        is_copy = np.array([bool(_COPY.match(word)) for word in words])
+        kind[on_device & communicates[name]] = KIND["collective"]
+        kind[on_device & is_copy[name]] = KIND["copy"]
+    kind[is_summary] = KIND["reported"]
+    return kind
+
+
+def _launches(slices: SliceTable, correlation: Int64s, on_device: Bools) -> Int64s:
+    """For each device slice the position of the host's call with its id, the first of several, else NONE."""
+    launch = np.full(len(slices), NONE, np.int64)
+    calls = np.flatnonzero(slices.is_kind("runtime") & (correlation != NULL))
+    calls = calls[np.lexsort((slices.start[calls], correlation[calls]))]
+    ids = correlation[calls]
+    asking = np.flatnonzero(on_device & (correlation != NULL) & ~slices.is_kind("reported"))
+    if len(ids):
+        place = np.minimum(np.searchsorted(ids, correlation[asking]), len(ids) - 1)
+        found = ids[place] == correlation[asking]
+        launch[asking[found]] = calls[place[found]]
+    return launch
+
+
+def _launch_links(slices: SliceTable, launch: Int64s) -> pl.DataFrame:
+    launched = np.flatnonzero(launch != NONE)
+    kind = pl.Series(["launch"] * len(launched), dtype=pl.String)
+    return pl.DataFrame({"kind": kind, "from_slice": slices.id[launch[launched]], "to_slice": slices.id[launched]})
+
+
+def _processes_apart(rows: pl.DataFrame, tracks: Codes) -> pl.DataFrame:
+    """Processes of one name have their number behind it, so that they stay several."""
+    if rows.is_empty():
+        return rows
+    pids = [str(key[0]) for key in tracks]
+    own = pl.Series([pids[number] for number in rows["track"].to_list()], dtype=pl.String)
+    named = rows.with_columns(pid=own)
+    shared = pl.col("pid").n_unique().over("process") > 1
+    label = pl.when(shared).then(pl.format("{} (pid {})", "process", "pid")).otherwise("process")
+    return named.with_columns(process=label).drop("pid")
+
+
+def _steps(slices: SliceTable, numbers: dict[int, int], notes: Notes, file: str) -> Steps:
+    marks = np.flatnonzero(slices.is_kind("step"))
+    if not len(marks):
+        return whole_window(slices, notes, file)
+    marks = marks[np.argsort(slices.start[marks], kind="stable")]
+    number = np.array([numbers[index] for index in slices.id[marks].tolist()], np.int64)
+    return Steps(number, slices.start[marks], slices.end[marks], "step_num")
+
+
+def _rank_row(metadata: dict[str, Any], slices: SliceTable, device: dict[int, str], path: Path) -> pl.DataFrame:
+    framework = "jax" if device or "highres-ticks" in str(metadata.get("metadata")) else None
+    row: dict[str, Any] = {
+        "framework": framework,
+        "device_kind": next(iter(device.values()), "cpu"),
+        "clock_base_ns": 0,
+        "source": str(path),
+    }
+    if "viztracer_metadata" in metadata:
+        row["versions"] = str(metadata["viztracer_metadata"])
+    if len(slices):
+        row |= dict(zip(("first_ns", "last_ns"), extent(slices), strict=True))
+    return pl.DataFrame([row])

@@ -1,0 +1,1 @@
+"""Which file is what, and which windows and ranks the files make."""

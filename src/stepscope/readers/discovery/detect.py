@@ -1,0 +1,126 @@
+"""Which reader is for what: finds the sources of a capture.
+
+Two passes: names say which directories and files are worth a look, their first bytes say what they are. A reader may
+claim a directory with all that lies below it, or single files; each is asked in turn.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from stepscope.errors import UnreadableInputError
+from stepscope.readers.discovery.source import Source, named_rank
+from stepscope.readers.files.raw_bytes import head
+
+#: Readers in the order in which they are asked; a general format comes after the special ones that use it.
+READERS: Final = (
+    "stepscope_capture",
+    "mindspore_cpu",
+    "mindinsight",
+    "ascend_text",
+    "ascend_db",
+    "cluster_analysis",
+    "minddata",
+    "memory_snapshot",
+    "msmemscope",
+    "kineto",
+    "chrome",
+)
+
+_LOOSE_FILE: Final = re.compile(r"\.(?:json|pickle|pkl|db)(?:\.gz)?$", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"\d+")
+_MOST_FILES: Final = 200_000
+
+
+def sources(path: Path) -> list[Source]:
+    """All sources at or below a path. A file that was named itself gets an explanation if it is none."""
+    try:
+        if path.is_file():
+            return [_named_file(path)]
+        if not path.is_dir():
+            raise UnreadableInputError("no_such_path", path=str(path))
+        found = list(_below(path))
+    except OSError as error:
+        raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
+    if not found:
+        from stepscope.readers.ascend.unparsed import only_unparsed
+
+        raise only_unparsed(path) or UnreadableInputError("nothing_to_read", path=str(path))
+    return found
+
+
+def _named_file(path: Path) -> Source:
+    first = head(path)
+    source = _claim_file(path, first)
+    if source is not None:
+        return source
+    raise UnreadableInputError("unknown_format" if first else "empty_file", path=str(path))
+
+
+def _below(root: Path) -> Iterator[Source]:
+    seen = 0
+    for place, folders, files in os.walk(root):
+        directory = Path(place)
+        folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+        claimed = _claim(directory, folders, files)
+        if claimed:
+            folders.clear()
+            yield from claimed
+            continue
+        loose = [directory / name for name in sorted(files) if not name.startswith(".") and _LOOSE_FILE.search(name)]
+        seen += len(loose)
+        if seen > _MOST_FILES:
+            raise UnreadableInputError("too_many_files", path=str(root), limit=_MOST_FILES)
+        found = {path: _loose_file(path) for path in loose}
+        yield from (source for source in found.values() if source is not None)
+        yield from _damaged(found)
+
+
+def _loose_file(path: Path) -> Source | None:
+    """A file that nobody named: if it cannot even be looked at, its rank's reader will say why."""
+    if not os.access(path, os.R_OK):
+        return None
+    try:
+        return _claim_file(path, head(path))
+    except UnreadableInputError:
+        rank = named_rank(path)
+        return None if rank is None else Source(path, "chrome", rank, (path,))
+
+
+def _damaged(found: dict[Path, Source | None]) -> Iterator[Source]:
+    """Files that are no capture, but are called like those beside them: the reader will say what is wrong with them."""
+    good = {_NUMBER.sub("#", path.name): source for path, source in found.items() if source is not None}
+    for path, source in found.items():
+        like = good.get(_NUMBER.sub("#", path.name)) if source is None else None
+        rank = named_rank(path)
+        if like is not None and rank is not None:
+            yield Source(path, like.reader, rank, (path,), world_size=like.world_size)
+
+
+def _claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]:
+    """What the first reader that wants the directory finds there; a second one only if it reads another form of it."""
+    claimed: list[Source] = []
+    for reader in _readers("claim"):
+        found = reader.claim(directory, folders, files) or []
+        if not claimed or all(source.form is not None for source in (*claimed, *found)):
+            claimed += found
+    return claimed
+
+
+def _claim_file(path: Path, first: bytes) -> Source | None:
+    for reader in _readers("claim_file"):
+        source: Source | None = reader.claim_file(path, first)
+        if source is not None:
+            return source
+    return None
+
+
+def _readers(function: str) -> list[ModuleType]:
+    modules = [importlib.import_module(f"stepscope.readers.{name}") for name in READERS]
+    return [module for module in modules if callable(getattr(module, function, None))]

@@ -1,0 +1,149 @@
+"""How several given paths form one run, or several where they hold the same rank twice.
+
+Each path alone forms windows by the rule of ``windows.py``; files of one directory form them together. Then the newest
+windows of all paths are one run, those before them another, and so on.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from stepscope.readers.ascend.unparsed import note_unparsed
+from stepscope.readers.discovery.detect import sources
+from stepscope.readers.discovery.recorded_together import natural
+from stepscope.readers.discovery.source import Source
+from stepscope.readers.discovery.windows import Window, one_form_each, window_name, windows_below, without_summaries
+from stepscope.store.notes import Notes
+
+
+def windows_of_all(paths: Sequence[Path], form: str | None = None) -> list[Window]:
+    """All windows of several paths, oldest first; their order does not matter."""
+    paths = sorted(set(paths))
+    notes = Notes()
+    found = _each_once(paths)
+    for path, members in found.items():
+        if path.is_dir():
+            note_unparsed(path, members, notes)
+    found = {path: one_form_each(members, form, notes) for path, members in found.items()}
+    root = common_directory(paths)
+    kept = {source.path for source in without_summaries([source for members in found.values() for source in members])}
+    found = {path: [source for source in members if source.path in kept] for path, members in found.items()}
+    numbers = _numbers(found)
+    groups = _groups(found, root, numbers)
+    joined = [window for layer in _layers(groups) for window in _joined(layer, root)]
+    _name_apart(joined, root)
+    names = [window.name for window in sorted(joined, key=lambda window: window.age)]
+    for window in joined:
+        guessed = sum(source.path in numbers for source in window.sources)
+        if len(window.sources) > 1:
+            window.notes.add("rank_guessed", count=guessed)
+        absent = [path for path in paths if not any(belongs(source, path) for source in window.sources)]
+        window.notes.add("paths_in_other_windows", count=len(absent), window=window.name, windows=", ".join(names))
+        window.say(notes)
+    return sorted(joined, key=lambda window: window.age)
+
+
+def common_directory(paths: Sequence[Path]) -> Path:
+    """The directory that holds all the paths."""
+    return Path(os.path.commonpath([path if path.is_dir() else path.parent for path in paths]))
+
+
+def belongs(source: Source, path: Path) -> bool:
+    """Whether a source was found at a path."""
+    return any(file.is_relative_to(path) for file in (source.path, *source.files))
+
+
+def _each_once(paths: list[Path]) -> dict[Path, list[Source]]:
+    """The sources of each path, without those that a path before it has: a directory stands before what is in it."""
+    found: dict[Path, list[Source]] = {}
+    seen: set[tuple[str, Path]] = set()
+    for path in paths:
+        found[path] = [
+            source for source in sources(path) if not seen.issuperset((source.reader, file) for file in source.files)
+        ]
+        seen.update((source.reader, file) for source in found[path] for file in source.files)
+    return found
+
+
+def _numbers(found: dict[Path, list[Source]]) -> dict[Path, int]:
+    """Ranks for the sources that state none, by the names of their workers, else of the given paths."""
+    workers = {
+        source.path: source.worker or str(path)
+        for path, members in found.items()
+        for source in members
+        if source.rank is None
+    }
+    taken = {source.rank for members in found.values() for source in members}
+    free = (number for number in itertools.count() if number not in taken)
+    number_of = dict(zip(sorted(set(workers.values()), key=natural), free, strict=False))
+    return {path: number_of[worker] for path, worker in workers.items()}
+
+
+def _groups(
+    found: dict[Path, list[Source]], root: Path, numbers: dict[Path, int]
+) -> Iterator[tuple[Path, list[Window]]]:
+    """The windows of each given directory, and of the given files of each directory, with the place they lie in."""
+    files: dict[Path, list[Source]] = defaultdict(list)
+    for path, members in found.items():
+        if path.is_dir():
+            windows = windows_below(members, root)
+            for window in windows:
+                numbered = [replace(each, rank=numbers.get(each.path, each.rank)) for each in window.sources]
+                window.sources = sorted(numbered, key=lambda source: source.rank or 0)
+                window.notes = Notes()  # how many were numbered is counted over all paths
+            yield path.parent, windows
+        else:
+            files[path.parent] += [replace(source, rank=numbers.get(source.path, source.rank)) for source in members]
+    for directory, members in files.items():
+        yield directory, windows_below(_of_one_size(members), root)
+
+
+def _of_one_size(members: list[Source]) -> list[Source]:
+    """A file that was named beside the others need not say itself that it belongs to their job."""
+    stated = {source.world_size for source in members} - {None}
+    if len(stated) != 1:
+        return members
+    (world,) = stated
+    return [replace(source, world_size=world) for source in members]
+
+
+def _layers(groups: Iterator[tuple[Path, list[Window]]]) -> list[list[tuple[Path, Window]]]:
+    """The newest windows of all groups, then those before them, and so on."""
+    newest_first = [[(place, window) for window in reversed(windows)] for place, windows in groups]
+    return [
+        [each for each in layer if each is not None] for layer in itertools.zip_longest(*newest_first, fillvalue=None)
+    ]
+
+
+def _joined(layer: list[tuple[Path, Window]], root: Path) -> list[Window]:
+    """One run, if every rank is there once; else one per directory in which that holds; else each by itself."""
+    windows = [window for _, window in layer]
+    if len(windows) == 1:
+        return windows
+    if _fit(windows):
+        members = sorted((source for window in windows for source in window.sources), key=lambda each: each.rank or 0)
+        place = Path(os.path.commonpath([source.path.parent for source in members]))
+        return [Window(window_name(place, root), members)]
+    places = {place for place, _ in layer}
+    if len(places) == 1:
+        return windows
+    return [run for one in sorted(places) for run in _joined([each for each in layer if each[0] == one], root)]
+
+
+def _fit(windows: list[Window]) -> bool:
+    ranks = [source.rank for window in windows for source in window.sources]
+    worlds = {source.world_size for window in windows for source in window.sources} - {None}
+    return len(set(ranks)) == len(ranks) and len(worlds) <= 1
+
+
+def _name_apart(windows: list[Window], root: Path) -> None:
+    """Several windows at one place are named by their first source, as they are within one directory."""
+    names = [window.name for window in windows]
+    for window in windows:
+        if names.count(window.name) > 1 or not window.name:
+            window.name = window_name(window.sources[0].path, root)

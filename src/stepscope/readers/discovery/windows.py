@@ -1,0 +1,170 @@
+"""How the sources of one path form windows, which are runs, and ranks; ``several_paths.py`` has the rule for more."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from stepscope.readers.ascend.unparsed import note_unparsed
+from stepscope.readers.discovery.detect import sources
+from stepscope.readers.discovery.recorded_together import together
+from stepscope.readers.discovery.source import Source
+from stepscope.store.notes import Notes
+
+_DIGITS: Final = re.compile(r"\d+")
+_SUFFIX: Final = re.compile(r"(?:\.pt\.trace)?\.(?:json|pickle|pkl|db)(?:\.gz)?$", re.IGNORECASE)
+
+
+@dataclass
+class Window:
+    """One run: the sources of its ranks, and what there is to say about how they were found."""
+
+    name: str
+    sources: list[Source]
+    notes: Notes = field(default_factory=Notes)
+
+    @property
+    def age(self) -> tuple[int, int, str]:
+        """Sorts windows, oldest first: by what their names say, then by the time of their files."""
+        span = max((source.span or 0 for source in self.sources), default=0)
+        return span, max(source.path.stat().st_mtime_ns for source in self.sources), self.name
+
+    def say(self, notes: Notes) -> None:
+        """Add what there is to say about more than this window."""
+        for note in notes.all():
+            self.notes.add(note.code, count=note.count, **note.params)
+
+
+def windows(path: Path, form: str | None = None) -> list[Window]:
+    """All windows of a capture, oldest first. ``form`` (text or db) chooses where a rank was written in both."""
+    found = sources(path)
+    if path.is_file():
+        return [Window(window_of_file(path), [_ranked(source) for source in found])]
+    notes = Notes()
+    note_unparsed(path, found, notes)
+    found = without_summaries(one_form_each(found, form, notes))
+    grouped = windows_below(found, path)
+    for window in grouped:
+        window.say(notes)
+    return grouped
+
+
+def windows_below(found: list[Source], root: Path) -> list[Window]:
+    """The windows that the sources below a directory form, oldest first."""
+    by_directory: dict[Path, list[Source]] = defaultdict(list)
+    for source in found:
+        by_directory[source.path.parent].append(source)
+    grouped: list[Window] = []
+    ranked: dict[Path, list[Source]] = {}
+    numbered: set[Path] = set()
+    for directory, members in by_directory.items():
+        alone, own = _numbered(members)
+        grouped += [Window(window_name(source.path, root), [_ranked(source)]) for source in alone]
+        if own:
+            ranked[directory] = own
+        numbered |= {source.path for source in members if source.rank is None}
+    for members in _jobs(ranked, root):
+        grouped += _windows_of_job(members, numbered, root)
+    return sorted(grouped, key=lambda window: window.age)
+
+
+def window_of_file(path: Path) -> str:
+    """The name of the only window of a capture that is one file."""
+    return _stem(path.name)
+
+
+def without_summaries(found: list[Source]) -> list[Source]:
+    """What a tool summed up over all ranks stands for itself only where no rank is there."""
+    return [source for source in found if source.reader != "cluster_analysis"] or found
+
+
+def one_form_each(found: list[Source], form: str | None, notes: Notes) -> list[Source]:
+    """Of a rank that was written as text and as db, the form that was asked for, else the more complete one."""
+    by_place: dict[tuple[Path, int | None], list[Source]] = defaultdict(list)
+    for source in found:
+        by_place[source.path, source.rank].append(source)
+    chosen = []
+    for candidates in by_place.values():
+        asked = [source for source in candidates if form is None or source.form in (form, None)] or candidates
+        best = max(asked, key=lambda source: source.completeness)
+        if len(candidates) > 1 and best.form is not None:
+            notes.add("form_chosen", form=best.form)
+        chosen.append(best)
+    return chosen
+
+
+def _numbered(members: list[Source]) -> tuple[list[Source], list[Source]]:
+    """Of one directory: the sources that stand alone, and those with a rank, which names of workers may give them."""
+    unranked = [source for source in members if source.rank is None]
+    ranked = [source for source in members if source.rank is not None]
+    if any(source.worker is None for source in unranked):
+        return unranked, ranked
+    number = {worker: place for place, worker in enumerate(sorted({source.worker or "" for source in unranked}))}
+    return [], [*ranked, *(replace(source, rank=number[source.worker or ""]) for source in unranked)]
+
+
+def _jobs(ranked: dict[Path, list[Source]], root: Path) -> list[list[Source]]:
+    """Sources of several directories that belong to one job, by the size of the job too."""
+    alike: dict[str, list[Path]] = defaultdict(list)
+    for directory in ranked:
+        inside = str(directory.relative_to(root)) if directory.is_relative_to(root) else str(directory)
+        alike[_DIGITS.sub("#", inside)].append(directory)
+    jobs = []
+    for directories in alike.values():
+        parts = [ranked[directory] for directory in directories]
+        # node0 and node1, rank0 and rank1; but run1 and run2 hold the same ranks, and are two jobs.
+        one = _disjoint(parts) or all(len(_ranks(part)) == 1 for part in parts)
+        jobs += [[source for part in parts for source in part]] if one else parts
+    stated = [part for part in jobs if {source.world_size for source in part} - {None, 1}]
+    if len({source.world_size for part in stated for source in part}) == 1 and _disjoint(stated):
+        others = [part for part in jobs if not any(part is each for each in stated)]
+        jobs = [*others, [source for part in stated for source in part]]
+    by_size: list[list[Source]] = []
+    for part in jobs:
+        for world in dict.fromkeys(source.world_size for source in part):
+            by_size.append([source for source in part if source.world_size == world])
+    return by_size
+
+
+def _ranks(sources: list[Source]) -> set[int | None]:
+    return {source.rank for source in sources}
+
+
+def _disjoint(parts: list[list[Source]]) -> bool:
+    """Whether no rank is in two of them."""
+    return sum(len(_ranks(part)) for part in parts) == len({rank for part in parts for rank in _ranks(part)})
+
+
+def _windows_of_job(members: list[Source], numbered: set[Path], root: Path) -> list[Window]:
+    groups, guessed = together(members, root)
+    found = []
+    for group in groups:
+        ordered = sorted(group, key=lambda source: source.rank or 0)
+        alone = len(ordered) == 1 or len(groups) > 1
+        place = Path(os.path.commonpath([source.path.parent for source in ordered]))
+        window = Window(window_name(ordered[0].path if alone else place, root), ordered)
+        if len(ordered) > 1:
+            window.notes.add("rank_guessed", count=len(ordered) if {each.path for each in ordered} & numbered else 0)
+            world = ordered[0].world_size or 0
+            window.notes.add("ranks_missing", count=int(len(ordered) < world), present=len(ordered), world=world)
+        window.notes.add("windows_guessed", count=int(guessed))
+        found.append(window)
+    return found
+
+
+def _ranked(source: Source) -> Source:
+    return source if source.rank is not None else replace(source, rank=0)
+
+
+def window_name(path: Path, root: Path) -> str:
+    """The name of a window that lies at a path below the capture."""
+    inside = str(path.relative_to(root)) if path.is_relative_to(root) else "."
+    return _stem(inside if inside != "." else root.name)
+
+
+def _stem(name: str) -> str:
+    return _SUFFIX.sub("", name)

@@ -1,0 +1,127 @@
+"""Steps of a rank: where they lie in time, and what the device did for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.trace_json.event_columns import NULL, categorical
+from stepscope.store.nesting import NONE
+from stepscope.store.notes import Notes
+
+Int64s = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass
+class Steps:
+    """Steps in time order, as something on the host marked them."""
+
+    number: Int64s
+    start: Int64s
+    end: Int64s
+    marks_from: str
+
+    def at(self, moment: Int64s) -> Int64s:
+        """The step that contains each moment, NULL outside."""
+        if not len(self.number):
+            return np.full(len(moment), NULL, np.int64)
+        place = np.searchsorted(self.start, moment, side="right") - 1
+        # One more place at the end stands for the time before the first.
+        outside = moment >= np.append(self.end, np.iinfo(np.int64).min)[place]
+        found = np.append(self.number, NULL)[place]
+        found[outside] = NULL
+        return found
+
+    def frame(self) -> pl.DataFrame:
+        """Rows of ``steps`` with what the marks tell."""
+        return pl.DataFrame({"step": self.number, "host_start_ns": self.start, "host_end_ns": self.end}).with_columns(
+            marks_from=pl.lit(self.marks_from)
+        )
+
+
+def told_apart(steps: Steps, notes: Notes, file: str) -> Steps:
+    """The same steps; where a number comes again, as in a second loop of the script, all are numbered anew."""
+    again = len(steps.number) - len(np.unique(steps.number))
+    notes.add("step_numbers_repeat", file=file, count=again)
+    if not again:
+        return steps
+    return replace(steps, number=steps.number.min() + np.arange(len(steps.number)))
+
+
+#: Steps of a capture that knows them from elsewhere than its trace, given those that the trace marks.
+ChooseSteps = Callable[[Steps], Steps]
+
+
+def no_steps(marks_from: str = "window") -> Steps:
+    """None at all."""
+    nothing = np.empty(0, np.int64)
+    return Steps(nothing, nothing, nothing, marks_from)
+
+
+def whole_window(slices: SliceTable, notes: Notes, file: str) -> Steps:
+    """One step over all there is, where nothing marks any though the writer could."""
+    if len(slices):
+        notes.add("no_step_marks", file=file)
+    return one_step(slices)
+
+
+def one_step(slices: SliceTable) -> Steps:
+    """One step over all there is."""
+    if not len(slices):
+        return no_steps()
+    first, last = extent(slices)
+    return Steps(np.zeros(1, np.int64), np.array([first]), np.array([last + 1]), "window")
+
+
+def extent(slices: SliceTable) -> tuple[int, int]:
+    """Start of the first slice and end of the last. There is at least one.
+
+    Marks do not count beside others: writers set some to the end of a window in which nothing was recorded any more,
+    or to an absurd time.
+    """
+    lasting = ~slices.is_kind("mark")
+    counted = lasting if lasting.any() else ~lasting
+    return int(slices.start[counted].min()), int(slices.end[counted].max())
+
+
+def with_device_work(
+    steps: Steps, slices: SliceTable, step: Int64s, work: Bools, forward: Bools, backward: Bools, operator: Int64s
+) -> pl.DataFrame:
+    """Rows of ``steps`` with the device columns, from the device slices (``work``) that each step launched."""
+    places = np.flatnonzero(work & (step != NULL))
+    owner = operator[places]
+    busy = pl.DataFrame(
+        {
+            "step": step[places],
+            "start": slices.start[places],
+            "end": slices.end[places],
+            "forward": forward[places],
+            "backward": backward[places],
+            "operator": categorical(np.where(owner == NONE, -1, slices.name[owner]), slices.names.texts()),
+        }
+    )
+    device = busy.group_by("step").agg(device_start_ns=pl.col("start").min(), device_end_ns=pl.col("end").max())
+    first = (
+        busy.filter("forward")
+        .sort("start")
+        .group_by("step")
+        .first()
+        .select("step", forward_start_ns="start", first_operator="operator")
+    )
+    last = (
+        busy.filter("backward")
+        .sort("end")
+        .group_by("step")
+        .last()
+        .select("step", backward_end_ns="end", last_operator="operator")
+    )
+    rows = steps.frame()
+    for columns in (device, first, last):
+        rows = rows.join(columns, on="step", how="left")
+    return rows.sort("host_start_ns")

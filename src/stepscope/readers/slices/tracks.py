@@ -1,0 +1,81 @@
+"""Names and order of tracks from a trace's metadata events."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from stepscope.readers.trace_json.codes import Codes
+
+
+class Described(NamedTuple):
+    """A track as its reader knows it, where the metadata events mean another one."""
+
+    name: str
+    label: str  # of the process
+    process_order: int
+
+
+def track_rows(
+    tracks: Codes,
+    metadata: dict[tuple[str, Any, Any], dict[str, Any]],
+    kinds: dict[int, str],
+    described: Mapping[int, Described] | None = None,
+) -> pl.DataFrame:
+    """Rows of ``tracks``. ``kinds`` gives the kind of those in use, by number; the others are left out."""
+    process = {(name, pid): values for (name, pid, _), values in metadata.items() if name.startswith("process_")}
+    rows = []
+    for (pid, tid, *_), number in tracks.items():
+        if number not in kinds:
+            continue
+        process_name = _value(process.get(("process_name", pid)), "name")
+        label = _value(process.get(("process_labels", pid)), "labels")
+        thread_name = _value(metadata.get(("thread_name", pid, tid)), "name")
+        process_order = _value(process.get(("process_sort_index", pid)), "sort_index")
+        if described and number in described:
+            thread_name, label, process_order = described[number]
+        order = (
+            _number(process_order),
+            str(process_name or ""),
+            _number(pid),
+            str(pid),
+            _number(_value(metadata.get(("thread_sort_index", pid, tid)), "sort_index")),
+            _number(tid),
+            str(tid),
+        )
+        rows.append(
+            (
+                order,
+                {
+                    "track": number,
+                    "kind": kinds[number],
+                    "name": str(thread_name or (tid if isinstance(tid, str) and tid else f"thread {tid}")),
+                    "process": " ".join(str(part) for part in (process_name, label) if part) or str(pid),
+                    "thread": str(tid),
+                },
+            )
+        )
+    rows.sort(key=lambda row: row[0])
+    return pl.DataFrame([{**row, "order": place} for place, (_, row) in enumerate(rows)])
+
+
+def kinds_of_tracks(track: npt.NDArray[np.int32], on_device: npt.NDArray[np.bool_]) -> dict[int, str]:
+    """``stream`` for tracks with device work, ``host`` for the rest that have slices."""
+    kinds = dict.fromkeys(np.flatnonzero(np.bincount(track)).tolist(), "host")
+    kinds.update(dict.fromkeys(np.flatnonzero(np.bincount(track[on_device])).tolist(), "stream"))
+    return kinds
+
+
+def _value(values: dict[str, Any] | None, key: str) -> Any:
+    return None if values is None else values.get(key)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("inf")

@@ -1,0 +1,1 @@
+"""From the text of a JSON trace to columns of its events."""
