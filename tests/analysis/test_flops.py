@@ -11,7 +11,7 @@ import pytest
 from analysis.stores import make_store
 from stepscope.analysis.flops import Flops, flops
 from stepscope.analysis.flops.peaks import peaks_of
-from stepscope.analysis.flops.rates import on_tensor_cores
+from stepscope.analysis.flops.kernel_units import on_tensor_cores
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.store.run_store import RunStore
 
@@ -152,6 +152,25 @@ def test_32_bit_products_on_tensor_cores_are_tf32(tmp_path: Path, kernel: str, d
     assert row.peak_flops_per_s == pytest.approx(peak)
 
 
+def test_32_bit_attention_has_a_third_of_the_tf32_peak_and_uses_the_unit_thrice(tmp_path: Path) -> None:
+    # PyTorch's memory-efficient attention computes three TF32 products for one of 32 bit.
+    shapes = "[[2, 64, 4, 32], [2, 64, 4, 32], [2, 64, 4, 32], [], [], [], [], [], [], []]"
+    slices = [
+        _operator(
+            "aten::_efficient_attention_forward", 0, 10, input_shapes=shapes, dtypes='["float", "float", "float"]'
+        ),
+        _call(1, 0),
+        _kernel("fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::Params)", 100, 500),
+    ]
+    found = _answer(_store(tmp_path, slices, [(1, 2)]))
+    (row,), (rank,) = found.operators, found.ranks
+    assert (row.dtype, row.flops) == ("3xtf32", 4 * 2 * 4 * 64 * 64 * 32)
+    assert row.peak_flops_per_s == pytest.approx(494.7e12 / 3)
+    assert rank.duration_us is not None
+    assert rank.mfu_share == pytest.approx(row.flops / (rank.duration_us / 1e6) / 494.7e12)
+    assert rank.hfu_share == pytest.approx(3 * row.flops / (rank.duration_us / 1e6) / 494.7e12)
+
+
 @pytest.mark.parametrize(
     ("kernel", "expected"),
     [
@@ -162,6 +181,9 @@ def test_32_bit_products_on_tensor_cores_are_tf32(tmp_path: Path, kernel: str, d
         ("sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_tensor16x8x16_execute_kernel", True),
         ("void flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128, 128, 4>>(Flash_fwd_params)", True),
         ("cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_26_64x64x64_1x4x1", True),
+        ("fmha_cutlassF_f32_aligned_64x64_rf_sm80(PyTorchMemEffAttention::Params)", True),
+        ("fmha_cutlassF_f32_aligned_64x64_rf_sm75(PyTorchMemEffAttention::Params)", False),
+        ("fmha_cutlassF_f16_aligned_64x64_rf_sm75(PyTorchMemEffAttention::Params)", True),
         (_SIMT, False),
         ("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize64x64x8_stage3_warpsize1x4x1_ffma_aligna4", False),
         ("ampere_sgemm_128x64_nn", False),

@@ -29,6 +29,24 @@ def test_a_language_model_on_a_gpu_by_hand() -> None:
         assert step.mfu_share == pytest.approx(step.model_flops / seconds / 989.4e12)
 
 
+def test_the_models_rate_leaves_out_what_attention_computes_again() -> None:
+    """Four such blocks in 32 bit: products on the ordinary units, attention as 3xTF32 on tensor cores."""
+    found = flops(opened("kineto/gpt_fp32_snap.json.gz")).data
+    tokens, width, words, layers = 8 * 1024, 768, 8192, 4
+    weights = layers * (3 * width * width + width * width + 2 * width * 4 * width) + width * words
+    products = 3 * 2 * tokens * weights
+    scores = layers * 4 * 8 * 12 * 1024 * 1024 * 64 // 2  # causal
+    attention = [row for row in found.operators if row.kind == "attention"]
+    assert {(row.dtype, row.peak_flops_per_s) for row in attention} == {("3xtf32", 494.7e12 / 3)}
+    for row in found.steps[1:]:  # the first may hold work from before the window
+        seconds = row.duration_us / 1e6
+        assert row.model_flops_per_s == pytest.approx((products + scores * 3) / seconds)
+        assert row.flops_per_s == pytest.approx((products + scores * 7 // 2) / seconds)
+        assert row.mfu_share == pytest.approx((products / 66.9e12 + scores * 3 / 494.7e12) / seconds)
+        assert row.hfu_share == pytest.approx((products / 66.9e12 + 3 * scores * 7 / 2 / 494.7e12) / seconds)
+        assert row.mfu_share == pytest.approx(0.546, abs=2e-3)
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_vision_model_on_an_npu_by_hand(rank: int) -> None:
     """AlexNet, 32 images: shapes of the model, though the device fills 3 channels up to 8."""

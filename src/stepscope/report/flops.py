@@ -56,9 +56,11 @@ def show(answer: Answer[Flops], lang: str) -> None:
             "rank": row.rank,
             "step": row.step,
             "duration_us": row.duration_us,
+            "model_gflop": row.model_flops / 1e9,
+            "model_tflops": None if row.model_flops_per_s is None else row.model_flops_per_s / _TERA,
+            "mfu_share": row.mfu_share,
             "gflop": row.flops / 1e9,
             "tflops": None if row.flops_per_s is None else row.flops_per_s / _TERA,
-            "mfu_share": row.mfu_share,
             "hfu_share": row.hfu_share,
             "warm_up": row.warm_up,
         }
@@ -74,7 +76,9 @@ def _verdict(rank: RankFlops, lang: str) -> str:
         lang,
         rank=rank.rank,
         device=rank.device or "?",
-        rate=f"{(rank.flops_per_s or 0) / _TERA:,.3f}",
+        model_rate=f"{(rank.model_flops_per_s or 0) / _TERA:,.3f}",
         mfu=f"{100 * (rank.mfu_share or 0):.1f}",
+        rate=f"{(rank.flops_per_s or 0) / _TERA:,.3f}",
+        hfu=f"{100 * (rank.hfu_share or 0):.1f}",
         tensor_cores="?" if rank.tensor_core_share is None else f"{100 * rank.tensor_core_share:.1f}",
     )

@@ -895,6 +895,7 @@ export interface RankFlops {
   readonly flops: number
   readonly model_flops: number
   readonly flops_per_s: number | null
+  readonly model_flops_per_s: number | null
   readonly mfu_share: number | null
   readonly hfu_share: number | null
   readonly counted_share: number | null
@@ -1309,6 +1310,7 @@ export interface StepFlops {
   readonly flops: number
   readonly model_flops: number
   readonly flops_per_s: number | null
+  readonly model_flops_per_s: number | null
   readonly mfu_share: number | null
   readonly hfu_share: number | null
   readonly warm_up: boolean

@@ -17,17 +17,25 @@ _GIGA = 1e9
 
 @dataclass(frozen=True)
 class Peaks:
-    """FLOPs per second by element type; bytes per second of memory; where they are known from."""
+    """FLOPs per second by element type; bytes per second of memory; where they are known from.
+
+    ``units`` are the rates of what computes an element type, where that takes several products for one: TF32 for 3xTF32.
+    """
 
     device: str | None
     rates: dict[str, float] = field(default_factory=dict)
     memory: float | None = None
     origin: str | None = None
     given: float | None = None
+    units: dict[str, float] = field(default_factory=dict)
 
     def rate(self, dtype: str | None) -> float | None:
         """The peak for an element type."""
         return self.given if self.given is not None else self.rates.get(dtype or "")
+
+    def unit_rate(self, dtype: str | None) -> float | None:
+        """The peak of the unit that computes this element type, were each product computed once."""
+        return self.given if self.given is not None else self.units.get(dtype or "", self.rate(dtype))
 
 
 def peaks_of(store: RunStore, rank: int, tflops: float | None = None, memory_gb_per_s: float | None = None) -> Peaks:
@@ -39,9 +47,14 @@ def peaks_of(store: RunStore, rank: int, tflops: float | None = None, memory_gb_
     origin = "table" if rates else None
     if not rates and kind == "npu":
         rates, origin = _of_cubes(store, rank, entry)
+    units = {}
+    split = facts.table("flops")["split_float32"]
+    if split["unit"] in rates:
+        units[split["dtype"]] = rates[split["unit"]]
+        rates[split["dtype"]] = rates[split["unit"]] / split["products"]
     memory = memory_gb_per_s or entry.get("memory_gb_per_s")
     given = tflops * _TERA if tflops else None
-    return Peaks(device, rates, memory * _GIGA if memory else None, "given" if given else origin, given)
+    return Peaks(device, rates, memory * _GIGA if memory else None, "given" if given else origin, given, units)
 
 
 def _entry(device: str | None) -> dict[str, Any]:

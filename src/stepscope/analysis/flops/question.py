@@ -41,6 +41,7 @@ class StepFlops(msgspec.Struct, frozen=True):
     flops: int
     model_flops: int
     flops_per_s: float | None
+    model_flops_per_s: float | None
     mfu_share: float | None
     hfu_share: float | None
     warm_up: bool
@@ -58,6 +59,7 @@ class RankFlops(msgspec.Struct, frozen=True):
     flops: int
     model_flops: int
     flops_per_s: float | None
+    model_flops_per_s: float | None
     mfu_share: float | None
     hfu_share: float | None
     counted_share: float | None
@@ -139,23 +141,35 @@ def _sums(calls: pl.DataFrame, *keys: str) -> list[tuple[Any, ...]]:
     return calls.group_by(keys).agg(pl.col("flops", "again").cast(pl.Int128).sum()).rows()
 
 
-def _shares(
-    sums: Sequence[_Sum], peaks: Peaks, duration_ns: int, devices: int
-) -> tuple[int, int, float | None, float | None, float | None]:
-    """FLOPs, those of the model, rate, and shares of the peak: ideal time, each element type at its peak, over time.
+class _Shares(NamedTuple):
+    """Rates over a time, and shares of the peak in it."""
 
-    Several devices have that many times the peak of one.
+    flops: int
+    model_flops: int
+    flops_per_s: float | None = None
+    model_flops_per_s: float | None = None
+    mfu_share: float | None = None
+    hfu_share: float | None = None
+
+
+def _shares(sums: Sequence[_Sum], peaks: Peaks, duration_ns: int, devices: int) -> _Shares:
+    """A share is the ideal time, each element type at its peak, over the time; several devices have several peaks.
+
+    The model's ideal time is that of its own FLOPs, each computed once; the hardware's that of all that it computes.
     """
-    total, again = sum(part.flops for part in sums), sum(part.again for part in sums)
+    total, model = sum(part.flops for part in sums), sum(part.flops - part.again for part in sums)
     if duration_ns <= 0:
-        return total, total - again, None, None, None
+        return _Shares(total, model)
     seconds = duration_ns / 1e9
-    rates = [rate for part in sums if (rate := peaks.rate(part.dtype))]
+    found = _Shares(total, model, total / seconds, model / seconds)
+    rates = [
+        (rate, unit) for part in sums if (rate := peaks.rate(part.dtype)) and (unit := peaks.unit_rate(part.dtype))
+    ]
     if not sums or len(rates) < len(sums):
-        return total, total - again, total / seconds, None, None
-    hardware = sum(part.flops / rate for part, rate in zip(sums, rates, strict=True)) / devices
-    model = sum((part.flops - part.again) / rate for part, rate in zip(sums, rates, strict=True)) / devices
-    return total, total - again, total / seconds, model / seconds, hardware / seconds
+        return found
+    hardware = sum(part.flops / rate for part, (rate, _) in zip(sums, rates, strict=True)) / devices
+    own = sum((part.flops - part.again) / unit for part, (_, unit) in zip(sums, rates, strict=True)) / devices
+    return found._replace(mfu_share=own / seconds, hfu_share=hardware / seconds)
 
 
 def _rank(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, steps: list[StepFlops]) -> RankFlops:

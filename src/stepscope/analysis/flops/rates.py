@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
 import msgspec
@@ -14,6 +12,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.flops.counting import Counted
+from stepscope.analysis.flops.kernel_units import with_units
 from stepscope.analysis.flops.peaks import Peaks
 from stepscope.analysis.foundation.intervals import Int64s, union
 from stepscope.analysis.foundation.rank_tables import slices_of
@@ -54,7 +53,7 @@ class OperatorFlops(msgspec.Struct, frozen=True):
 class Work:
     """What ran: on the device, or on the host where the run has no device."""
 
-    # slice, start_ns, dur_ns, device, call (place or NOWHERE), on_tensor_cores (null if unknown), short
+    # slice, start_ns, dur_ns, device, call (place or NOWHERE), on_tensor_cores (null if unknown), short, split
     slices: pl.DataFrame
     on_device: bool
     device_kind: str | None
@@ -83,11 +82,12 @@ def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
     device_kind = ranks.item(0, 0) if len(ranks) else None
     devices = 1
     if on_device:
-        kernels, devices = _with_devices(store, rank, _with_tensor_cores(store, rank, kernels, device_kind))
+        kernels, devices = _with_devices(store, rank, with_units(store, rank, kernels, device_kind))
     else:
         rows = scan.filter(pl.col("kind") == "operator").select("slice", "start_ns", "dur_ns").collect()
         unknown = pl.lit(None, pl.Boolean)
-        kernels = rows.with_columns(device=pl.lit(0), on_tensor_cores=unknown, short=pl.lit(False))
+        no = pl.lit(False)
+        kernels = rows.with_columns(device=pl.lit(0), on_tensor_cores=unknown, short=no, split=no)
     call = pl.Series(counted.call_of(kernels["slice"].to_numpy()))
     kernels = kernels.with_columns(call=call)
     places = counted.owners.nesting.places(kernels["slice"].to_numpy())
@@ -107,52 +107,25 @@ def _with_devices(store: RunStore, rank: int, kernels: pl.DataFrame) -> tuple[pl
     return kernels.join(device, on="track", how="left").drop("track"), count
 
 
-def _with_tensor_cores(store: RunStore, rank: int, kernels: pl.DataFrame, device_kind: str | None) -> pl.DataFrame:
-    """Whether each kernel used the matrix units: by its name on a GPU, by its counters on an NPU."""
-    table = facts.table("flops")
-    metrics = [*table["tensor_cores"]["counters"], table["short_float32"]["metric"]]
-    counters = store.scan("pmu", [rank]).select("slice", pl.col("metric").cast(pl.String), "value")
-    values = counters.filter(pl.col("metric").is_in(metrics)).collect()
-    is_short = values["metric"] == table["short_float32"]["metric"]
-    short = values.filter(is_short)["slice"]
-    used = values.filter(~is_short).group_by("slice").agg(on_tensor_cores=pl.col("value").max() > 0)
-    if len(used):
-        kernels = kernels.join(used, on="slice", how="left")
-    elif device_kind == "gpu":
-        names = kernels["name"].unique()
-        found = [on_tensor_cores(name) for name in names.cast(pl.String)]
-        kernels = kernels.join(pl.DataFrame({"name": names, "on_tensor_cores": found}), on="name", how="left")
-    else:
-        kernels = kernels.with_columns(on_tensor_cores=pl.lit(None, pl.Boolean))
-    return kernels.drop("name").with_columns(short=pl.col("slice").is_in(short.implode()))
-
-
-@cache
-def _pattern() -> re.Pattern[str]:
-    return re.compile(facts.table("flops")["tensor_cores"]["pattern"])
-
-
-def on_tensor_cores(name: str) -> bool:
-    """Whether a kernel of this name computes on tensor cores."""
-    return _pattern().search(name) is not None
-
-
 def with_computing_types(calls: pl.DataFrame, work: Work) -> pl.DataFrame:
-    """32-bit calls that ran on matrix units in a shorter form, TF32 or HF32, have that element type."""
+    """32-bit calls that ran on matrix units in a shorter form, TF32, 3xTF32 or HF32, have that element type."""
     duration = pl.col("dur_ns")
+    table = facts.table("flops")
     joined = work.slices.filter(pl.col("call") != NOWHERE).join(
         calls.filter(pl.col("dtype") == "fp32").select("name", "input_shapes", call="place"), on="call"
     )
     on_cores = duration.filter("on_tensor_cores").sum() > duration.sum() * _MOSTLY
     groups = joined.group_by("name", "input_shapes").agg(
-        short=duration.filter("short").sum() > duration.sum() * _MOSTLY, cores=on_cores
+        short=duration.filter("short").sum() > duration.sum() * _MOSTLY,
+        split=duration.filter("split").sum() > duration.sum() * _MOSTLY,
+        cores=on_cores,
     )
     calls = calls.join(groups, on=["name", "input_shapes"], how="left", nulls_equal=True)
-    hf32 = pl.lit(facts.table("flops")["short_float32"]["dtype"])
+    hf32, split = pl.lit(table["short_float32"]["dtype"]), pl.lit(table["split_float32"]["dtype"])
     cores = pl.col("cores") & pl.lit(work.device_kind == "gpu")
-    shorter = pl.when(pl.col("short")).then(hf32).when(cores).then(pl.lit("tf32"))
+    shorter = pl.when(pl.col("short")).then(hf32).when(pl.col("split")).then(split).when(cores).then(pl.lit("tf32"))
     dtype = pl.when(pl.col("dtype") == "fp32").then(pl.coalesce(shorter, "dtype")).otherwise("dtype")
-    return calls.with_columns(dtype=dtype).drop("short", "cores")
+    return calls.with_columns(dtype=dtype).drop("short", "split", "cores")
 
 
 def operators_of(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, by: str) -> list[OperatorFlops]:

@@ -1,0 +1,52 @@
+"""Which of a device's units each kernel computes on: by its name on a GPU, by its counters on an NPU."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import polars as pl
+
+from stepscope import facts
+from stepscope.store.run_store import RunStore
+
+
+def with_units(store: RunStore, rank: int, kernels: pl.DataFrame, device_kind: str | None) -> pl.DataFrame:
+    """Kernels with ``on_tensor_cores`` (null where unknown), ``short`` (32-bit numbers cut by an NPU) and ``split``
+    (32-bit numbers in several parts on a GPU), instead of their names.
+    """
+    table = facts.table("flops")
+    metrics = [*table["tensor_cores"]["counters"], table["short_float32"]["metric"]]
+    counters = store.scan("pmu", [rank]).select("slice", pl.col("metric").cast(pl.String), "value")
+    values = counters.filter(pl.col("metric").is_in(metrics)).collect()
+    is_short = values["metric"] == table["short_float32"]["metric"]
+    short = values.filter(is_short)["slice"]
+    used = values.filter(~is_short).group_by("slice").agg(on_tensor_cores=pl.col("value").max() > 0)
+    kernels = kernels.with_columns(short=pl.col("slice").is_in(short.implode()))
+    if len(used):
+        return kernels.join(used, on="slice", how="left").with_columns(split=pl.lit(False)).drop("name")
+    if device_kind != "gpu":
+        return kernels.with_columns(on_tensor_cores=pl.lit(None, pl.Boolean), split=pl.lit(False)).drop("name")
+    names = kernels["name"].unique()
+    texts = names.cast(pl.String).to_list()
+    units = {"on_tensor_cores": [on_tensor_cores(name) for name in texts], "split": [splits(name) for name in texts]}
+    return kernels.join(pl.DataFrame({"name": names, **units}), on="name", how="left").drop("name")
+
+
+def on_tensor_cores(name: str) -> bool:
+    """Whether a kernel of this name computes on tensor cores."""
+    return _pattern("tensor_cores").search(name) is not None
+
+
+def splits(name: str) -> bool:
+    """Whether a kernel of this name computes 32-bit products as several products of TF32.
+
+    >>> splits("fmha_cutlassF_f32_aligned_64x64_rf_sm80(Params)"), splits("fmha_cutlassF_f16_aligned_64x64_rf_sm80(Params)")
+    (True, False)
+    """
+    return _pattern("split_float32").search(name) is not None
+
+
+@cache
+def _pattern(section: str) -> re.Pattern[str]:
+    return re.compile(facts.table("flops")[section]["pattern"])
