@@ -10,8 +10,8 @@ import pytest
 
 from analysis.stores import make_store
 from stepscope.analysis.flops import Flops, flops
-from stepscope.analysis.flops.peaks import peaks_of
 from stepscope.analysis.flops.kernel_units import on_tensor_cores
+from stepscope.analysis.flops.peaks import peaks_of
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.store.run_store import RunStore
 

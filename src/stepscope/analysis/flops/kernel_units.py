@@ -41,7 +41,7 @@ def on_tensor_cores(name: str) -> bool:
 def splits(name: str) -> bool:
     """Whether a kernel of this name computes 32-bit products as several products of TF32.
 
-    >>> splits("fmha_cutlassF_f32_aligned_64x64_rf_sm80(Params)"), splits("fmha_cutlassF_f16_aligned_64x64_rf_sm80(Params)")
+    >>> splits("fmha_cutlassF_f32_aligned_64x64_rf_sm80"), splits("fmha_cutlassF_f16_aligned_64x64_rf_sm80")
     (True, False)
     """
     return _pattern("split_float32").search(name) is not None

@@ -19,7 +19,7 @@ _GIGA = 1e9
 class Peaks:
     """FLOPs per second by element type; bytes per second of memory; where they are known from.
 
-    ``units`` are the rates of what computes an element type, where that takes several products for one: TF32 for 3xTF32.
+    ``units`` are the rates of what computes an element type where that takes several products for one: TF32 for 3xTF32.
     """
 
     device: str | None
