@@ -19,6 +19,8 @@ from stepscope.analysis.timeline.tracks import tracks
 from stepscope.analysis.timeline.view import TimelineView
 from stepscope.cli import app as command_line
 from stepscope.report.json_document import document
+from stepscope.server.routes.texts import PAGE_SECTIONS
+from stepscope.texts import LANGUAGES, text
 from support.limits import at_most
 from support.mini_trace import write_capture
 
@@ -206,3 +208,11 @@ class TestSql:
         listed = {table["name"]: table for table in server.client.get(f"{server.ready()}/tables").json()}
         assert listed["steps"]["rows"] == 6
         assert "start_ns" in {column["name"] for column in listed["slices"]["columns"]}
+
+
+class TestTexts:
+    def test_sentences_of_the_page_come_by_language(self, server: Served) -> None:
+        for lang in LANGUAGES:
+            sentences = server.client.get(f"/api/texts?lang={lang}").json()
+            assert sentences["leak_reason.before_window"] == text("leak_reason.before_window", lang)
+            assert {key.partition(".")[0] for key in sentences} == set(PAGE_SECTIONS)

@@ -4,7 +4,9 @@ import './styles/base.css'
 import { mount } from 'svelte'
 import App from './App.svelte'
 import { language } from './i18n/language.svelte'
+import { texts } from './state/texts.svelte'
 
 const target = document.getElementById('app')
+void texts.load()
 await language.load()
 if (target) mount(App, { target })

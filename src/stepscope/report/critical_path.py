@@ -13,18 +13,6 @@ from stepscope.analysis.critical_path import CriticalPath
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 
-_BOUNDS: Final = {
-    "compute": "path_bound_compute",
-    "communication": "path_bound_communication",
-    "copy": "path_bound_copy",
-    "cpu_bound": "path_bound_cpu_bound",
-    "data_loading": "path_bound_data_loading",
-    "gc": "path_bound_gc",
-    "launch_overhead": "path_bound_launch_overhead",
-    "kernel_kernel_overhead": "path_bound_kernel_kernel_overhead",
-    "sync_overhead": "path_bound_sync_overhead",
-    "other": "path_bound_other",
-}
 _LONGEST_NAME: Final = 80
 
 
@@ -39,7 +27,7 @@ def show(answer: Answer[list[CriticalPath]], lang: str) -> None:
             rank=found.rank,
             step=found.step,
             length=f"{found.length_us / 1000:,.3f}",
-            bound=text(f"report.{_BOUNDS[largest.bound]}", lang),
+            bound=text(f"path_bound.{largest.bound}", lang),
             share=f"{100 * largest.share:.1f}",
         )
         console.print(line, markup=False, soft_wrap=True)

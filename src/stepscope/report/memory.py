@@ -74,10 +74,10 @@ def _space(data: Memory) -> tuple[int, str, str]:
 
 def _sizes(failure: OutOfMemory) -> dict[str, str]:
     return {
-        "requested": mib(failure.requested_bytes),
-        "free": mib(failure.pool_free_bytes),
-        "device_free": mib(failure.device_free_bytes),
-        "others": mib(failure.others_bytes),
+        "requested": f"{mib(failure.requested_bytes)} MiB",
+        "free": f"{mib(failure.pool_free_bytes)} MiB",
+        "device_free": f"{mib(failure.device_free_bytes)} MiB",
+        "others": f"{mib(failure.others_bytes)} MiB",
     }
 
 

@@ -21,7 +21,7 @@ from stepscope.server.guard import Guard
 from stepscope.server.library import Library
 from stepscope.server.page import PAGE_DIRECTORY, Page
 from stepscope.server.replies import error_reply
-from stepscope.server.routes import analyses, runs, sql, timeline
+from stepscope.server.routes import analyses, runs, sql, texts, timeline
 from stepscope.server.settings import Settings
 from stepscope.version import __version__
 
@@ -55,7 +55,7 @@ def _routes(library: Library, page_directory: Path) -> FastAPI:
         redoc_url=None,
     )
     answers = documentation.AnswerTypes()
-    for module in (runs, timeline, sql, analyses):
+    for module in (runs, texts, timeline, sql, analyses):
         app.include_router(module.router(library, answers), prefix="/api")
     _add_error_handlers(app, library)
     page = Page(page_directory)

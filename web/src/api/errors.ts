@@ -36,6 +36,11 @@ const RECORDED_BY: Readonly<Record<string, string>> = {
   no_kernels: 'operators',
   no_runtime_calls: 'timeline',
   launches_nothing_recorded: 'timeline',
+  no_flops: 'operators',
+  flops_only_on_host: 'operators',
+  memory_not_recorded: 'memory',
+  leaks_too_few_steps: 'memory',
+  leaks_history_too_short: 'memory',
 }
 
 /** The page whose recipe records what a question lacks; null where something else went wrong. */

@@ -9,9 +9,6 @@ export const cpuEn: Record<keyof typeof cpuZh, string> = {
   'cpu.not_contended': 'Other processes take only {share} of the machine’s processors: no contention.',
   'cpu.unknown_contention':
     'The machine was not sampled completely, so whether other processes contend for it cannot be told.',
-  'cpu.crowded':
-    'In {share} of the samples more threads were ready to run than there are cores: threads queue for processors.',
-  'cpu.saturated': 'The machine’s processors are {share} busy: nearly all of them.',
   'cpu.cores': 'Logical cores',
   'cpu.machine_busy': 'Machine busy',
   'cpu.process': 'Training process',

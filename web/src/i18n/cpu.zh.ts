@@ -5,8 +5,6 @@ export const cpuZh = {
   'cpu.contended': '其他进程占用了整机 {share} 的处理器（平均 {cores} 核），与训练争抢。给训练独占的机器或核。',
   'cpu.not_contended': '其他进程只占用整机 {share} 的处理器，没有争抢。',
   'cpu.unknown_contention': '没有整机的完整采样，无法判断其他进程是否在争抢处理器。',
-  'cpu.crowded': '{share} 的采样里，可运行的线程比核多：线程在排队等处理器。',
-  'cpu.saturated': '整机处理器占用 {share}，几乎用满。',
   'cpu.cores': '逻辑核数',
   'cpu.machine_busy': '整机占用',
   'cpu.process': '训练进程',

@@ -3,14 +3,7 @@ import type { dataZh } from './data.zh'
 
 export const dataEn: Record<keyof typeof dataZh, string> = {
   'data.lead': 'Whether training waits for data, and for which stage of the pipeline.',
-  'data.bound.pipeline': 'The input pipeline holds the training up',
-  'data.bound.transfer': 'Bringing data to the device holds the training up',
-  'data.bound.user_code': 'Code of the training script between steps holds the training up',
-  'data.bound.getnext': 'Taking data that are ready holds the training up',
-  'data.bound.none': 'The input pipeline does not hold the training up',
-  'data.bound.unknown': 'Whether data hold the training up cannot be told',
   'data.at_stage': ': {name}',
-  'data.uncertain': 'not certain: few observations',
   'data.certain': 'well observed',
   'data.advice': 'What to change',
   'data.evidence': 'Evidence',
@@ -24,7 +17,6 @@ export const dataEn: Record<keyof typeof dataZh, string> = {
   'data.speedup': 'Without it, at most',
   'data.speedup_value': '{speedup}× as fast',
   'data.speedup_limit': 'then {limit} is the limit',
-  'data.speedup_training': 'the training itself',
   'data.mode.feed': 'the training loop takes each batch',
   'data.mode.sink': 'data sink: a thread feeds a queue on the device',
   'data.mode.unknown': 'how batches reach the device is not recorded',

@@ -1,14 +1,7 @@
 // 数据准备页面。
 export const dataZh = {
   'data.lead': '训练是否在等数据，等的是管道的哪一级。',
-  'data.bound.pipeline': '数据处理管道是训练的瓶颈',
-  'data.bound.transfer': '向设备传输数据是训练的瓶颈',
-  'data.bound.user_code': '迭代之间的脚本代码是训练的瓶颈',
-  'data.bound.getnext': '取出已就绪的数据是训练的瓶颈',
-  'data.bound.none': '数据处理管道不是训练的瓶颈',
-  'data.bound.unknown': '无法判断数据是否为训练的瓶颈',
   'data.at_stage': '：{name}',
-  'data.uncertain': '观测较少，结论不确定',
   'data.certain': '观测充分',
   'data.advice': '怎么改',
   'data.evidence': '依据',
@@ -22,7 +15,6 @@ export const dataZh = {
   'data.speedup': '消除后速度最多为',
   'data.speedup_value': '{speedup} 倍',
   'data.speedup_limit': '届时受限于 {limit}',
-  'data.speedup_training': '训练本身',
   'data.mode.feed': '训练循环逐个取 batch',
   'data.mode.sink': '数据下沉：单独的线程向设备队列送数',
   'data.mode.unknown': '送数方式未知',

@@ -59,7 +59,8 @@ export function locale(): string {
   return language.current === 'zh' ? 'zh-CN' : 'en-US'
 }
 
-function fill(sentence: string, values: Readonly<Record<string, unknown>> | undefined): string {
+/** A sentence with its values put in. */
+export function fill(sentence: string, values: Readonly<Record<string, unknown>> | undefined): string {
   if (!values) return sentence
   return sentence.replace(
     /\{(\w+)(?:\|([^|}]*)\|([^|}]*))?\}/g,

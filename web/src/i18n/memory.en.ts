@@ -44,10 +44,6 @@ export const memoryEn: Record<keyof typeof memoryZh, string> = {
   'memory.saving': 'Peak without it',
   'memory.stack': 'Call stack',
   'memory.no_stack': 'No call stack was recorded.',
-  'memory.kind.before_window': 'blocks from before the capture',
-  'memory.kind.before_window_unseen': 'from before the capture, no block recorded',
-  'memory.kind.unrecorded': 'counted by the allocator, no block recorded',
-  'memory.kind.overcounted': 'blocks that the allocator does not count',
   'memory.cat.weights': 'Weights',
   'memory.cat.gradients': 'Gradients',
   'memory.cat.optimizer': 'Optimizer state',
@@ -65,8 +61,6 @@ export const memoryEn: Record<keyof typeof memoryZh, string> = {
   'memory.leak_none':
     'No leak found: {sites} places that allocate were judged one by one, and none grows from step to step.',
   'memory.leak_found': 'Places that leak: {count}, {bytes} per step in all.',
-  'memory.leak_steps':
-    'There are only {steps} {steps|step|steps}. Leaks show from step to step: at least 5 are needed, 20 or more are advised. This does not mean that nothing leaks.',
   'memory.leak_graphs':
     'Group {graph}: {sites} places grow together, all called from {where}; most likely an output is kept with its autograd graph ({bytes} per step).',
   'memory.site': 'Place that allocates',
@@ -91,31 +85,6 @@ export const memoryEn: Record<keyof typeof memoryZh, string> = {
   'memory.pool_verdict.flat': 'flat',
   'memory.pool_verdict.unexplained_growth': 'grows, unexplained',
   'memory.pool_verdict.reserved_growth': 'only reserves more (fragmentation)',
-  'memory.reason.kept': 'Blocks of {births} of the {steps} steps watched, from step {step} on, were never freed.',
-  'memory.reason.kept_late':
-    'Growth began in step {step}; since then blocks of {births} of the {steps} steps watched were never freed.',
-  'memory.reason.replaced_by_larger':
-    'Each block is freed, but the one that takes its place is larger: it grew in every part of {steps} steps.',
-  'memory.reason.curve_grows':
-    'What is in use at the end of a step rises in every part of the capture; who allocates it was not recorded.',
-  'memory.reason.curve_does_not_grow': 'What is in use at the end of a step does not keep rising.',
-  'memory.reason.freed_in_step': 'Every block is freed in the step that allocates it.',
-  'memory.reason.freed_after_warm_up': 'Nothing is held at the end of any step after warm-up.',
-  'memory.reason.warm_up': 'All that is held was allocated during warm-up: state, workspace, compiled code.',
-  'memory.reason.one_off': 'Only blocks of step {step} stay: allocated once.',
-  'memory.reason.saturated':
-    'Blocks of {births} of the {steps} steps watched stay, but it filled up and stopped, like a cache.',
-  'memory.reason.slowing':
-    'Blocks of {births} of the {steps} steps watched stay, ever more rarely: rather a cache that fills in random order.',
-  'memory.reason.rare':
-    'Blocks of only {births} of the {steps} steps watched stay: too few to tell. Record more steps.',
-  'memory.reason.too_recent': 'Growth began near the end ({births} of {steps} steps): too late to tell.',
-  'memory.reason.flat':
-    'Blocks of {births} of the {steps} steps watched stay, but others go: what is held at step ends does not grow.',
-  'memory.reason.sawtooth': 'It fills and empties again ({drops} times).',
-  'memory.reason.replaced':
-    'Blocks are freed after at most {depth} step ends: a ring, a prefetch or a buffer that is replaced.',
-  'memory.reason.before_window': 'It was there before the capture began.',
   'memory.step': 'Step',
   'memory.allocations': 'Allocations',
   'memory.allocated_bytes': 'Allocated',
@@ -180,11 +149,4 @@ export const memoryEn: Record<keyof typeof memoryZh, string> = {
   'memory.capacity_bytes': 'Capacity',
   'memory.peak_at': 'Time of the peak',
   'memory.oom': 'Out of memory',
-  'memory.cause.too_large': 'The request of {requested} is larger than the whole device.',
-  'memory.cause.fragmentation':
-    'Fragmentation: the pool had {free} free, but in pieces too small for the request of {requested}.',
-  'memory.cause.others': 'Other processes and the runtime hold what the request of {requested} lacked ({others}).',
-  'memory.cause.shortage':
-    'Shortage: {requested} were asked for, {free} were free in the pool and {device_free} on the device.',
-  'memory.cause.unknown': 'A request failed; the capture does not tell what was free.',
 }

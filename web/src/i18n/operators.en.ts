@@ -93,8 +93,6 @@ export const operatorsEn: Record<keyof typeof operatorsZh, string> = {
   'operators.slope': 'Memory {rate}',
   'operators.no_points':
     'FLOPs are known, but not the bytes moved, so there is no roofline; the numbers are in the table.',
-  'operators.no_flops':
-    'FLOPs cannot be told: neither shapes nor arithmetic counters were recorded. PyTorch and MindSpore: record_shapes=True; Ascend: Level1 or higher, or aic_metrics ArithmeticUtilization.',
   'operators.counted': 'Counted FLOPs cover {share} of the computing time',
   'operators.matrix_share': '{share} of that time on matrix units',
   'operators.flops_table': 'FLOPs by operator',

@@ -89,8 +89,6 @@ export const operatorsZh = {
   'operators.roof': '{dtype} 峰值 {rate}',
   'operators.slope': '内存带宽 {rate}',
   'operators.no_points': '能算出 FLOPs，但没有访存量，画不出屋顶线；数字见表格。',
-  'operators.no_flops':
-    '没有采集算子的形状，也没有算术计数器，所以算不出 FLOPs。PyTorch 与 MindSpore：record_shapes=True；Ascend：级别 Level1 及以上，或 aic_metrics 选 ArithmeticUtilization。',
   'operators.counted': '已计入的 FLOPs 覆盖 {share} 的设备计算时间',
   'operators.matrix_share': '矩阵单元上的时间占 {share}',
   'operators.flops_table': '各算子的 FLOPs',

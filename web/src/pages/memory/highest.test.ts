@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { Owner, Site } from '../../api/schema'
 import { language } from '../../i18n/language.svelte'
+import { texts } from '../../state/texts.svelte'
 import { highest } from './highest'
 import { ownerWord, reasonWord } from './words'
 
@@ -22,8 +23,14 @@ test('before the first value there is nothing', () => {
   expect(highest([], [], 0, 1)).toBeNull()
 })
 
-test('reasons of a verdict are sentences with their numbers, unknown ones their own name', () => {
+test('reasons of a verdict are the server’s sentences with their numbers, unknown ones their own name', async () => {
   language.set('en')
+  const sentences = {
+    'leak_reason.kept': 'Blocks of {births} of the {steps} steps watched, from step {step} on, were never freed.',
+    'memory_owner.unrecorded': 'counted by the allocator, no block recorded',
+  }
+  vi.stubGlobal('fetch', () => Promise.resolve(new Response(JSON.stringify(sentences))))
+  await texts.load()
   const site = { reason: 'kept', reason_values: { births: '6', steps: '8', step: '3' } } as unknown as Site
   expect(reasonWord(site)).toBe('Blocks of 6 of the 8 steps watched, from step 3 on, were never freed.')
   expect(reasonWord({ reason: 'later_version', reason_values: {} } as unknown as Site)).toBe('later_version')

@@ -1,6 +1,7 @@
 // Words and colours of memory that several parts of the page share.
 import { lookUp } from '../../i18n/language.svelte'
 import type { Owner, Site } from '../../api/schema'
+import { said } from '../../state/texts.svelte'
 
 const COLOURS: Readonly<Record<string, string>> = {
   weights: '--compute',
@@ -21,9 +22,9 @@ export const measureWord = (measure: string): string => lookUp(`memory.${measure
 /** Who owns it: a place of the program, or in words what no block tells. */
 export function ownerWord(owner: Owner): string {
   if (owner.kind === 'recorded' || owner.kind === 'before_window') return owner.owner
-  return lookUp(`memory.kind.${owner.kind}`) ?? owner.owner
+  return said('memory_owner', owner.kind)
 }
 
 export function reasonWord(site: Site): string {
-  return lookUp(`memory.reason.${site.reason}`, site.reason_values) ?? site.reason
+  return said('leak_reason', site.reason, site.reason_values)
 }

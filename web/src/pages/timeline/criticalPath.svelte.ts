@@ -2,8 +2,9 @@
 import { analysis, sql } from '../../api/documents'
 import { isAborted, sentenceOf } from '../../api/errors'
 import type { BoundShare, CriticalPath as PathOfStep, PathPart } from '../../api/schema'
-import { lookUp, t } from '../../i18n/language.svelte'
+import { t } from '../../i18n/language.svelte'
 import { share } from '../../format/units'
+import { said } from '../../state/texts.svelte'
 import type { PathSegment } from '../../timeline/draw/overlay'
 import type { TimelineStore } from './store.svelte'
 
@@ -80,5 +81,5 @@ export class CriticalPath {
 
 function bounds(shares: readonly BoundShare[]): string {
   const largest = shares.toSorted((a, b) => b.share - a.share).slice(0, SHOWN_BOUNDS)
-  return largest.map((one) => `${lookUp(`bound.${one.bound}`) ?? one.bound} ${share(one.share)}`).join(', ')
+  return largest.map((one) => `${said('path_bound', one.bound)} ${share(one.share)}`).join(', ')
 }

@@ -1,0 +1,40 @@
+"""The sentences that the page shares with the commands: they stand in ``texts/`` and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fastapi import APIRouter, Request
+from starlette.responses import Response
+
+from stepscope.server.documentation import AnswerTypes
+from stepscope.server.library import Library
+from stepscope.server.replies import json_reply, language_of
+from stepscope.texts import catalogue
+
+# Sections whose sentences are named by a value of an answer, such as the reason of a leak.
+# What fields mean is in ``/questions``; notes and errors travel with their documents.
+PAGE_SECTIONS: Final = (
+    "leak_reason",
+    "memory_cause",
+    "memory_owner",
+    "path_bound",
+    "pipeline_bound",
+    "pipeline_report",
+)
+
+
+def router(_library: Library, answers: AnswerTypes) -> APIRouter:
+    """The routes of this file."""
+    routes = APIRouter(tags=["texts"])
+
+    @routes.get("/texts", responses=answers.json(dict[str, str]))
+    def texts(request: Request) -> Response:
+        """Sentences by key (`section.name`) in one language (`lang`, else Accept-Language); values stand in braces."""
+        lang = language_of(request)
+        sections = catalogue()
+        return json_reply(
+            {f"{section}.{name}": entry[lang] for section in PAGE_SECTIONS for name, entry in sections[section].items()}
+        )
+
+    return routes

@@ -1,0 +1,61 @@
+"""The page's own dictionaries hold buttons and labels; a sentence of the catalogue comes from the server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from stepscope.texts import LANGUAGES, catalogue
+
+_DICTIONARIES = Path(__file__).parents[1] / "web/src/i18n"
+_ENTRY = re.compile(r"'([\w.]+)':\s*(['\"`])(.*?)(?<!\\)\2,\n", re.DOTALL)
+# Shorter texts are labels, such as "Time of each step", of which a page needs its own.
+_LEAST_WORDS = {"en": 7, "zh": 8}
+# Of the words of both: a sentence that was only polished in one place is still the same sentence.
+_ALIKE = 0.65
+
+
+def _words(sentence: str, language: str) -> frozenset[str]:
+    """What a sentence is made of: words, in Chinese pairs of characters; without the places of its values."""
+    plain = re.sub(r"\{[^}]*\}", " ", sentence).lower()
+    if language == "en":
+        return frozenset(re.findall(r"[a-z]+", plain))
+    chinese = re.findall(r"[\u4e00-\u9fff]", plain)
+    return frozenset(a + b for a, b in pairwise(chinese))
+
+
+def _page_sentences(language: str) -> Iterator[tuple[str, str]]:
+    for file in sorted(_DICTIONARIES.glob(f"*.{language}.ts")):
+        for key, _, sentence in _ENTRY.findall(file.read_text("utf-8")):
+            yield key, sentence
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_sentence_of_the_catalogue_is_repeated_in_the_page(language: str) -> None:
+    if not _DICTIONARIES.is_dir():
+        pytest.skip("the page's sources are not here")
+    said = {
+        f"{section}.{name}": _words(entry[language], language)
+        for section, entries in catalogue().items()
+        for name, entry in entries.items()
+    }
+    page = list(_page_sentences(language))
+    assert len(page) > 500, "the dictionaries are not read"
+    repeated = [
+        (key, other)
+        for key, sentence in page
+        if len(words := _words(sentence, language)) >= _LEAST_WORDS[language]
+        for other, known in said.items()
+        if len(words & known) > _ALIKE * len(words | known)
+    ]
+    assert repeated == []
+
+
+def test_a_polished_repetition_is_seen() -> None:
+    first = _words("Nothing is held at the end of any step after warm-up.", "en")
+    second = _words("Nothing at all is held at the end of any step after warm-up", "en")
+    assert len(first & second) > _ALIKE * len(first | second)
