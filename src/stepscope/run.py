@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stepscope.analysis.memory import Memory
     from stepscope.analysis.pipeline import Pipeline
     from stepscope.analysis.summary import Summary
+    from stepscope.diagnosis.finding import Diagnosis
 
 _WINDOWS_NAMED: Final = 8
 
@@ -160,6 +161,11 @@ class Run:
     def leaks(self, **chosen: Any) -> Leaks:
         """Which allocation sites leak, with confidence and reason."""
         found: Leaks = self.ask("leaks", **chosen).data
+        return found
+
+    def diagnose(self, **chosen: Any) -> Diagnosis:
+        """What to fix first: the verdict, all findings, and what could not be checked."""
+        found: Diagnosis = self.ask("diagnose", **chosen).data
         return found
 
     def describe(self) -> dict[str, Any]:

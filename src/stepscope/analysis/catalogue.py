@@ -38,6 +38,7 @@ class Question:
     parameters: tuple[Parameter, ...] = ()
     by_step: bool = True  # takes steps
     by_batch: bool = False  # takes numbers of batches as steps
+    room: str = "analysis"
 
     def ask(self, store: RunStore, **chosen: Any) -> Answer[Any]:
         """The answer in this run."""
@@ -59,7 +60,7 @@ class Question:
         return msgspec.json.schema(self.type)
 
     def _module(self) -> Any:
-        return importlib.import_module(f"stepscope.analysis.{self.module}")
+        return importlib.import_module(f"stepscope.{self.room}.{self.module}")
 
 
 _ALL: Final = (
@@ -123,6 +124,7 @@ _ALL: Final = (
         parameters=(Parameter("at_ns", int), Parameter("device", str)),
     ),
     Question("leaks", "leaks", "leaks", "Leaks", many=False),
+    Question("diagnose", "question", "diagnose", "Diagnosis", many=False, by_step=False, room="diagnosis"),
 )
 
 QUESTIONS: Final = {question.name: question for question in _ALL}

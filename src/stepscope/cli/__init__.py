@@ -15,6 +15,7 @@ from stepscope.cli import (
     cpu,
     critical_path,
     demo,
+    diagnose,
     drill,
     export,
     flops,
@@ -48,6 +49,7 @@ app = typer.Typer(
 )
 for command in (
     ingest.ingest,
+    diagnose.diagnose,
     summary.summary,
     steps.steps,
     operators.operators,

@@ -43,6 +43,12 @@ export interface BatchTimes {
   readonly max_us: number
 }
 
+/** A sentence in both languages. */
+export interface Bilingual {
+  readonly en: string
+  readonly zh: string
+}
+
 /** Blocks of one birth step that are alive at the end. */
 export interface Birth {
   readonly step: number
@@ -230,6 +236,20 @@ export interface Delimitation {
   readonly groups: readonly GroupShare[]
 }
 
+export interface DiagnoseDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly data: Diagnosis
+}
+
+/** All findings of a run, the most important first. */
+export interface Diagnosis {
+  readonly verdict: RunVerdict
+  readonly findings: readonly Finding[]
+  readonly not_checked: readonly NotChecked[]
+}
+
 /** What a row of `operators` consists of: the next level, and its longest slices. */
 export interface Drill {
   readonly by: string | null
@@ -301,6 +321,37 @@ export interface FieldMeaning {
   readonly en: string
   readonly zh: string
   readonly formula: string
+}
+
+/** One diagnosed problem. `ranks` are those that cause it, not those that suffer. */
+export interface Finding {
+  readonly id: string
+  readonly kind: string
+  readonly severity: 'critical' | 'info' | 'warning'
+  readonly cause: string | null
+  readonly confidence: 'confirmed' | 'likely' | 'suspect'
+  readonly title: Bilingual
+  readonly ranks: readonly number[]
+  readonly steps: readonly number[]
+  readonly where: Where
+  readonly evidence: readonly FindingEvidence[]
+  readonly gain_us: number | null
+  readonly gain_share: number | null
+  readonly gain_method: string | null
+  readonly advice: Bilingual
+  readonly proof: readonly Proof[]
+  readonly validate_with: string | null
+  readonly next_commands: readonly string[]
+}
+
+/** A number that the finding rests on, the one it was compared with, and the page that shows it. */
+export interface FindingEvidence {
+  readonly metric: string
+  readonly label: Bilingual
+  readonly value: number
+  readonly unit: string
+  readonly baseline?: number | null
+  readonly link?: 'cluster' | 'cpu' | 'data' | 'memory' | 'operators' | 'steps' | 'timeline' | null
 }
 
 /** FLOPs of a run. */
@@ -559,6 +610,13 @@ export interface NameTable {
   readonly names: readonly string[]
 }
 
+/** A kind that nobody could look for, what was missing, and how to record it. */
+export interface NotChecked {
+  readonly kind: string
+  readonly needs: Bilingual
+  readonly collect_with: Bilingual
+}
+
 export interface NoteEntry {
   readonly code: string
   readonly message: string
@@ -807,6 +865,15 @@ export interface Pool {
   readonly bytes_at_end: number
 }
 
+/** Where to see it: slices, or a range of the rank's time, and the page that shows them. */
+export interface Proof {
+  readonly rank: number
+  readonly page: 'cluster' | 'cpu' | 'data' | 'memory' | 'operators' | 'steps' | 'timeline'
+  readonly slices?: readonly number[]
+  readonly start_ns?: number | string | null
+  readonly end_ns?: number | string | null
+}
+
 /** A question with its parameters and what its fields mean. */
 export interface QuestionInfo {
   readonly name: string
@@ -1021,6 +1088,14 @@ export interface RunSummary {
   readonly frameworks?: readonly string[] | null
   readonly notes?: number | null
   readonly version?: string | null
+}
+
+/** The run in one sentence: its most important finding, or that it is healthy as far as it was checked. */
+export interface RunVerdict {
+  readonly severity: 'critical' | 'healthy' | 'info' | 'warning'
+  readonly sentence: Bilingual
+  readonly finding: string | null
+  readonly checked: readonly string[]
 }
 
 /** All slices of this name on this rank. */
@@ -1466,6 +1541,18 @@ export interface Verdict {
   readonly potential_speedup: number | null
   readonly limited_by: string | null
   readonly evidence: readonly Evidence[]
+}
+
+/** What is to blame, as far as it has a name. */
+export interface Where {
+  readonly host?: string | null
+  readonly link?: string | null
+  readonly stage?: number | null
+  readonly group?: string | null
+  readonly operator?: string | null
+  readonly pipeline_op?: string | null
+  readonly site?: string | null
+  readonly device?: string | null
 }
 
 /** All device work of a rank at once, from its first to its last, whatever step it belongs to. */

@@ -1,0 +1,44 @@
+"""What rules may ask about a run. Each answer is worked out when it is first asked for, and once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from stepscope.analysis.catalogue import QUESTIONS
+from stepscope.diagnosis.measures import RankTime, rank_times
+from stepscope.errors import NoAnswerError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+
+class RunContext:
+    """An opened run and the answers that were already needed."""
+
+    def __init__(self, store: RunStore) -> None:
+        self.store = store
+        self._answers: dict[str, Any] = {}
+
+    def answer(self, question: str) -> Any | None:
+        """The data of the answer to a question; None where this run has no answer to it."""
+        if question not in self._answers:
+            try:
+                self._answers[question] = QUESTIONS[question].ask(self.store, ranks=None).data
+            except NoAnswerError:
+                self._answers[question] = None
+        return self._answers[question]
+
+    @cached_property
+    def notes(self) -> list[Note]:
+        """What was dropped, repaired or missing when the run was read."""
+        return self.store.notes()
+
+    @property
+    def ranks(self) -> list[int]:
+        """Numbers of the ranks that were captured."""
+        return sorted(part.rank for part in self.store.manifest.parts)
+
+    @cached_property
+    def times(self) -> dict[int, RankTime]:
+        """The mean step of each rank and how it divides; only ranks of which that is known."""
+        return rank_times(self.answer("steps"), self.answer("launches"))

@@ -1,0 +1,35 @@
+"""Pieces of evidence and proof that many rules need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stepscope.analysis.launches.types import Gap
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.finding import Bilingual, FindingEvidence, Page, Proof
+from stepscope.facts.findings import finding_facts
+
+
+def number(
+    metric: str, value: float, unit: str, baseline: float | None = None, link: Page | None = None
+) -> FindingEvidence:
+    """A number with the catalogue's name for it."""
+    label = Bilingual.of(f"finding_metric.{metric}")
+    return FindingEvidence(metric=metric, label=label, value=value, unit=unit, baseline=baseline, link=link)
+
+
+def gaps_as_proof(run: RunContext, rank: int, chosen: Callable[[Gap], bool]) -> list[Proof]:
+    """The longest gaps of a rank that are of the wanted kind, as ranges of its time."""
+    launches = run.answer("launches")
+    gaps = [gap for gap in launches.gaps if gap.rank == rank and chosen(gap)] if launches is not None else []
+    gaps.sort(key=lambda gap: -gap.duration_us)
+    return [
+        Proof(
+            rank=rank,
+            page="timeline",
+            slices=[gap.host_slice] if gap.host_slice is not None else [],
+            start_ns=gap.start_ns,
+            end_ns=gap.start_ns + round(gap.duration_us * 1000),
+        )
+        for gap in gaps[: finding_facts().lists.most_proofs]
+    ]

@@ -1,0 +1,130 @@
+"""The finding: one diagnosed problem with its evidence, what removing it would gain, advice and proof."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final, Literal
+
+import msgspec
+
+from stepscope.texts import text
+
+Severity = Literal["critical", "warning", "info"]
+Confidence = Literal["confirmed", "likely", "suspect"]
+Page = Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster"]
+
+#: Severities that say that something is wrong; a healthy run has none of them.
+ACCUSING: Final = ("critical", "warning")
+_DIGITS_OF_ID: Final = 8
+
+
+class Bilingual(msgspec.Struct, frozen=True):
+    """A sentence in both languages."""
+
+    en: str
+    zh: str
+
+    @classmethod
+    def of(cls, key: str, **values: object) -> Bilingual:
+        """The sentence of a key, with its values put in; values that are sentences themselves come in each language."""
+        return cls(*(text(key, lang, **_in_language(values, lang)) for lang in ("en", "zh")))
+
+
+def _in_language(values: dict[str, object], lang: str) -> dict[str, object]:
+    return {name: getattr(value, lang) if isinstance(value, Bilingual) else value for name, value in values.items()}
+
+
+class FindingEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """A number that the finding rests on, the one it was compared with, and the page that shows it."""
+
+    metric: str
+    label: Bilingual
+    value: float
+    unit: str
+    baseline: float | None = None
+    link: Page | None = None
+
+
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to blame, as far as it has a name."""
+
+    host: str | None = None
+    link: str | None = None
+    stage: int | None = None
+    group: str | None = None
+    operator: str | None = None
+    pipeline_op: str | None = None
+    site: str | None = None
+    device: str | None = None
+
+
+class Proof(msgspec.Struct, frozen=True, kw_only=True):
+    """Where to see it: slices, or a range of the rank's time, and the page that shows them."""
+
+    rank: int
+    page: Page
+    slices: list[int] = []
+    start_ns: int | None = None
+    end_ns: int | None = None
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One diagnosed problem. ``ranks`` are those that cause it, not those that suffer."""
+
+    id: str
+    kind: str
+    severity: Severity
+    cause: str | None
+    confidence: Confidence
+    title: Bilingual
+    ranks: list[int]
+    steps: list[int]
+    where: Where
+    evidence: list[FindingEvidence]
+    gain_us: float | None
+    gain_share: float | None
+    gain_method: str | None
+    advice: Bilingual
+    proof: list[Proof]
+    validate_with: str | None
+    next_commands: list[str]
+
+    @property
+    def accuses(self) -> bool:
+        """Whether something is wrong, rather than worth knowing."""
+        return self.severity in ACCUSING
+
+
+class NotChecked(msgspec.Struct, frozen=True):
+    """A kind that nobody could look for, what was missing, and how to record it."""
+
+    kind: str
+    needs: Bilingual
+    collect_with: Bilingual
+
+
+class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """The run in one sentence: its most important finding, or that it is healthy as far as it was checked."""
+
+    severity: Literal["critical", "warning", "info", "healthy"]
+    sentence: Bilingual
+    finding: str | None
+    checked: list[str]
+
+
+class Diagnosis(msgspec.Struct, frozen=True):
+    """All findings of a run, the most important first."""
+
+    verdict: RunVerdict
+    findings: list[Finding]
+    not_checked: list[NotChecked]
+
+
+def finding_id(kind: str, cause: str | None, ranks: list[int], where: Where) -> str:
+    """A name that stays the same as long as the same thing is found at the same place.
+
+    >>> finding_id("slow_rank", "compute", [2], Where())
+    'slow_rank-8a0fb0f4'
+    """
+    identity = msgspec.json.encode([kind, cause, ranks, where])
+    return f"{kind}-{hashlib.sha256(identity).hexdigest()[:_DIGITS_OF_ID]}"

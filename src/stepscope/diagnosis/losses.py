@@ -1,0 +1,114 @@
+"""From what ranks lose per step to findings: ranks that lose to the same cause at the same place are one finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.finding import (
+    Bilingual,
+    Confidence,
+    Finding,
+    FindingEvidence,
+    Proof,
+    Severity,
+    Where,
+    finding_id,
+)
+from stepscope.diagnosis.words import percent, rank_names
+from stepscope.facts.findings import finding_facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """What one rank loses in its mean step, and the keys of the sentences that tell it.
+
+    ``gain_us`` is None where nobody knows what removing it would save; ``severity`` is given where cost is no measure.
+    """
+
+    rank: int
+    cause: str
+    title: str
+    advice: str | Bilingual
+    gain_us: float | None
+    gain_share: float | None
+    gain_method: str | None
+    evidence: list[FindingEvidence]
+    where: Where = field(default_factory=Where)
+    words: dict[str, object] = field(default_factory=dict)
+    confidence: Confidence = "likely"
+    severity: Severity | None = None
+    steps: list[int] = field(default_factory=list)
+    proof: list[Proof] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Next:
+    """What to ask next, and what shows afterwards whether a change helped."""
+
+    commands: tuple[str, ...]
+    validate_with: str | None = None
+
+
+def severity_of(share: float | None, confidence: Confidence) -> Severity:
+    """By what it costs. What nobody is sure of accuses only where it costs clearly.
+
+    >>> [severity_of(share, "likely") for share in (0.3, 0.05, 0.03)], severity_of(0.05, "suspect")
+    (['critical', 'warning', 'info'], 'info')
+    """
+    strength = finding_facts().strength
+    if share is None or share < strength.mild_share:
+        return "info"
+    if confidence == "suspect":
+        return "warning" if share >= strength.clear_share else "info"
+    return "critical" if share >= strength.critical_share else "warning"
+
+
+def findings_of(run: RunContext, kind: str, losses: Iterable[Loss], then: Next) -> list[Finding]:
+    """One finding per cause and place."""
+    groups: dict[tuple[str, str, Where], list[Loss]] = {}
+    for loss in losses:
+        groups.setdefault((loss.cause, loss.title, loss.where), []).append(loss)
+    return [_finding(run, kind, group, then) for group in groups.values()]
+
+
+def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Finding:
+    by_gain = sorted(losses, key=lambda loss: -(loss.gain_us or 0.0))
+    worst = by_gain[0]
+    ranks = sorted(loss.rank for loss in losses)
+    lists = finding_facts().lists
+    gain, share = _mean(loss.gain_us for loss in losses), _mean(loss.gain_share for loss in losses)
+    values: dict[str, object] = {"ranks": rank_names(ranks, run.ranks), "share": percent(share), **worst.words}
+    return Finding(
+        id=finding_id(kind, worst.cause, ranks, worst.where),
+        kind=kind,
+        severity=worst.severity or severity_of(share, worst.confidence),
+        cause=worst.cause,
+        confidence=worst.confidence,
+        title=Bilingual.of(worst.title, **values),
+        ranks=ranks,
+        steps=sorted({step for loss in losses for step in loss.steps})[: lists.most_steps],
+        where=worst.where,
+        evidence=worst.evidence,
+        gain_us=gain,
+        gain_share=share,
+        gain_method=worst.gain_method if gain is not None else None,
+        advice=Bilingual.of(worst.advice, **values) if isinstance(worst.advice, str) else worst.advice,
+        proof=[proof for loss in by_gain for proof in loss.proof][: lists.most_proofs],
+        validate_with=then.validate_with,
+        # Where there are several ranks, it is asked of the worst.
+        next_commands=[
+            f"{command} --rank {worst.rank}" if len(run.ranks) > 1 else command for command in then.commands
+        ],
+    )
+
+
+def worth_telling(share: float | None) -> bool:
+    """Whether a loss is large enough to be held against a run at all."""
+    return share is not None and share >= finding_facts().strength.mild_share
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(sum(known) / len(known), 6) if known else None

@@ -1,0 +1,29 @@
+"""What rules need of a run: whether it is there, and the words for what is missing and how to record it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.finding import Bilingual
+
+_AVAILABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
+    "step_times": lambda run: bool(run.times),
+    "idle_causes": lambda run: any(time.idle_by_cause for time in run.times.values()),
+    "several_ranks": lambda run: len(run.times) > 1,
+    "waiting_for_data": lambda run: run.answer("pipeline") is not None or is_there("idle_causes", run),
+    "processors": lambda run: run.answer("cpu") is not None,
+    "allocations": lambda run: run.answer("leaks") is not None,
+    "memory": lambda run: run.answer("memory") is not None,
+}
+
+
+def is_there(name: str, run: RunContext) -> bool:
+    """Whether a run holds some data."""
+    return _AVAILABLE[name](run)
+
+
+def missing(name: str) -> tuple[Bilingual, Bilingual]:
+    """What is missing, and how to record it."""
+    return Bilingual.of(f"finding_needs.{name}"), Bilingual.of(f"finding_collect.{name}")

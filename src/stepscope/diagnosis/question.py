@@ -1,0 +1,64 @@
+"""What to fix first: the question ``diagnose``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.work import ranks_of
+from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, NotChecked, RunVerdict
+from stepscope.diagnosis.words import milliseconds, percent
+from stepscope.store.run_store import RunStore
+
+
+def diagnose(store: RunStore, *, ranks: Sequence[int] | None = None) -> Answer[Diagnosis]:
+    """All findings, or those that some ranks cause."""
+    whole = work_out(store)
+    if not ranks:
+        return Answer(whole)
+    chosen = set(ranks_of(store, ranks))
+    findings = [finding for finding in whole.findings if not finding.ranks or chosen & set(finding.ranks)]
+    return Answer(Diagnosis(verdict_on(findings, whole.verdict.checked), findings, whole.not_checked))
+
+
+def work_out(store: RunStore) -> Diagnosis:
+    """Let every rule judge the run."""
+    from stepscope.diagnosis.context import RunContext
+    from stepscope.diagnosis.needed_data import is_there, missing
+    from stepscope.diagnosis.ranking import ranked
+    from stepscope.diagnosis.rule import all_rules
+
+    run = RunContext(store)
+    findings: list[Finding] = []
+    checked: dict[str, None] = {}
+    lacking: dict[str, str] = {}
+    for rule in all_rules():
+        needed = next((name for name in rule.needs if not is_there(name, run)), None)
+        if needed is None:
+            findings += rule.judge(run)
+            checked.update(dict.fromkeys(rule.kinds))
+        else:
+            lacking.update((kind, needed) for kind in rule.kinds if kind not in lacking)
+    not_checked = [NotChecked(kind, *missing(name)) for kind, name in lacking.items() if kind not in checked]
+    findings = ranked(findings)
+    return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked)
+
+
+def verdict_on(findings: list[Finding], checked: list[str]) -> RunVerdict:
+    """The first finding that accuses, in one sentence with what it costs."""
+    worst = next((finding for finding in findings if finding.accuses), None)
+    if worst is not None:
+        return RunVerdict(severity=worst.severity, sentence=sentence_of(worst), finding=worst.id, checked=checked)
+    if not checked:
+        sentence = Bilingual.of("finding_verdict.nothing_checked")
+        return RunVerdict(severity="info", sentence=sentence, finding=None, checked=checked)
+    sentence = Bilingual.of("finding_verdict.healthy", count=len(checked))
+    return RunVerdict(severity="healthy", sentence=sentence, finding=None, checked=checked)
+
+
+def sentence_of(finding: Finding) -> Bilingual:
+    """Cause, culprit, place and gain in one sentence."""
+    if finding.gain_us is None:
+        return Bilingual(f"{finding.title.en}.", f"{finding.title.zh}。")
+    gain, share = milliseconds(finding.gain_us), percent(finding.gain_share)
+    return Bilingual.of("finding_verdict.with_gain", title=finding.title, gain=gain, share=share)

@@ -1,0 +1,56 @@
+"""The order of findings, and that no time is held against a run twice: reasons come before what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from stepscope.diagnosis.finding import ACCUSING, Finding
+from stepscope.diagnosis.losses import severity_of
+from stepscope.facts.findings import finding_facts
+
+
+def ranked(findings: Iterable[Finding]) -> list[Finding]:
+    """What cannot wait first, then accusations before remarks, by what they cost."""
+    kinds = finding_facts().kinds
+    order = list(kinds)
+    return sorted(
+        _explained_once(list(findings)),
+        key=lambda finding: (
+            not (kinds[finding.kind].first and finding.severity in ACCUSING),
+            order.index(finding.kind) if kinds[finding.kind].first else 0,
+            finding.severity not in ACCUSING,
+            -(finding.gain_us or 0.0),
+            order.index(finding.kind),
+            finding.id,
+        ),
+    )
+
+
+def _explained_once(findings: list[Finding]) -> list[Finding]:
+    """A finding loses the time that the reasons behind it explain; what is left of it may be nothing."""
+    kinds, mild = finding_facts().kinds, finding_facts().strength.mild_share
+    kept = []
+    for finding in findings:
+        reasons = [
+            other
+            for other in findings
+            if finding.kind in kinds[other.kind].explains and other.accuses and _concerns(other, finding)
+        ]
+        explained = sum(reason.gain_us or 0.0 for reason in reasons)
+        if not reasons or finding.gain_us is None or not finding.gain_share:
+            kept.append(finding)
+            continue
+        rest = max(finding.gain_us - explained, 0.0)
+        share = finding.gain_share * rest / finding.gain_us
+        if share >= mild:
+            severity = severity_of(share, finding.confidence)
+            kept.append(msgspec.structs.replace(finding, gain_us=rest, gain_share=share, severity=severity))
+    return kept
+
+
+def _concerns(reason: Finding, finding: Finding) -> bool:
+    """Others wait for a slow rank, so it explains what they lose; anything else explains its own ranks."""
+    scope = finding_facts().kinds[reason.kind].scope
+    return scope == "cluster" or bool(set(reason.ranks) & set(finding.ranks))

@@ -1,0 +1,1 @@
+"""One rule per file; each file names its rule ``RULE``."""

@@ -1,0 +1,85 @@
+"""``host_bound``: the device waits because the host launches its work too late."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.analysis.cpu import Cpu
+from stepscope.analysis.launches import Launches
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import gaps_as_proof, number
+from stepscope.diagnosis.finding import Finding
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.rule import Rule
+
+#: What the host did meanwhile, as a cause.
+_CAUSES: Final = {
+    "operator": "dispatch",
+    "launch": "dispatch",
+    "runtime": "dispatch",
+    "allocation": "allocation",
+    "compile": "compile",
+    "other": "python",
+}
+_TITLES: Final = {
+    "dispatch": "finding_title.host_dispatch",
+    "allocation": "finding_title.host_allocation",
+    "compile": "finding_title.host_compile",
+    "python": "finding_title.host_python",
+    "cpu_contention": "finding_title.host_cpu_contention",
+}
+_ADVICE: Final = {
+    "dispatch": "finding_advice.host_dispatch",
+    "allocation": "finding_advice.host_allocation",
+    "compile": "finding_advice.host_compile",
+    "python": "finding_advice.host_python",
+    "cpu_contention": "finding_advice.host_cpu_contention",
+}
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """Ranks whose device waits for the host, by what the host did meanwhile."""
+    losses = []
+    for rank, time in run.times.items():
+        idle = time.idle_by_cause.get("host", 0.0)
+        share = time.share(idle)
+        if not worth_telling(share):
+            continue
+        cause = "cpu_contention" if _contended(run, rank) else _main_activity(run, rank)
+        evidence = [
+            number("idle_for_host_share", share, "share", link="timeline"),
+            number("idle_share", time.share(time.idle_us), "share", link="timeline"),
+        ]
+        losses.append(
+            Loss(
+                rank=rank,
+                cause=cause,
+                title=_TITLES[cause],
+                advice=_ADVICE[cause],
+                gain_us=idle,
+                gain_share=share,
+                gain_method="idle_removed",
+                evidence=evidence,
+                proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "host"),
+            )
+        )
+    return findings_of(run, "host_bound", losses, Next(("launches", "critical-path"), "launches"))
+
+
+def _main_activity(run: RunContext, rank: int) -> str:
+    launches: Launches | None = run.answer("launches")
+    spent: dict[str, float] = {}
+    for entry in launches.activities if launches is not None else []:
+        if entry.rank == rank and entry.activity in _CAUSES:
+            cause = _CAUSES[entry.activity]
+            spent[cause] = spent.get(cause, 0.0) + entry.idle_us
+    return max(spent, key=lambda cause: spent[cause]) if spent else "dispatch"
+
+
+def _contended(run: RunContext, rank: int) -> bool:
+    """Whether other processes take the processors that the host would need."""
+    cpu: Cpu | None = run.answer("cpu")
+    return any(entry.rank == rank and entry.contended for entry in cpu.ranks) if cpu is not None else False
+
+
+RULE = Rule(kinds=("host_bound",), needs=("idle_causes",), judge=judge)

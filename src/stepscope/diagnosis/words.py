@@ -1,0 +1,60 @@
+"""Numbers and names as they stand in sentences of findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepscope.diagnosis.finding import Bilingual
+
+_MOST_NAMED = 8
+_MICROSECONDS = 1000
+_SMALL_MEBIBYTES = 0.01
+
+
+def milliseconds(time_us: float | None) -> str:
+    """A time with its unit.
+
+    >>> milliseconds(12_345.6), milliseconds(87.31), milliseconds(None)
+    ('12.3 ms', '87.3 us', '?')
+    """
+    if time_us is None:
+        return "?"
+    return f"{time_us / _MICROSECONDS:,.1f} ms" if time_us >= _MICROSECONDS else f"{time_us:,.1f} us"
+
+
+def percent(share: float | None) -> str:
+    """A share as a number of percent.
+
+    >>> percent(0.1234), percent(None)
+    ('12.3', '?')
+    """
+    return "?" if share is None else f"{100 * share:.1f}"
+
+
+def rank_names(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
+    """Which ranks, for a sentence.
+
+    >>> rank_names([2], [0, 1, 2]).en, rank_names([0, 2], [0, 1, 2]).en, rank_names([0, 1, 2], [0, 1, 2]).en
+    ('rank 2', 'ranks 0, 2', 'all 3 ranks')
+    """
+    if len(ranks) == 1:
+        return Bilingual(f"rank {ranks[0]}", f"rank {ranks[0]}")
+    if len(ranks) == len(captured):
+        return Bilingual.of("finding_ranks.every", count=len(ranks))
+    if len(ranks) > _MOST_NAMED:
+        named = ", ".join(map(str, ranks[:_MOST_NAMED]))
+        return Bilingual.of("finding_ranks.many", ranks=named, count=len(ranks))
+    numbers = list(map(str, ranks))
+    return Bilingual(f"ranks {', '.join(numbers)}", f"rank {'、'.join(numbers)}")
+
+
+def mebibytes(size: float | None) -> str:
+    """A size with its unit.
+
+    >>> mebibytes(3 << 20), mebibytes(512), mebibytes(None)
+    ('3.00 MiB', '0.0005 MiB', '?')
+    """
+    if size is None:
+        return "?"
+    value = size / (1 << 20)
+    return f"{value:,.2f} MiB" if abs(value) >= _SMALL_MEBIBYTES or not value else f"{value:.4f} MiB"

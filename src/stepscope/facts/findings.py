@@ -1,0 +1,49 @@
+"""Kinds of findings and what something must cost to be one, typed."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+import msgspec
+
+from stepscope import facts
+
+
+class Strength(msgspec.Struct, frozen=True):
+    """Shares of the mean step from which a loss is mild, clear, critical."""
+
+    clear_share: float
+    mild_share: float
+    critical_share: float
+
+
+class Lists(msgspec.Struct, frozen=True):
+    """How much a finding lists at most."""
+
+    most_proofs: int
+    most_steps: int
+
+
+class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One kind of finding."""
+
+    scope: Literal["rank", "cluster", "capture"]
+    first: bool
+    explains: list[str]
+    page: Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster"]
+    questions: list[str]
+
+
+class FindingFacts(msgspec.Struct, frozen=True):
+    """The content of ``findings.toml``."""
+
+    strength: Strength
+    lists: Lists
+    kinds: dict[str, Kind]
+
+
+@cache
+def finding_facts() -> FindingFacts:
+    """The facts about findings."""
+    return msgspec.convert(facts.table("findings"), FindingFacts)

@@ -1,0 +1,72 @@
+"""The findings of a run at a terminal."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from stepscope.analysis.answer import Answer
+from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, FindingEvidence
+from stepscope.report.tables import cell, wide_console
+from stepscope.texts import text
+
+_STYLES: Final = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan", "healthy": "bold green"}
+_SCALES: Final = {"share": "%", "us": "us", "bytes": "MiB"}
+_INDENT: Final = 4
+
+
+def show(answer: Answer[Diagnosis], lang: str) -> None:
+    """The verdict, each finding with evidence, advice and what to ask next, then what was not checked."""
+    console = wide_console()
+    data = answer.data
+    _line(console, _in(data.verdict.sentence, lang), style=_STYLES[data.verdict.severity])
+    for number, finding in enumerate(data.findings, 1):
+        console.print()
+        _show_finding(console, number, finding, lang)
+    if data.not_checked:
+        console.print()
+        _line(console, text("report.not_checked", lang), style="bold")
+        for entry in data.not_checked:
+            needs, collect = _in(entry.needs, lang), _in(entry.collect_with, lang)
+            _line(console, text("report.not_checked_kind", lang, kind=entry.kind, needs=needs, collect=collect), 2)
+
+
+def _show_finding(console: Console, number: int, finding: Finding, lang: str) -> None:
+    severity = text(f"finding_severity.{finding.severity}", lang)
+    head = Text.assemble(f"{number:2}. ", (severity, _STYLES[finding.severity]), f" {_in(finding.title, lang)}")
+    console.print(head, soft_wrap=True)
+    facts = [finding.kind, *([finding.cause] if finding.cause else [])]
+    facts.append(text(f"finding_confidence.{finding.confidence}", lang))
+    if finding.gain_us is not None and finding.gain_share is not None:
+        gain, share = cell(finding.gain_us, unit="ms"), cell(finding.gain_share, unit="%")
+        facts.append(text("report.finding_gain", lang, gain=gain, share=share))
+    _line(console, " · ".join(facts), _INDENT, style="dim")
+    if finding.evidence:
+        _line(console, "; ".join(_evidence(entry, lang) for entry in finding.evidence), _INDENT)
+    _line(console, f"→ {_in(finding.advice, lang)}", _INDENT)
+    if finding.next_commands:
+        commands = ", ".join(f"stepscope {command}" for command in finding.next_commands)
+        _line(console, text("report.finding_next", lang, commands=commands), _INDENT)
+
+
+def _evidence(entry: FindingEvidence, lang: str) -> str:
+    unit = _SCALES.get(entry.unit, "")
+    words = f"{_in(entry.label, lang)} {cell(entry.value, unit=unit)} {unit or entry.unit}"
+    if entry.baseline is not None:
+        words += f" ({text('report.finding_baseline', lang)} {cell(entry.baseline, unit=unit)})"
+    return words
+
+
+def _in(sentence: Bilingual, lang: str) -> str:
+    return sentence.zh if lang == "zh" else sentence.en
+
+
+def _line(console: Console, words: str, indent: int = 0, style: str = "") -> None:
+    """Indented as a block at a terminal, as one line elsewhere."""
+    if indent and console.is_terminal:
+        console.print(Padding(Text(words, style=style), (0, 0, 0, indent)))
+    else:
+        console.print(Text(" " * indent + words, style=style), soft_wrap=True)
