@@ -9,6 +9,9 @@ from hypothesis import HealthCheck, settings
 
 from support.samples import SHARED_DATA
 
+#: Scripts to be run by hand, each in an environment with its framework.
+collect_ignore = ["recordings"]
+
 settings.register_profile(
     "stepscope", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
