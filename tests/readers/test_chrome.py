@@ -318,7 +318,7 @@ def test_device_work_of_jax_has_its_kind_and_its_launch(opened: Opened) -> None:
     (link,) = reading.rows("links")
     assert (link["kind"], link["from_slice"], link["to_slice"]) == ("launch", 5, 8)
     fusion, copy = reading.named("fusion"), reading.named("MemcpyD2H")
-    assert (fusion["step"], fusion["correlation"], copy["step"], copy["core"]) == (4, 5, None, "GPU")
+    assert (fusion["step"], fusion["correlation"], copy["step"], copy["core"]) == (4, 5, 4, "GPU")
 
 
 def test_steps_whose_number_is_none_are_no_steps(opened: Opened) -> None:

@@ -239,7 +239,9 @@ def test_the_directory_of_samples(shared_data: Path) -> None:
     assert {name: [rank for rank, _ in sources] for name, sources in found.items()} == {
         "ddp4": [0, 1, 2, 3],
         "gpt_bf16": [0],
+        "gpt_fp32_snap": [0],
         "gpt_stack": [0],
+        "h200_graph": [0],
         "h200_plain": [0],
     }
 

@@ -85,7 +85,9 @@ class Truth:
     @cached_property
     def steps(self) -> list[tuple[int, int, int]]:
         """Number, start and end of each ProfilerStep, by the file's clock."""
-        marks = [event for event in self.of_category["user_annotation"] if event.name.startswith("ProfilerStep#")]
+        marks = [
+            event for event in self.of_category.get("user_annotation", []) if event.name.startswith("ProfilerStep#")
+        ]
         return sorted((int(mark.name.split("#")[1]), mark.ts_ns, mark.end_ns) for mark in marks)
 
     def step_at(self, ts_ns: int) -> int | None:

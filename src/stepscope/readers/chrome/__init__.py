@@ -18,6 +18,7 @@ from stepscope.readers.discovery.source import Source, named_rank
 from stepscope.readers.slices.flows import flow_links
 from stepscope.readers.slices.series import CounterEvents
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.step_of_slices import step_of_slices
 from stepscope.readers.slices.steps import Steps, extent, whole_window
 from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
 from stepscope.readers.trace_json.codes import Codes
@@ -72,20 +73,19 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
     kind[is_mark] = KIND["mark"]
     slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
     on_device = on_device[keep]
-    steps = _steps(slices, step_numbers, notes, path.name)
     launch = np.full(len(slices), NONE, np.int64)
     if device and correlations:
         correlation = np.array([correlations.get(number, NULL) for number in slices.id.tolist()], np.int64)
         launch = _launches(slices, correlation, on_device)
         slices.integers["correlation"] = correlation
         out.add("links", _launch_links(slices, launch))
-    # Device work belongs to the step that launched it.
-    slices.integers["step"] = steps.at(np.where(launch != NONE, slices.start[launch], slices.start))
+    steps = _steps(slices, step_numbers, launch, notes, path.name)
+    device_work = on_device & slices.is_kind("kernel", "collective", "copy")
+    slices.integers["step"] = step_of_slices(steps, slices, launch, device_work)
     stack, stacks, unknown = referred_stacks(text.metadata.get("stackFrames"), columns.frames, slices.id)
     notes.add("stack_unknown", file=path.name, count=unknown)
     slices.integers["stack"] = stack
     out.add("stacks", stacks)
-    device_work = on_device & slices.is_kind("kernel", "collective", "copy")
     slices.texts["core"] = (np.where(device_work, 0, -1), [next(iter(device.values()), "gpu").upper()])
     slices.write(out)
     out.add("steps", steps.frame())
@@ -182,10 +182,10 @@ def _processes_apart(rows: pl.DataFrame, tracks: Codes) -> pl.DataFrame:
     return named.with_columns(process=label).drop("pid")
 
 
-def _steps(slices: SliceTable, numbers: dict[int, int], notes: Notes, file: str) -> Steps:
+def _steps(slices: SliceTable, numbers: dict[int, int], launch: Int64s, notes: Notes, file: str) -> Steps:
     marks = np.flatnonzero(slices.is_kind("step"))
     if not len(marks):
-        return whole_window(slices, notes, file)
+        return whole_window(slices, notes, file, launch)
     marks = marks[np.argsort(slices.start[marks], kind="stable")]
     number = np.array([numbers[index] for index in slices.id[marks].tolist()], np.int64)
     return Steps(number, slices.start[marks], slices.end[marks], "step_num")

@@ -23,6 +23,7 @@ from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.flows import flow_links
 from stepscope.readers.slices.series import CounterEvents
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.step_of_slices import step_of_slices
 from stepscope.readers.slices.steps import ChooseSteps, extent, told_apart, whole_window, with_device_work
 from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
 from stepscope.readers.trace_json.codes import Codes
@@ -146,10 +147,9 @@ def _understand(
     if choose_steps is not None:
         steps = choose_steps(steps)
     if not len(steps.number):
-        steps = whole_window(slices, notes, file)
-    # Device work belongs to the step that launched it.
-    step = steps.at(np.where(launch != NONE, slices.start[launch], slices.start))
+        steps = whole_window(slices, notes, file, launch)
     device_work = on_device & slices.is_kind("kernel", "collective", "copy")
+    step = step_of_slices(steps, slices, launch, device_work)
     forward, backward = phase == pytorch.FORWARD, phase == pytorch.BACKWARD
     out.add("steps", with_device_work(steps, slices, step, device_work, forward, backward, operator))
     stream = np.where(on_device, argument.pop("stream"), NULL)

@@ -64,19 +64,34 @@ def no_steps(marks_from: str = "window") -> Steps:
     return Steps(nothing, nothing, nothing, marks_from)
 
 
-def whole_window(slices: SliceTable, notes: Notes, file: str) -> Steps:
-    """One step over all there is, where nothing marks any though the writer could."""
+def whole_window(slices: SliceTable, notes: Notes, file: str, launch: Int64s | None = None) -> Steps:
+    """One step over all work, where nothing marks any though the writer could."""
     if len(slices):
         notes.add("no_step_marks", file=file)
-    return one_step(slices)
+    return one_step(slices, launch)
 
 
-def one_step(slices: SliceTable) -> Steps:
-    """One step over all there is."""
+def one_step(slices: SliceTable, launch: Int64s | None = None) -> Steps:
+    """One step from the first launch, or the first device work where no launch is known, to the end of all device work.
+
+    Without a device it holds the operators, without operators all there is. What lies around it is not the step's.
+    """
     if not len(slices):
         return no_steps()
-    first, last = extent(slices)
+    first, last = _work_extent(slices, launch)
     return Steps(np.zeros(1, np.int64), np.array([first]), np.array([last + 1]), "window")
+
+
+def _work_extent(slices: SliceTable, launch: Int64s | None) -> tuple[int, int]:
+    if slices.is_kind("kernel", "copy").any():
+        work = np.flatnonzero(slices.is_kind("kernel", "collective", "copy"))
+        last = int(slices.end[work].max())
+        calls = np.empty(0, np.int64) if launch is None else launch[work][launch[work] != NONE]
+        return int(slices.start[calls if len(calls) else work].min()), last
+    operators = slices.is_kind("operator", "collective")
+    if operators.any():
+        return int(slices.start[operators].min()), int(slices.end[operators].max())
+    return extent(slices)
 
 
 def extent(slices: SliceTable) -> tuple[int, int]:
