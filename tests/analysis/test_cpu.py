@@ -44,27 +44,52 @@ def use(answer: Answer[Cpu], scope: str, number: int | None = None) -> CpuUse:
 
 def test_means_and_contention_by_hand(tmp_path: Path) -> None:
     rows = [
-        machine(1, 2.0, 1.0, 1.0, runnable=3, context_switches=100),
+        machine(1, 2.0, 1.0, 1.0, runnable=3, context_switches=100, dur_ns=SECOND),
         machine(2, 3.0, 1.0, 0.0, runnable=6, context_switches=300),
         machine(4, 1.0, 0.0, 3.0, runnable=5, context_switches=500),
-        process(1, 1.0),
+        process(1, 1.0, dur_ns=SECOND),
         process(2, 1.5),
         process(4, 1.0),
-        process(2, 0.6, "op", 3),
+        process(2, 0.6, "op", 3, dur_ns=SECOND),
         process(4, 0.2, "op", 3),
     ]
     ops = [{"op": 3, "name": "Map(id=3)", "workers": 2}]
     answer = ask(tmp_path, cpu=rows, pipeline_ops=ops)
     rank: CpuRank = answer.data.ranks[0]
-    assert (rank.cores, rank.machine_busy_share) == (4, (3 + 4 + 1) / 3 / 4)
+    # Samples of one, one and two seconds.
+    assert (rank.cores, rank.machine_busy_share) == (4, (3 + 4 + 2 * 1) / 4 / 4)
     # Machine less process: 2, 2.5, 0 cores.
-    assert (rank.other_cores, rank.other_share, rank.contended) == (1.5, 0.375, True)
-    assert (rank.runnable_mean, rank.crowded_share) == (14 / 3, 2 / 3)
+    assert (rank.other_cores, rank.other_share, rank.contended) == (1.125, 0.28125, True)
+    assert (rank.runnable_mean, rank.crowded_share) == ((3 + 6 + 2 * 5) / 4, 3 / 4)
     assert rank.context_switches_per_s == (300 + 500) / 3  # the first sample has no length
     stage = use(answer, "op", 3)
     assert (stage.name, stage.workers, stage.samples) == ("Map(id=3)", 2, 2)
-    assert (stage.busy_cores, stage.per_worker_share, stage.busy_max_cores) == (0.4, 0.2, 0.6)
+    assert stage.busy_cores == pytest.approx((0.6 + 2 * 0.2) / 3)
+    assert stage.per_worker_share == pytest.approx(0.5 / 3)
+    assert stage.busy_max_cores == 0.6
     assert [(entry.scope, entry.id) for entry in answer.data.uses] == [("machine", None), ("process", None), ("op", 3)]
+
+
+def test_a_sample_weighs_as_much_as_the_time_it_covers(tmp_path: Path) -> None:
+    # Three samples of 100 ms, then one of 0.7 ms, in which all four cores and six threads ran.
+    moments = [100_000_000, 200_000_000, 300_000_000, 300_700_000]
+    use_of = [1.0, 1.0, 1.0, 4.0]
+    rows = [
+        {"scope": "machine", "user": cores, "system": 0.0, "io": 0.0, "idle": 4.0 - cores, "runnable": int(cores * 1.5)}
+        | {"time_ns": moment, "dur_ns": 700_000 if cores == 4 else 100_000_000}
+        for moment, cores in zip(moments, use_of, strict=True)
+    ]
+    answer = ask(tmp_path, cpu=rows)
+    rank, machine_use = answer.data.ranks[0], use(answer, "machine")
+    mean = (3 * 100 * 1 + 0.7 * 4) / 300.7
+    assert machine_use.busy_cores == pytest.approx(mean)
+    assert rank.machine_busy_share == pytest.approx(mean / 4)
+    assert rank.crowded_share == pytest.approx(0.7 / 300.7)
+    assert rank.runnable_mean == pytest.approx((300 * 1 + 0.7 * 6) / 300.7)
+    assert (machine_use.busy_p95_cores, machine_use.busy_max_cores) == (1.0, 4.0)
+    # Where the source does not tell the lengths, they are the time since the sample before.
+    silent = ask(tmp_path / "silent", cpu=[{**row, "dur_ns": None} for row in rows])
+    assert use(silent, "machine").busy_cores == pytest.approx(mean)
 
 
 def test_a_machine_whose_user_time_is_lost_is_as_busy_as_it_is_not_idle(tmp_path: Path) -> None:

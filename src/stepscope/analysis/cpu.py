@@ -17,7 +17,15 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.pipeline.curves import kept_points
 from stepscope.analysis.pipeline.observed import batch_clocks, marked_steps, timed_batches
-from stepscope.analysis.pipeline.processors import process_cores, processors_of, siblings, with_busy
+from stepscope.analysis.pipeline.processors import (
+    mean_over_time,
+    p95_over_time,
+    process_cores,
+    processors_of,
+    siblings,
+    with_busy,
+    with_lengths,
+)
 from stepscope.analysis.pipeline.step_clock import StepClock, step_clock
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
@@ -44,7 +52,7 @@ class CpuRank(msgspec.Struct, frozen=True):
 
 
 class CpuUse(msgspec.Struct, frozen=True):
-    """One user of processors over all samples."""
+    """One user of processors: means over the time of all its samples."""
 
     rank: int
     scope: str
@@ -101,7 +109,7 @@ class Cpu(msgspec.Struct, frozen=True):
 def cpu(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None) -> Answer[Cpu]:
     """Means, means per step and curves of everything that was sampled."""
     chosen = ranks_of(store, ranks)
-    rows = store.scan("cpu", chosen).sort("time_ns").collect()
+    rows = with_lengths(store.scan("cpu", chosen).sort("time_ns").collect())
     if rows.is_empty():
         raise NoAnswerError("no_cpu")
     by_rank = {int(rank): part for (rank,), part in rows.partition_by("rank", as_dict=True).items()}
@@ -149,7 +157,7 @@ def _of_rank(
     seen = processors_of(samples, sibling_cores)
     if seen.cores is None:
         notes.append(Note("cpu_cores_unknown", rank=rank))
-    runnable = samples.filter(pl.col("scope") == "machine")["runnable"].mean()
+    runnable = samples.filter(pl.col("scope") == "machine").select(mean_over_time("runnable")).item()
     return CpuRank(
         rank=rank,
         cores=seen.cores,
@@ -159,7 +167,7 @@ def _of_rank(
         other_cores=seen.other_cores,
         other_share=seen.other_share,
         contended=None if seen.other_share is None else seen.other_share > limits["other_processes_share"],
-        runnable_mean=float(runnable) if isinstance(runnable, (int, float)) else None,
+        runnable_mean=None if runnable is None else float(runnable),
         crowded_share=seen.crowded_share,
         context_switches_per_s=seen.switches_per_s,
         unit=None if clock is None else "batch" if clock.by_batch else "step",
@@ -173,13 +181,11 @@ def _stages(store: RunStore, rank: int) -> dict[int, tuple[str | None, int | Non
 
 def _uses(store: RunStore, rank: int, samples: pl.DataFrame) -> Iterator[CpuUse]:
     stages = _stages(store, rank)
-    busy = pl.col("busy")
     rows = samples.group_by("scope", "id", maintain_order=True).agg(
         pl.len().alias("samples"),
-        pl.col("user", "system", "io", "idle").mean().name.suffix("_cores"),
-        busy_cores=busy.mean(),
-        busy_p95_cores=busy.quantile(0.95, "linear"),
-        busy_max_cores=busy.max(),
+        *(mean_over_time(state).alias(f"{state}_cores") for state in ("user", "system", "io", "idle", "busy")),
+        busy_p95_cores=p95_over_time("busy"),
+        busy_max_cores=pl.col("busy").max(),
     )
     for row in _in_order(rows).iter_rows(named=True):
         name, workers = stages.get(row["id"], (None, None)) if row["scope"] == "op" else (None, None)
@@ -193,9 +199,7 @@ def _steps(rank: int, samples: pl.DataFrame) -> Iterator[CpuStep]:
         .group_by("step", "scope", "id", maintain_order=True)
         .agg(
             pl.len().alias("samples"),
-            user_cores=pl.col("user").mean(),
-            system_cores=pl.col("system").mean(),
-            busy_cores=pl.col("busy").mean(),
+            *(mean_over_time(state).alias(f"{state}_cores") for state in ("user", "system", "busy")),
         )
     )
     for row in _in_order(rows, "step").iter_rows(named=True):

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 #: Raised when the meaning or the shape of a table changes; stores of another version are rebuilt.
-SCHEMA_VERSION: Final = 3
+SCHEMA_VERSION: Final = 4
 
 SLICE_KINDS: Final = (
     "operator",
@@ -388,6 +388,7 @@ _TABLES = (
             ("idle", pl.Float64, "share idle"),
             ("runnable", pl.Int64, "runnable threads"),
             ("context_switches", pl.Int64, "context switches in the interval"),
+            ("dur_ns", pl.Int64, "length of the interval, where the source tells it"),
         ),
     ),
     Table(

@@ -11,6 +11,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.pipeline.processors import with_lengths
 from stepscope.analysis.pipeline.step_clock import step_clock
 from stepscope.analysis.pipeline.structure import Mode
 from stepscope.errors import NoAnswerError
@@ -104,7 +105,7 @@ def _of_rank(store: RunStore, rank: int, mine: dict[str, pl.DataFrame], slices: 
         mine["pipeline_ops"].unique("op", keep="first", maintain_order=True),
         mine["pipeline_samples"].drop_nulls().sort("time_ns", maintain_order=True),
         timed_batches(mine["pipeline_batches"], clocks.get(mode)),
-        mine["cpu"].sort("time_ns", maintain_order=True),
+        with_lengths(mine["cpu"].sort("time_ns", maintain_order=True)),
         marked_steps(store, rank),
         gets,
         waits,

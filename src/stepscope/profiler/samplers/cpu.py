@@ -36,7 +36,7 @@ class CpuSampler(Sampler):
 
 
 def _row(time_ns: int, scope: str, number: int, before: Used, used: Used, elapsed: int) -> dict[str, Any]:
-    row: dict[str, Any] = {"time_ns": time_ns, "scope": scope, "id": number}
+    row: dict[str, Any] = {"time_ns": time_ns, "scope": scope, "id": number, "dur_ns": elapsed}
     for place, name in enumerate(("user", "system", "io", "idle")):
         now, then = used[place], before[place]
         if now is not None and then is not None:

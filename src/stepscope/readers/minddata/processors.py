@@ -110,7 +110,9 @@ def _rows(
         for metric in _SHARES:
             if sample.get(metric) is not None:
                 sample[metric] = (sample[metric] or 0.0) * share
-        rows.append({"time_ns": times[place] * 10**6, "scope": scope, "id": number_of} | _whole(sample))
+        length = (times[place] - times[place - 1]) * 10**6 if place else None
+        row = {"time_ns": times[place] * 10**6, "scope": scope, "id": number_of, "dur_ns": length}
+        rows.append(row | _whole(sample))
     return rows
 
 

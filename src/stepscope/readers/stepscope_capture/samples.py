@@ -17,7 +17,7 @@ from stepscope.store.rank_writer import RankWriter
 _CPU: Final = (
     {"time_ns": pl.Int64, "scope": pl.String, "id": pl.Int64}
     | dict.fromkeys(("user", "system", "io", "idle"), pl.Float64)
-    | dict.fromkeys(("runnable", "context_switches"), pl.Int64)
+    | dict.fromkeys(("runnable", "context_switches", "dur_ns"), pl.Int64)
 )
 _MEMORY: Final = {"time_ns": pl.Int64, "device": pl.String, "component": pl.String} | dict.fromkeys(
     ("allocated", "reserved", "active"), pl.Int64
