@@ -13,7 +13,7 @@ from stepscope.store.run_store import Manifest, Part, RunStore, save
 Rows = list[dict[str, Any]]
 
 
-def make_store(directory: Path, *, reader: str = "hand", **tables: Rows | pl.DataFrame) -> RunStore:
+def make_store(directory: Path, **tables: Rows | pl.DataFrame) -> RunStore:
     """A stored run with these rows; what a row lacks is null, its rank 0, and slices are numbered in order."""
     frames = {name: _complete(name, rows) for name, rows in tables.items()}
     ranks = sorted(
@@ -21,7 +21,7 @@ def make_store(directory: Path, *, reader: str = "hand", **tables: Rows | pl.Dat
     )
     if "ranks" not in frames:
         frames["ranks"] = _complete("ranks", [{"rank": rank} for rank in ranks])
-    parts = [Part(rank, "hand", reader, "", {}, 0, 0, 0.0) for rank in ranks]
+    parts = [Part(rank, "hand", "hand", "", {}, 0, 0, 0.0) for rank in ranks]
     merged: dict[str, dict[str, int]] = {}
     for name, frame in frames.items():
         if not schema.TABLES[name].per_rank:

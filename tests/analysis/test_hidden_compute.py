@@ -20,10 +20,11 @@ def _slice(kind: str, start: int, end: int, step: int | None, **more: Any) -> di
     return {"kind": kind, "start_ns": start, "dur_ns": end - start, "step": step, "name": kind} | more
 
 
-def _store(directory: Path, *slices: dict[str, Any], reader: str = "hand") -> RunStore:
+def _store(directory: Path, *slices: dict[str, Any], compute_recorded: bool | None = None) -> RunStore:
     marks = [{"step": 1, "host_start_ns": 0, "host_end_ns": 1000, "marks_from": "step_trace"}]
     tracks = [{"track": 0, "kind": "stream"}]
-    return make_store(directory, reader=reader, slices=list(slices), steps=marks, tracks=tracks)
+    ranks = [{"rank": 0, "compute_recorded": compute_recorded}]
+    return make_store(directory, ranks=ranks, slices=list(slices), steps=marks, tracks=tracks)
 
 
 def _parts(store: RunStore) -> tuple[list[Any], list[str]]:
@@ -39,14 +40,14 @@ def test_kernels_outside_every_step_do_not_make_computing_known(tmp_path: Path) 
 
 def test_ai_cpu_kernels_alone_do_not_make_computing_known(tmp_path: Path) -> None:
     kernels = [_slice("kernel", 10, 136, 1, core="AI_CPU"), _slice("collective", 200, 300, 1)]
-    store = _store(tmp_path / "a", *kernels, reader="mindinsight")
+    store = _store(tmp_path / "a", *kernels, compute_recorded=False)
     assert _parts(store) == ([None] * 5, ["compute_only_in_tables"])
     (note,) = steps(store).notes
     for language in ("en", "zh"):
         assert "output_timeline_data" in note.sentence(language)
     # With an AI Core kernel beside them the timeline has all: 126 + 40 busy of 10 to 340, 100 of communication.
     with_core = [*kernels, _slice("kernel", 300, 340, 1, core="AI_CORE")]
-    store = _store(tmp_path / "b", *with_core, reader="mindinsight")
+    store = _store(tmp_path / "b", *with_core, compute_recorded=True)
     assert _parts(store) == ([0.166, 0.1, 0.1, 0.064, 0.33], [])
     # Other writers put every kernel on the timeline.
     assert _parts(_store(tmp_path / "c", *kernels)) == ([0.126, 0.1, 0.1, 0.064, 0.29], [])

@@ -13,8 +13,9 @@ from analysis.stores import make_store
 from stepscope.analysis.api_statistics import api_statistics
 from stepscope.analysis.copies import copies
 from stepscope.analysis.operators import Operator, operators
-from stepscope.analysis.operators.kernel_names import category, short_name
+from stepscope.analysis.operators.kernel_names import category
 from stepscope.errors import NoAnswerError, UsageError
+from stepscope.facts.kernel_names import short_name
 from stepscope.store.run_store import RunStore
 
 Row = dict[str, Any]

@@ -168,7 +168,7 @@ class TestJson:
             "windows": ["trace"],
             "ranks": [2],
             "readers": ["kineto"],
-            "schema_version": 3,
+            "schema_version": 4,
         }
         data = document["data"]
         assert {key: data[key] for key in ("events", "bytes", "read_bytes")} == {

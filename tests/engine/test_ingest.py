@@ -213,5 +213,5 @@ class TestCalling:
             "windows": ["trace"],
             "ranks": [4],
             "readers": ["kineto"],
-            "schema_version": 3,
+            "schema_version": 4,
         }

@@ -677,6 +677,7 @@ def test_a_real_directory_is_complete_row_by_row(tmp_path: Path) -> None:
     assert len(reported(tables, "output_op_compute_time_1.txt")) == 2 * 106
     assert len(reported(tables, "output_op_compute_time_detail_1.txt")) == 3 * 21 + 105
     assert "operator_facts_unused" not in counts  # all 105 rows of framework_raw describe a slice
+    assert tables["ranks"]["compute_recorded"].to_list() == [True]
     assert kernels["input_shapes"].null_count() == 0
 
 

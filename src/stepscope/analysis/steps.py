@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.foundation.hidden_compute import compute_is_hidden
+from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.intervals import Bools, Int64s, Intervals, joined, union
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks

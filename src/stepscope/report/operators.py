@@ -8,7 +8,7 @@ import polars as pl
 from rich.console import Console
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.operators.kernel_names import short_name
+from stepscope.facts.kernel_names import short_name
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 

@@ -102,6 +102,21 @@ _TABLES = (
             ("first_ns", pl.Int64, "start of the first slice"),
             ("last_ns", pl.Int64, "end of the last slice; marks count only where nothing else is"),
             ("source", pl.String, "file or directory it was read from"),
+            (
+                "compute_recorded",
+                pl.Boolean,
+                "false where slices do not show what the device computed, because the files have it in tables only",
+            ),
+            (
+                "allocations_overwritten",
+                pl.Boolean,
+                "true where only the latest allocations and frees were kept, so that earlier ones may be missing",
+            ),
+            (
+                "host_memory_relative",
+                pl.Boolean,
+                "true where the host's memory is counted from the start of the window and not of the process",
+            ),
         ),
     ),
     Table(

@@ -12,7 +12,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.critical_path.build import StepGraph, step_graph
 from stepscope.analysis.critical_path.kinds import BOUNDS
 from stepscope.analysis.critical_path.parts import Parts, names_of, parts_of
-from stepscope.analysis.foundation.hidden_compute import compute_is_hidden
+from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of

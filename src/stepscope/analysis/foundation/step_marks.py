@@ -59,20 +59,33 @@ def _warm_up(marks: pl.DataFrame) -> pl.Series:
 
 
 def _incomplete(store: RunStore, rank: int, marks: pl.DataFrame) -> pl.Series:
-    """The last step, if it launched far less device work than the one before: the capture ended inside it."""
-    nothing = pl.Series([False] * len(marks))
-    if len(marks) < 2:
-        return nothing
+    """The last step, if the capture ended inside it: its mark is cut short, or work of the one before is missing."""
+    complete = [False] * (len(marks) - 1)
+    cut = len(marks) > 1 and (_mark_is_cut(marks) or _work_is_missing(store, rank, marks))
+    return pl.Series([*complete, cut])
+
+
+def _mark_is_cut(marks: pl.DataFrame) -> bool:
+    """Whether the last mark is far shorter than the others."""
+    duration = marks["host_end_ns"] - marks["host_start_ns"]
+    typical = duration.head(len(marks) - 1).median()
+    assert isinstance(typical, float)
+    return bool(int(duration[-1]) < typical * facts.table("steps")["incomplete"]["least_share_of_median"])
+
+
+def _work_is_missing(store: RunStore, rank: int, marks: pl.DataFrame) -> bool:
+    """Whether the last step has far less device work than the one before, or no operator where that has some."""
     last_two = marks["step"].tail(2).to_list()
     counts = (
         store.scan("slices", [rank])
-        .filter(pl.col("kind").is_in(_DEVICE) & pl.col("step").is_in(last_two))
-        .group_by("step")
+        .filter(pl.col("kind").is_in([*_DEVICE, "operator"]) & pl.col("step").is_in(last_two))
+        .group_by("step", on_device=pl.col("kind").is_in(_DEVICE))
         .len()
         .collect()
     )
-    found = dict(counts.iter_rows())
-    before, last = (found.get(step, 0) for step in last_two)
-    if last >= before * facts.table("steps")["incomplete"]["least_share_of_previous"]:
-        return nothing
-    return pl.Series([False] * (len(marks) - 1) + [True])
+    slices_of = {(step, on_device): count for step, on_device, count in counts.iter_rows()}
+    before, last = (slices_of.get((step, True), 0) for step in last_two)
+    if last < before * facts.table("steps")["incomplete"]["least_share_of_previous"]:
+        return True
+    before, last = (slices_of.get((step, False), 0) for step in last_two)
+    return bool(last == 0 < before)

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.foundation.hidden_compute import compute_is_hidden
+from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.host_activity import NONE, host_of
 from stepscope.analysis.foundation.launched import Launched, launched_of
 from stepscope.analysis.foundation.step_marks import step_marks

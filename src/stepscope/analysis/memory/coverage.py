@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.analysis.foundation.capture_limits import allocations_are_overwritten
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.step_windows import StepWindows
@@ -17,7 +18,7 @@ from stepscope.store.run_store import RunStore
 def covered(store: RunStore, space: Space, windows: StepWindows) -> StepWindows:
     """Without the steps that began before the history that is left did."""
     blocks = space.blocks
-    if blocks is None or not len(windows) or not _from_snapshot(store, space.rank):
+    if blocks is None or not len(windows) or not allocations_are_overwritten(store, space.rank):
         return windows
     if not len(blocks.time):
         return windows.since(np.iinfo(np.int64).max)
@@ -35,7 +36,3 @@ def uncovered(space: Space, windows: StepWindows, used: StepWindows) -> list[Not
 def _cut(blocks: Blocks) -> bool:
     """A block knows its stack only if it was allocated while the history was on: then its event was overwritten."""
     return bool((blocks.older & blocks.stays & blocks.frame["stack"].is_not_null().to_numpy()).any())
-
-
-def _from_snapshot(store: RunStore, rank: int) -> bool:
-    return any(part.reader == "memory_snapshot" for part in store.manifest.parts if part.rank == rank)

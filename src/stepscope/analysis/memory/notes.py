@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from stepscope.analysis.foundation.capture_limits import host_memory_is_relative
 from stepscope.analysis.memory.spaces import Space, settled_residual
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.store.notes import Note
@@ -33,10 +34,6 @@ def remarks(store: RunStore, space: Space, windows: StepWindows) -> list[Note]:
             found.append(Note("memory_blocks_exceed_curve", rank=rank, params={"bytes": f"{-int(rest.min()):,}"}))
         elif np.ptp(rest) if len(rest) else 0:
             found.append(Note("memory_curve_has_more", rank=rank, params={"bytes": f"{int(np.ptp(rest)):,}"}))
-    if not space.accelerator and _reader(store, rank) == "kineto":
+    if not space.accelerator and host_memory_is_relative(store, rank):
         found.append(Note("memory_relative", rank=rank))
     return found
-
-
-def _reader(store: RunStore, rank: int) -> str:
-    return next((part.reader for part in store.manifest.parts if part.rank == rank), "")

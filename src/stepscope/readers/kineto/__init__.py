@@ -21,6 +21,7 @@ from stepscope.readers.kineto.places import Places
 from stepscope.readers.kineto.recognition import claim_file
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.flows import flow_links
+from stepscope.readers.slices.kernel_types import kernel_types
 from stepscope.readers.slices.series import CounterEvents
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
 from stepscope.readers.slices.step_of_slices import step_of_slices
@@ -177,6 +178,7 @@ def _understand(
         "phase": (phase, list(pytorch.PHASES)),
         "operator": (np.where(operator == NONE, -1, slices.name[operator]), names),
         "core": (core, ["GPU"]),
+        "type": kernel_types(slices, device_work),
         "module": module,
         "input_shapes": (argument["input_shapes"], shapes),
         "dtypes": (argument["dtypes"], dtypes),

@@ -44,6 +44,7 @@ def rank_row(metadata: dict[str, Any], devices_used: list[int], source: str) -> 
         "switches": json.dumps({key: True for key in _SWITCHES if metadata.get(key)}),
         "clock_base_ns": base_ns(metadata),
         "source": source,
+        "host_memory_relative": True,  # PyTorch counts the host's memory from the start of the profiler
     }
 
 

@@ -213,6 +213,7 @@ def _rank_row(
         "switches": json.dumps(switches, ensure_ascii=True),
         "clock_base_ns": 0,
         "source": str(path),
+        "allocations_overwritten": True,  # PyTorch keeps them in a ring; whether it ran over is not said
     }
     if len(window):
         row |= {"first_ns": int(window.min()), "last_ns": int(window.max())}

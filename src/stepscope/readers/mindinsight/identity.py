@@ -6,15 +6,19 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
+import numpy as np
+
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.numbers import integer, scaled
 from stepscope.readers.files.text_files import OnRead, read_json
 from stepscope.readers.mindinsight.cluster_folder import host_of
 from stepscope.readers.mindinsight.layout import RankFiles, device_kind, named
 from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 
 _VERSIONS: Final = ("ms_version", "cann_version")
+_AI_CPU: Final = "AI_CPU"
 _GIB: Final = 1 << 30
 _LARGEST_GROUP: Final = 1 << 20
 
@@ -99,10 +103,23 @@ class Place:
             "pp": stage if (self.stages or 1) > 1 or self.stage is not None else None,
             "clock_base_ns": 0,
             "source": str(self.source.path),
+            "compute_recorded": not _ai_cpu_alone(slices),
         }
         if len(slices):
             row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
         return row
+
+
+def _ai_cpu_alone(slices: SliceTable) -> bool:
+    """Whether the steps hold AI CPU kernels and no other, though no step of a network is without AI Core.
+
+    MindSpore's analysis lists AI CPU kernels with their times; those of AI Core are in a file that may be missing.
+    """
+    if "core" not in slices.texts or "step" not in slices.integers:
+        return False
+    codes, words = slices.texts["core"]
+    kernels = slices.is_kind("kernel") & (slices.integers["step"] != NULL)
+    return {words[code] if code >= 0 else None for code in np.unique(codes[kernels]).tolist()} == {_AI_CPU}
 
 
 def _text(value: Any) -> str | None:
