@@ -60,7 +60,8 @@ bench:  ## performance, as ratios in one run; other tools in an environment of t
 
 docs: $(STAMP)  ## references that are made from code
 	$(BIN)/python -m stepscope.store.schema > docs/schema.md
-	$(BIN)/python -m stepscope.analysis.documentation > docs/json.md
+	$(BIN)/python -m stepscope.questions.documentation > docs/json.md
+	$(BIN)/python -m stepscope.questions.stub > src/stepscope/questions/methods.pyi
 
 $(STAMP): $(BUILT_FROM)
 	$(PYTHON) -c 'import sys; sys.exit("Stepscope needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'

@@ -21,7 +21,7 @@ _QUESTIONS = (
 )
 _SETUP = """
 import stepscope
-from stepscope.analysis.catalogue import QUESTIONS
+from stepscope.questions import QUESTIONS
 run = stepscope.load({path!r}, store={store!r}, progress=False)
 for name in {names!r}:
     QUESTIONS[name].type  # imports

@@ -8,15 +8,11 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.cli import app
 from stepscope.store import schema
+from support.commands import command_names
 
 _ROOT = Path(__file__).parents[1]
-_COMMANDS = [
-    (command.name or command.callback.__name__).replace("_", "-")
-    for command in app.registered_commands
-    if command.callback
-]
+_COMMANDS = command_names()
 _ROOMS = sorted(
     place.name for place in Path(stepscope.__file__).parent.iterdir() if place.is_dir() and place.name.isidentifier()
 )

@@ -6,29 +6,17 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
-from stepscope.analysis.answer import Answer
-from stepscope.analysis.catalogue import QUESTIONS
 from stepscope.engine.ingest import Ingested, Progress, ingest
 from stepscope.errors import UsageError
+from stepscope.questions.methods import QuestionMethods
 from stepscope.store import schema
 from stepscope.store.notes import Note
 from stepscope.store.query import select
 from stepscope.store.run_store import RunStore
-
-if TYPE_CHECKING:
-    from stepscope.analysis.cpu import Cpu
-    from stepscope.analysis.critical_path import CriticalPath
-    from stepscope.analysis.flops import Flops
-    from stepscope.analysis.launches import Launches
-    from stepscope.analysis.leaks import Leaks
-    from stepscope.analysis.memory import Memory
-    from stepscope.analysis.pipeline import Pipeline
-    from stepscope.analysis.summary import Summary
-    from stepscope.diagnosis.finding import Diagnosis
 
 _WINDOWS_NAMED: Final = 8
 
@@ -62,8 +50,8 @@ def load(
         return Run(ingest(paths, window, place, report, executor, form=source))
 
 
-class Run:
-    """One capture window of one job."""
+class Run(QuestionMethods):
+    """One capture window of one job; every question is a method."""
 
     def __init__(self, ingested: Ingested) -> None:
         self.ingested = ingested
@@ -106,67 +94,6 @@ class Run:
     def sql(self, query: str) -> pl.DataFrame:
         """The result of a read-only SQL query over the tables."""
         return select(self.store, query)
-
-    def ask(self, question: str, **chosen: Any) -> Answer[Any]:
-        """The answer to a question of the catalogue, with notes on what the data lacks."""
-        if question not in QUESTIONS:
-            raise UsageError("no_such_question", question=question, questions=", ".join(QUESTIONS))
-        return QUESTIONS[question].ask(self.store, **chosen)
-
-    def summary(self, **chosen: Any) -> Summary:
-        """Medians per rank, and whether computing, communication or idle time is the problem."""
-        found: Summary = self.ask("summary", **chosen).data
-        return found
-
-    def steps(self, **chosen: Any) -> pl.DataFrame:
-        """Where each step goes; one row per rank and step."""
-        found: pl.DataFrame = self.ask("steps", **chosen).data
-        return found
-
-    def operators(self, **chosen: Any) -> pl.DataFrame:
-        """What took the time: kernels and operators, ``by`` name, type, shape, module, category or core."""
-        found: pl.DataFrame = self.ask("operators", **chosen).data
-        return found
-
-    def launches(self, **chosen: Any) -> Launches:
-        """How the host feeds the device: launch latency, queue length, idle time by cause, gaps."""
-        found: Launches = self.ask("launches", **chosen).data
-        return found
-
-    def critical_path(self, **chosen: Any) -> list[CriticalPath]:
-        """The critical path of a step, and what bounds it."""
-        found: list[CriticalPath] = self.ask("critical-path", **chosen).data
-        return found
-
-    def flops(self, **chosen: Any) -> Flops:
-        """FLOPs per operator, achieved rate, roofline position and MFU."""
-        found: Flops = self.ask("flops", **chosen).data
-        return found
-
-    def pipeline(self, **chosen: Any) -> Pipeline:
-        """The input pipeline: operators with queue use, starving steps, and which stage to change."""
-        found: Pipeline = self.ask("pipeline", **chosen).data
-        return found
-
-    def cpu(self, **chosen: Any) -> Cpu:
-        """CPU use of machine, process, workers and pipeline operators, aligned with steps."""
-        found: Cpu = self.ask("cpu", **chosen).data
-        return found
-
-    def memory(self, **chosen: Any) -> Memory:
-        """Memory curves, the peak and what lives there, categories and fragmentation."""
-        found: Memory = self.ask("memory", **chosen).data
-        return found
-
-    def leaks(self, **chosen: Any) -> Leaks:
-        """Which allocation sites leak, with confidence and reason."""
-        found: Leaks = self.ask("leaks", **chosen).data
-        return found
-
-    def diagnose(self, **chosen: Any) -> Diagnosis:
-        """What to fix first: the verdict, all findings, and what could not be checked."""
-        found: Diagnosis = self.ask("diagnose", **chosen).data
-        return found
 
     def describe(self) -> dict[str, Any]:
         """What every ``--json`` document says about its run."""

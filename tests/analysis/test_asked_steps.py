@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from analysis.stores import make_store
-from stepscope.analysis.catalogue import QUESTIONS
 from stepscope.errors import NoAnswerError, UsageError
+from stepscope.questions import QUESTIONS
 from stepscope.store.run_store import RunStore
 
 

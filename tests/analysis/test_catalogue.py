@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import msgspec
 import pytest
 
 import stepscope
-from stepscope.analysis.catalogue import QUESTIONS
-from stepscope.analysis.documentation import documentation
-from stepscope.analysis.explain import description, explain, fields
+from stepscope.cli.ask import ask
 from stepscope.errors import NoAnswerError, UsageError
+from stepscope.questions import QUESTIONS
+from stepscope.questions.documentation import documentation
+from stepscope.questions.explain import explain
+from stepscope.questions.fields import description, fields
+from stepscope.questions.stub import stub
 from stepscope.texts import LANGUAGES, catalogue
+from support.commands import command_names
 
 _ROOT = Path(__file__).resolve().parents[2]
 _EXTRA = {"formula", "sql", "vendor"}
@@ -32,16 +37,23 @@ def test_no_field_is_documented_that_is_not_there() -> None:
     assert set(catalogue()["field"]) - known == set()
 
 
+def test_every_option_has_a_sentence_and_every_sentence_an_option() -> None:
+    own = {f"{name}.{each.name}" for name, question in QUESTIONS.items() for each in question.parameters}
+    shared = set(inspect.signature(ask).parameters) - {"question", "chosen"}
+    assert set(catalogue()["option"]) == own | shared
+
+
 def test_the_reference_is_up_to_date() -> None:
     assert (_ROOT / "docs" / "json.md").read_text("utf-8") == documentation(), "run `make docs`"
 
 
 def test_commands_and_questions_are_the_same() -> None:
-    from stepscope.cli import app
+    assert set(QUESTIONS) <= set(command_names())
 
-    names = [command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands]
-    commands = {str(name).replace("_", "-") for name in names}
-    assert set(QUESTIONS) <= commands
+
+def test_the_types_of_the_methods_are_up_to_date() -> None:
+    written = Path(stepscope.__file__).parent / "questions" / "methods.pyi"
+    assert written.read_text("utf-8") == stub(), "run `make docs`"
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

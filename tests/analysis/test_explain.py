@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from analysis.stores import make_store
-from stepscope.analysis.catalogue import QUESTIONS
-from stepscope.analysis.explain import explain
+from stepscope.questions import QUESTIONS
+from stepscope.questions.explain import explain
 from stepscope.store.run_store import RunStore
 
 

@@ -13,6 +13,7 @@ from stepscope.analysis.flops import Flops, flops
 from stepscope.analysis.flops.kernel_units import on_tensor_cores
 from stepscope.analysis.flops.peaks import peaks_of
 from stepscope.errors import NoAnswerError, UsageError
+from stepscope.questions import QUESTIONS
 from stepscope.store.run_store import RunStore
 
 Row = dict[str, Any]
@@ -326,7 +327,7 @@ def test_no_shapes_at_all_is_no_answer(tmp_path: Path) -> None:
     with pytest.raises(NoAnswerError, match="record_shapes"):
         flops(store)
     with pytest.raises(UsageError):
-        flops(store, by="colour")
+        QUESTIONS["flops"].ask(store, by="colour")
 
 
 def test_warm_up_steps_do_not_count_in_the_ranks_share(tmp_path: Path) -> None:

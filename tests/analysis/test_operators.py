@@ -16,6 +16,7 @@ from stepscope.analysis.operators import Operator, operators
 from stepscope.analysis.operators.kernel_names import category
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.facts.kernel_names import short_name
+from stepscope.questions import QUESTIONS
 from stepscope.store.run_store import RunStore
 
 Row = dict[str, Any]
@@ -207,7 +208,7 @@ def test_wrong_choices_are_refused(tmp_path: Path) -> None:
     wrong: list[dict[str, Any]] = [{"by": "colour"}, {"side": "left"}, {"lane": "fast"}]
     for asked in wrong:
         with pytest.raises(UsageError):
-            operators(store, **asked)
+            QUESTIONS["operators"].ask(store, **asked)
 
 
 def test_without_a_device_operators_with_their_own_time_are_the_kernels(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from stepscope.analysis.drill import Drill, drill
 from stepscope.analysis.flops import flops
 from stepscope.analysis.operators import operators
 from stepscope.errors import NoAnswerError, UsageError
+from stepscope.questions import QUESTIONS
 from stepscope.report import flops as flops_report
 from stepscope.report import operators as operators_report
 from stepscope.store.run_store import RunStore
@@ -74,9 +75,9 @@ def test_the_row_without_a_name_and_rows_that_are_not_there(tmp_path: Path) -> N
 def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     store = _store(tmp_path)
     with pytest.raises(UsageError, match="by cannot be colour"):
-        drill(store, by="colour", name="red")
+        QUESTIONS["drill"].ask(store, by="colour", name="red")
     with pytest.raises(UsageError, match="lane cannot be fast"):
-        drill(store, lane="fast")
+        QUESTIONS["drill"].ask(store, lane="fast")
     with pytest.raises(UsageError, match="give --by as well, one of module, "):
         drill(store, name="gemm")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from stepscope.analysis.catalogue import QUESTIONS
+from stepscope.questions import QUESTIONS
 from support.commands import Command
 from support.mini_trace import complete, slices_in, write_capture, write_rank, write_trace
 

@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 import stepscope
 from server.running import Served, served
-from stepscope.analysis.catalogue import QUESTIONS
 from stepscope.analysis.timeline import wire
 from stepscope.analysis.timeline.tracks import tracks
 from stepscope.analysis.timeline.view import TimelineView
 from stepscope.cli import app as command_line
+from stepscope.questions import QUESTIONS
 from stepscope.report.json_document import document
 from stepscope.server.routes.texts import PAGE_SECTIONS
 from stepscope.texts import LANGUAGES, text

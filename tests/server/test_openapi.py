@@ -22,7 +22,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from server.running import real_server, served
-from stepscope.analysis.catalogue import QUESTIONS
+from stepscope.questions import QUESTIONS
 from stepscope.server.documentation import AnswerTypes
 from support.mini_trace import write_capture, write_rank
 

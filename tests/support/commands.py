@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+import typer
+
+from stepscope.cli import app
+
 #: English, on a wide terminal.
 ENGLISH = {"LANG": "en_US.UTF-8", "LC_ALL": "", "LC_MESSAGES": "", "STEPSCOPE_LANG": "", "COLUMNS": "200"}
 
@@ -16,3 +20,9 @@ class Outcome(NamedTuple):
 
 class Command(Protocol):
     def __call__(self, *arguments: object) -> Outcome: ...
+
+
+def command_names() -> list[str]:
+    """All commands as ``--help`` lists them."""
+    group = typer.main.get_group(app)
+    return group.list_commands(typer.Context(group))

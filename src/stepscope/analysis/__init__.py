@@ -1,1 +1,1 @@
-"""One question per file: a pure function from a stored run to a typed answer. ``catalogue.py`` lists them."""
+"""One question per file or package: a pure function from a run to a typed answer (``foundation.question``)."""

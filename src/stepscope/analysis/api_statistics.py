@@ -11,6 +11,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.executed import chosen_steps
@@ -34,6 +35,7 @@ class ApiStatistic(msgspec.Struct, frozen=True):
     variance_us2: float
 
 
+@question(rows=ApiStatistic)
 def api_statistics(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[pl.DataFrame]:

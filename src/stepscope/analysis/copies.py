@@ -11,6 +11,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.executed import chosen_steps
 from stepscope.errors import NoAnswerError
@@ -37,6 +38,7 @@ class Copies(msgspec.Struct, frozen=True):
     bandwidth_bytes_per_s: float | None
 
 
+@question(rows=Copies)
 def copies(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[pl.DataFrame]:

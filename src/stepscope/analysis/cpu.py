@@ -14,6 +14,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.pipeline.curves import kept_points
 from stepscope.analysis.pipeline.observed import batch_clocks, marked_steps, timed_batches
@@ -106,6 +107,7 @@ class Cpu(msgspec.Struct, frozen=True):
     curves: list[CpuCurve]
 
 
+@question(by_batch=True)
 def cpu(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None) -> Answer[Cpu]:
     """Means, means per step and curves of everything that was sampled."""
     chosen = ranks_of(store, ranks)

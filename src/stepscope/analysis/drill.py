@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, ranks_of
 from stepscope.analysis.operators.executed import device_work, host_work
 from stepscope.analysis.operators.groups import described
@@ -64,26 +65,24 @@ class Drill(msgspec.Struct, frozen=True):
     slices: list[Executed]
 
 
+@question()
 def drill(
     store: RunStore,
     *,
     ranks: Sequence[int] | None = None,
     steps: Sequence[int] | None = None,
-    by: str | None = None,
+    by: Annotated[str | None, OneOf(*_NEXT)] = None,
     name: str | None = None,
     module: str | None = None,
     operator: str | None = None,
-    lane: str | None = None,
-    limit: int = 100,
+    lane: Annotated[str | None, OneOf(*_LANES)] = None,
+    limit: Annotated[int, AtLeast(1)] = 100,
 ) -> Answer[Drill]:
     """What is behind the row ``name`` of ``operators``; ``module`` and ``operator`` keep to where one came from.
 
     Without a row it starts at the top, with modules where they were recorded. An empty name is that of the row without
     one. ``lane`` means what it means in ``operators``.
     """
-    for parameter, value, choices in (("by", by, tuple(_NEXT)), ("lane", lane, _LANES)):
-        if value is not None and value not in choices:
-            raise UsageError("no_such_choice", parameter=parameter, value=value, choices=", ".join(choices))
     if by is None and name is not None:
         raise UsageError("name_without_by", name=name, choices=", ".join(_NEXT))
     lane = lane or ("all" if by == "category" else COMPUTE)

@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of
 from stepscope.analysis.operators.executed import device_work
 from stepscope.analysis.operators.kernel_names import with_short_types
@@ -30,6 +31,7 @@ class OpStatistic(msgspec.Struct, frozen=True):
     ratio_share: float | None
 
 
+@question(rows=OpStatistic)
 def op_statistics(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[pl.DataFrame]:

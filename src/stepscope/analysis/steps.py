@@ -11,6 +11,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.intervals import Bools, Int64s, Intervals, joined, union
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_pace import host_ran_ahead
@@ -49,6 +50,7 @@ class Step(msgspec.Struct, frozen=True):
     mode: str
 
 
+@question(rows=Step)
 def steps(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[pl.DataFrame]:

@@ -12,6 +12,7 @@ import polars as pl
 from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.intervals import joined, union
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
 from stepscope.analysis.step_statistics import StepStatistics, step_statistics, typical
 from stepscope.analysis.steps import Step
@@ -103,6 +104,7 @@ class Summary(msgspec.Struct, frozen=True):
     delimitation: Parts | None
 
 
+@question()
 def summary(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[Summary]:

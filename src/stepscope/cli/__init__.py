@@ -1,4 +1,4 @@
-"""The command line: one file per command; errors become exit codes here and nowhere else."""
+"""The command line: one file per command, questions apart; errors become exit codes here and nowhere else."""
 
 from __future__ import annotations
 
@@ -8,38 +8,15 @@ import sys
 
 import typer
 
-from stepscope.cli import (
-    analyse,
-    api_statistics,
-    copies,
-    cpu,
-    critical_path,
-    demo,
-    diagnose,
-    drill,
-    export,
-    flops,
-    ingest,
-    launches,
-    leaks,
-    memory,
-    op_statistics,
-    operators,
-    pipeline,
-    profile,
-    profiler_zip,
-    sql,
-    steps,
-    summary,
-    trigger,
-    view,
-)
+from stepscope.cli import analyse, demo, export, ingest, profile, profiler_zip, sql, trigger, view
 from stepscope.cli.ask import with_csv_target
 from stepscope.cli.options import language
+from stepscope.cli.questions import CommandsAndQuestions
 from stepscope.errors import StepscopeError
 
 app = typer.Typer(
     name="stepscope",
+    cls=CommandsAndQuestions,
     help="How an AI training job spends its time, and what to fix first.",
     no_args_is_help=True,
     add_completion=True,
@@ -49,21 +26,6 @@ app = typer.Typer(
 )
 for command in (
     ingest.ingest,
-    diagnose.diagnose,
-    summary.summary,
-    steps.steps,
-    operators.operators,
-    drill.drill,
-    op_statistics.op_statistics,
-    api_statistics.api_statistics,
-    copies.copies,
-    launches.launches,
-    critical_path.critical_path,
-    flops.flops,
-    pipeline.pipeline,
-    cpu.cpu,
-    memory.memory,
-    leaks.leaks,
     view.view,
     trigger.trigger,
     analyse.analyse,

@@ -1,11 +1,10 @@
-"""What all commands that ask a question of a run have in common."""
+"""What every command that asks a question of a run does, and the options that all of them take."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
-import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,27 +27,7 @@ Explain = Annotated[
 STANDARD_OUTPUT = "-"
 
 
-def question(own_options: Callable[..., dict[str, Any]]) -> Callable[..., None]:
-    """Make a command of a function that takes a question's own options and returns the parameters they choose.
-
-    The question has the function's name. What all questions can be told (``_ask``) is added, the paths as first.
-    """
-    own = inspect.signature(own_options, eval_str=True).parameters
-    paths, *shared = inspect.signature(_ask, eval_str=True).parameters.values()
-
-    def command(**given: Any) -> None:
-        chosen = own_options(**{name: given.pop(name) for name in own})
-        _ask(**given, question=own_options.__name__.replace("_", "-"), chosen=chosen)
-
-    options = [parameter for parameter in shared if parameter.default is not parameter.empty]
-    signature = inspect.Signature([paths, *own.values(), *options])
-    command.__dict__["__signature__"] = signature  # where Typer looks
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
-    command.__name__, command.__doc__ = own_options.__name__, own_options.__doc__
-    return command
-
-
-def _ask(
+def ask(
     paths: Captures,
     rank: Ranks = None,
     step: Steps = None,
@@ -116,7 +95,7 @@ def _show(name: str, answer: Any) -> None:
 def _explain(run: Any, name: str, field: str, rank: list[int] | None, step: list[int] | None, json: bool) -> None:
     import msgspec
 
-    from stepscope.analysis.explain import explain
+    from stepscope.questions.explain import explain
     from stepscope.report import explain as report
     from stepscope.report import json_document
 

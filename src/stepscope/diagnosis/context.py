@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from stepscope.analysis.catalogue import QUESTIONS
 from stepscope.diagnosis.measures import RankTime, rank_times
 from stepscope.errors import NoAnswerError
+from stepscope.questions.registry import QUESTIONS
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 

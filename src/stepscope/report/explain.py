@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from stepscope.analysis.explain import Explanation
+from stepscope.questions.explain import Explanation
 from stepscope.texts import text
 
 _MOST = 20

@@ -7,8 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from stepscope.analysis.catalogue import QUESTIONS
 from stepscope.analysis.timeline.view import TimelineView
+from stepscope.questions import QUESTIONS
 from stepscope.report.json_document import note_entry
 from stepscope.run import Run
 from stepscope.server.library import Entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, Final
 
 LANGUAGES: Final = ("en", "zh")
@@ -24,20 +24,27 @@ def text(key: str, lang: str = "en", **params: Any) -> str:
 
 
 @cache
+def entries(section: str) -> dict[str, dict[str, str]]:
+    """All sentences of a section, by name and language; only the files that have some are parsed."""
+    files = [file for file, content in _files().items() if f"[{section}." in content]
+    return {key: entry for file in files for key, entry in _parsed(file).get(section, {}).items()}
+
+
+@cache
 def catalogue() -> dict[str, dict[str, dict[str, str]]]:
     """All sentences: section, name, language. Each file beside this module adds to it."""
     sections: dict[str, dict[str, dict[str, str]]] = {}
     for file in _files():
-        for section, entries in _parsed(file).items():
-            sections.setdefault(section, {}).update(entries)
+        for section, sentences in _parsed(file).items():
+            sections.setdefault(section, {}).update(sentences)
     return sections
 
 
 @cache
 def _files() -> dict[str, str]:
-    """The content of each file, by its name."""
-    files = resources.files(__package__).iterdir()
-    return {file.name: file.read_text("utf-8") for file in files if file.name.endswith(".toml")}
+    """The content of each file, by its path."""
+    files = sorted(file for directory in __path__ for file in Path(directory).glob("*.toml"))
+    return {str(file): file.read_text("utf-8") for file in files}
 
 
 @cache

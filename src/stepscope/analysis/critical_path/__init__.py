@@ -14,6 +14,7 @@ from stepscope.analysis.critical_path.kinds import BOUNDS
 from stepscope.analysis.critical_path.parts import Parts, names_of, parts_of
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.host_activity import NONE
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
 from stepscope.errors import NoAnswerError
@@ -54,6 +55,7 @@ class CriticalPath(msgspec.Struct, frozen=True):
     needs: list[str]
 
 
+@question()
 def critical_path(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[list[CriticalPath]]:

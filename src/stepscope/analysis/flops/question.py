@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 import polars as pl
@@ -20,14 +20,14 @@ from stepscope.analysis.flops.rates import (
     work_of_calls,
 )
 from stepscope.analysis.flops.step_times import step_times
+from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.nesting import NOWHERE
-from stepscope.errors import NoAnswerError, UsageError
+from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
-_BY: Final = ("operator", "shape")
 _GIGA: Final = 1e9
 _NAMED: Final = 8  # in a note
 
@@ -74,18 +74,17 @@ class Flops(msgspec.Struct, frozen=True):
     operators: list[OperatorFlops]
 
 
+@question()
 def flops(
     store: RunStore,
     *,
     ranks: Sequence[int] | None = None,
     steps: Sequence[int] | None = None,
-    by: str = "operator",
-    peak_tflops: float | None = None,
-    memory_gb_per_s: float | None = None,
+    by: Annotated[str, OneOf("operator", "shape")] = "operator",
+    peak_tflops: Annotated[float | None, AtLeast(0)] = None,
+    memory_gb_per_s: Annotated[float | None, AtLeast(0)] = None,
 ) -> Answer[Flops]:
     """How many, how fast, and what share of the device's peak; the peaks may be given where no table knows them."""
-    if by not in _BY:
-        raise UsageError("no_such_choice", parameter="by", value=by, choices=", ".join(_BY))
     found = Flops([], [], [])
     notes: list[Note] = []
     on_host = 0

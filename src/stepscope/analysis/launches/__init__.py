@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
 import polars as pl
@@ -11,6 +12,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.host_activity import NONE, host_of
 from stepscope.analysis.foundation.launched import Launched, launched_of
+from stepscope.analysis.foundation.question import AtLeast, question
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
 from stepscope.analysis.launches import latency
@@ -29,8 +31,13 @@ from stepscope.store.run_store import RunStore
 __all__ = ["Launches", "launches"]
 
 
+@question()
 def launches(
-    store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None, gaps: int = 20
+    store: RunStore,
+    *,
+    ranks: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+    gaps: Annotated[int, AtLeast(0)] = 20,
 ) -> Answer[Launches]:
     """Launches and idle time per rank and step; ``gaps`` is how many of the longest gaps of each rank to list."""
     found, notes = Launches([], [], [], [], [], [], [], [], []), []

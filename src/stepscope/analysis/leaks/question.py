@@ -8,6 +8,7 @@ import msgspec
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.leaks.graphs import with_graphs
 from stepscope.analysis.leaks.pools import at_step_ends, pool
@@ -22,6 +23,7 @@ from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
 
+@question()
 def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None) -> Answer[Leaks]:
     """Verdict, confidence and reason per site, leaks first. Only complete steps count, or those given."""
     limits = facts.table("memory")["leaks"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import Option, question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.memory.categories import categorised
 from stepscope.analysis.memory.coverage import covered, uncovered
@@ -32,12 +33,13 @@ from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
 
+@question()
 def memory(
     store: RunStore,
     *,
     ranks: Sequence[int] | None = None,
     steps: Sequence[int] | None = None,
-    at_ns: int | None = None,
+    at_ns: Annotated[int | None, Option("at")] = None,
     device: str | None = None,
 ) -> Answer[Memory]:
     """Memory of these ranks. Owners are those at the highest moment (of the steps given), or at ``at_ns``."""

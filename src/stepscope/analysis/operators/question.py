@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of
 from stepscope.analysis.operators.counters import with_counters
@@ -17,7 +18,7 @@ from stepscope.analysis.operators.executed import HOST_CORE, busy_ns, device_wor
 from stepscope.analysis.operators.groups import KEYS, described, grouped
 from stepscope.analysis.operators.host import calls, grouped_calls
 from stepscope.analysis.vendor_tables import no_operators
-from stepscope.errors import NoAnswerError, UsageError
+from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -29,8 +30,6 @@ _NEEDED: Final = {
     "module": ("module", "no_modules"),
     "operator": ("operator", "no_launching_operators"),
 }
-_LANES: Final = ("compute", "communication", "copy", "all")
-_SIDES: Final = ("host", "device")
 
 
 class Operator(msgspec.Struct, frozen=True):
@@ -72,22 +71,20 @@ class _Asked:
     search_operator: str | None
 
 
+@question(rows=Operator)
 def operators(
     store: RunStore,
     *,
     ranks: Sequence[int] | None = None,
     steps: Sequence[int] | None = None,
-    by: str = "kernel",
-    side: str | None = None,
-    lane: str | None = None,
+    by: Annotated[str, OneOf(*KEYS)] = "kernel",
+    side: Annotated[str | None, OneOf("host", "device")] = None,
+    lane: Annotated[str | None, OneOf("compute", "communication", "copy", "all")] = None,
     search: str | None = None,
     search_operator: str | None = None,
-    limit: int | None = None,
+    limit: Annotated[int | None, AtLeast(1)] = None,
 ) -> Answer[pl.DataFrame]:
     """Rows of ``Operator``, device first, longest first; compute alone, unless a lane or categories are asked for."""
-    for parameter, value, choices in (("by", by, tuple(KEYS)), ("side", side, _SIDES), ("lane", lane, _LANES)):
-        if value is not None and value not in choices:
-            raise UsageError("no_such_choice", parameter=parameter, value=value, choices=", ".join(choices))
     lane = lane or ("all" if by == "category" else COMPUTE)
     asked = _Asked(by, side, lane, steps, search, search_operator)
     frames: list[pl.DataFrame] = []

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import Work, ranks_of, work_of
 from stepscope.analysis.pipeline.batches import batch_times
 from stepscope.analysis.pipeline.costs import Costs, costs_of
@@ -22,6 +23,7 @@ from stepscope.store.run_store import RunStore
 __all__ = ["Pipeline", "pipeline"]
 
 
+@question(by_batch=True)
 def pipeline(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[Pipeline]:

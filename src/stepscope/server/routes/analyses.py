@@ -1,4 +1,4 @@
-"""Every question of the catalogue as a route, with the document that its command prints with ``--json``."""
+"""Every question as a route, with the document that its command prints with ``--json``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import msgspec
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from stepscope.analysis.catalogue import QUESTIONS, Parameter, Question
-from stepscope.analysis.explain import Explanation, description, explain, fields
-from stepscope.errors import UsageError
+from stepscope.analysis.foundation.question import Parameter, Question
+from stepscope.questions.explain import Explanation, explain
+from stepscope.questions.faces import shaped
+from stepscope.questions.fields import description, fields
+from stepscope.questions.registry import QUESTIONS
 from stepscope.server.documentation import AnswerTypes
 from stepscope.server.documents import document_reply, document_type
 from stepscope.server.library import Library
@@ -63,8 +65,7 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         integers: Integers = "number",
     ) -> Response:
         """A field's formula, where its data come from, and the vendor's value beside ours."""
-        if question not in QUESTIONS:
-            raise UsageError("no_such_question", question=question, questions=", ".join(QUESTIONS))
+        QUESTIONS.named(question)
         run, _ = library.ready(run_id)
         found = msgspec.to_builtins(explain(run.store, question, field, rank, step))
         return document_reply(request, "explain", run, run.notes, found, integers)
@@ -98,9 +99,7 @@ def _endpoint(library: Library, question: Question) -> Callable[..., Response]:
             for each in question.parameters
         ),
     ]
-    endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    endpoint.__doc__ = f"The document of `stepscope {question.name} --json`."
-    return endpoint
+    return shaped(endpoint, question.name, f"The document of `stepscope {question.name} --json`.", parameters)
 
 
 def _type(parameter: Parameter) -> Any:
@@ -108,9 +107,9 @@ def _type(parameter: Parameter) -> Any:
         kind: Any = Literal[parameter.choices]
     elif parameter.type is int:
         # Moments are nanoseconds since 1970; a query carries them as text, so they need not fit into a double.
-        kind = Annotated[int, Query(ge=-(1 << 63), lt=1 << 63)]
+        kind = Annotated[int, Query(ge=-(1 << 63) if parameter.least is None else parameter.least, lt=1 << 63)]
     elif parameter.type is float:
-        kind = Annotated[float, Query(allow_inf_nan=False)]
+        kind = Annotated[float, Query(ge=parameter.least, allow_inf_nan=False)]
     elif parameter.type is str:
         kind = Annotated[str, Query(max_length=1_000)]
     else:

@@ -8,11 +8,12 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from stepscope.analysis.catalogue import QUESTIONS, Question
+from stepscope.analysis.foundation.question import Question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.errors import NoAnswerError, UsageError
+from stepscope.questions.fields import description, fields
+from stepscope.questions.registry import QUESTIONS
 from stepscope.store.run_store import RunStore
-from stepscope.texts import catalogue
 
 
 class VendorValue(msgspec.Struct, frozen=True):
@@ -46,34 +47,6 @@ class Explanation(msgspec.Struct, frozen=True):
     vendor: list[VendorValue]
 
 
-def fields(question: Question) -> list[str]:
-    """Names of all documented fields of a question, nested ones with dots."""
-    return list(_walk(question.type, ""))
-
-
-def _walk(kind: Any, before: str) -> list[str]:
-    found: list[str] = []
-    for part in _structures(kind):
-        for field in msgspec.structs.fields(part):
-            name = f"{before}{field.name}"
-            inner = _walk(field.type, f"{name}.")
-            found += inner or [name]
-    return list(dict.fromkeys(found))
-
-
-def _structures(kind: Any) -> list[Any]:
-    """The structures within a type such as ``list[Step] | None``."""
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return [kind]
-    return [found for part in getattr(kind, "__args__", ()) for found in _structures(part)]
-
-
-def description(question: Question, field: str) -> dict[str, str]:
-    """The catalogue's entry of a field; one that shows a field of the step trace means the same as there."""
-    known = catalogue()["field"]
-    return known.get(f"{question.name}.{field}") or known[f"steps.{field.rsplit('.', maxsplit=1)[-1]}"]
-
-
 def explain(
     store: RunStore,
     question_name: str,
@@ -82,7 +55,7 @@ def explain(
     steps: Sequence[int] | None = None,
 ) -> Explanation:
     """The explanation of a field; a nested one may be named by its last part where that is clear."""
-    question = QUESTIONS[question_name]
+    question = QUESTIONS.named(question_name)
     known = fields(question)
     chosen = [name for name in known if name == field] or [name for name in known if name.split(".")[-1] == field]
     if not chosen:

@@ -1,9 +1,10 @@
-"""The reference of all ``--json`` documents: ``python -m stepscope.analysis.documentation``."""
+"""The reference of all ``--json`` documents: ``python -m stepscope.questions.documentation``."""
 
 from __future__ import annotations
 
-from stepscope.analysis.catalogue import QUESTIONS, Question
-from stepscope.analysis.explain import description, fields
+from stepscope.analysis.foundation.question import Question
+from stepscope.questions.fields import description, fields
+from stepscope.questions.registry import QUESTIONS
 
 
 def documentation() -> str:
@@ -11,7 +12,7 @@ def documentation() -> str:
     parts = [
         "# Answers as JSON",
         "",
-        "Made from the catalogue of questions; do not edit by hand (`make docs`).",
+        "Made from the declarations of the questions; do not edit by hand (`make docs`).",
         "",
         "Every command prints with `--json` one document:",
         '`{"schema": "stepscope.<command>/1", "run": …, "notes": […], "data": …}`.',

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, NotChecked, RunVerdict
 from stepscope.diagnosis.words import milliseconds, percent
 from stepscope.store.run_store import RunStore
 
 
+@question()
 def diagnose(store: RunStore, *, ranks: Sequence[int] | None = None) -> Answer[Diagnosis]:
     """All findings, or those that some ranks cause."""
     whole = work_out(store)

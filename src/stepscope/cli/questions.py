@@ -1,0 +1,92 @@
+"""Every question as a command. A command is made when it is called, so that a call imports its own question only."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from stepscope.cli.ask import ask
+from stepscope.cli.options import language
+from stepscope.questions.faces import shaped
+from stepscope.questions.registry import QUESTIONS
+from stepscope.texts import entries
+
+if TYPE_CHECKING:
+    from stepscope.analysis.foundation.question import Parameter
+
+
+class CommandsAndQuestions(TyperGroup):
+    """The commands that have a file, and behind the first of them the questions."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        first, *others = super().list_commands(ctx)
+        return [first, *QUESTIONS, *others]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return QuestionCommand(cmd_name) if cmd_name in QUESTIONS else super().get_command(ctx, cmd_name)
+
+
+class QuestionCommand(TyperCommand):
+    """A command that knows its name and its sentence; its options come from the declaration of the question."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, help=entries("question")[name][language()], rich_markup_mode=None)
+        self.question = name
+
+    @cached_property
+    def _whole(self) -> Any:
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command()(_command(self.question))
+        return typer.main.get_command(app)
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        params: list[Any] = self._whole.get_params(ctx)
+        return params
+
+    def invoke(self, ctx: Any) -> Any:
+        return self._whole.invoke(ctx)
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        self.help = entries("question")[self.question][language()]
+        super().format_help_text(ctx, formatter)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Options with their sentences, in the language of this call."""
+        for param in self.get_params(ctx):
+            param.help = _sentence(self.question, param.name) or param.help
+        super().format_options(ctx, formatter)
+
+
+def _sentence(question: str, option: str) -> str | None:
+    known = entries("option")
+    parameter = next((each.name for each in QUESTIONS[question].parameters if each.option == option), option)
+    entry = known.get(f"{question}.{parameter}") or known.get(option)
+    return entry[language()] if entry else None
+
+
+def _command(name: str) -> Any:
+    """The paths first, then the question's own options, then those that all questions take."""
+    question = QUESTIONS[name]
+    paths, *shared = inspect.signature(ask, eval_str=True).parameters.values()
+    options = [each for each in shared if each.default is not each.empty and (each.name != "step" or question.by_step)]
+    names = {each.option: each.name for each in question.parameters}
+
+    def command(**given: Any) -> None:
+        chosen = {names[option]: given.pop(option) for option in names}
+        ask(**given, question=name, chosen=chosen)
+
+    own = [_option(each) for each in question.parameters]
+    return shaped(command, name.replace("-", "_"), "", [paths, *own, *options])
+
+
+def _option(parameter: Parameter) -> inspect.Parameter:
+    kind: Any = Literal[parameter.choices] if parameter.choices else parameter.type
+    if parameter.default is None:
+        kind = kind | None
+    annotation = Annotated[kind, typer.Option(min=parameter.least)]
+    keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Parameter(parameter.option, keyword, annotation=annotation, default=parameter.default)
