@@ -77,7 +77,7 @@ def test_a_snapshots_leak_is_told_from_cache_ring_and_state(shared_data: Path) -
     assert (cache.blocks, cache.bytes_at_end) == (4, 4 * 3_000_320)
     ring = others["g.py(13): step > g.py(8): E", "replaced"]
     assert (ring.blocks, ring.first_step) == (3, 6)
-    workspace = others["33554432 B", "warm_up"]
+    workspace = others["(no stack) 32 MiB", "warm_up"]
     assert workspace.first_step == 1
     older = [site for site in found.sites if site.reason == "before_window"]
     assert sum(site.blocks for site in older) == 6

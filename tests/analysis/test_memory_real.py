@@ -13,6 +13,7 @@ import pytest
 
 import stepscope
 from stepscope.analysis.memory import memory
+from stepscope.analysis.memory.sites import sites_of
 from stepscope.store.run_store import RunStore
 
 
@@ -137,3 +138,21 @@ def test_what_ascend_holds_unused_is_what_its_records_say(shared_data: Path) -> 
     idle = float(highest["Total Reserved(MB)"]) - float(highest["Total Allocated(MB)"])
     assert found.fragmentation is not None
     assert found.fragmentation.peak_idle_bytes / 2**20 == pytest.approx(idle, abs=1e-3)
+
+
+def test_one_line_of_python_is_one_site_whatever_cpp_frames_lie_inside_it(shared_data: Path) -> None:
+    path = shared_data / "memory" / "gpt_fp32_snap.snapshot.pickle"
+    (trace,) = [events for events in pickle.loads(path.read_bytes())["device_traces"] if events]
+    lines = set()
+    for event in trace:
+        own = [frame for frame in event["frames"] if frame["filename"].endswith("/gpu_trace.py")]
+        if event["action"] == "alloc" and own:
+            lines.add(f"gpu_trace.py({own[0]['line']}): {own[0]['name']}")  # innermost first
+    store = stepscope.load(path, progress=False).store
+    blocks = store.scan("allocations").collect()
+    numbers, sites = sites_of(store, 0, blocks)
+    named = [label.rpartition(" > ")[2] for label in sites["label"] if "gpu_trace.py" in label]
+    assert set(named) == lines
+    assert len(named) == len(lines)  # each line is called in one way only
+    assert not [label for label in sites["label"] if "c10::" in label]
+    assert len(numbers) == len(blocks)

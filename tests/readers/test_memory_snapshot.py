@@ -525,6 +525,7 @@ def test_stacks_are_stored_once_and_name_the_operator(read: Callable[..., Read])
         event("alloc", A + 1536, 1, 4, frames=[library]),
         event("alloc", A + 2048, 1, 5),
         event("alloc", A + 2560, 1, 6, frames=[compiled]),
+        event("alloc", A + 3072, 1, 7, frames=native),
     ]
     found = read({"segments": [], "device_traces": [trace]})
     rows = found.rows("allocations")
@@ -538,12 +539,13 @@ def test_stacks_are_stored_once_and_name_the_operator(read: Callable[..., Read])
     assert [row["operator"] for row in rows[:5]] == [
         "train.py(20): model",
         "train.py(20): model",
-        "aten::empty_memory_format",
+        "train.py(20): model",  # the user's line, whatever C++ frames lie inside it
         None,
         None,
     ]
+    assert rows[6]["operator"] == "aten::addmm"  # what was asked for, not how it is done
     assert frames[rows[5]["stack"]] == ["/tmp/torchinductor/x.py(5): forward [call_function mm_1]"]
-    assert found.notes["snapshot_block_unknown"] == 6
+    assert found.notes["snapshot_block_unknown"] == 7
 
 
 def test_missing_stacks_say_how_to_record_them(read: Callable[..., Read]) -> None:

@@ -16,13 +16,18 @@ _ADDRESS: Final = r" at 0x[0-9a-fA-F]+"
 _MODULE_NUMBER: Final = r"^(nn\.Module: .*?)_\d+$"
 _FOLDERS: Final = r"^.*[/\\]"
 _ARROW: Final = " > "
-_NO_NAME: Final = "?"
+_NO_STACK: Final = "(no stack)"
 
 
 @cache
+def _any_of(patterns: str) -> str:
+    """Matches what one of these patterns matches."""
+    return "|".join(f"(?:{pattern})" for pattern in facts.table("memory")["sites"][patterns])
+
+
 def _foreign() -> str:
     """Matches frames of the interpreter, of frameworks and of installed libraries."""
-    return "|".join(f"(?:{pattern})" for pattern in facts.table("memory")["sites"]["foreign_frames"])
+    return _any_of("foreign_frames")
 
 
 def sites_of(
@@ -30,11 +35,13 @@ def sites_of(
 ) -> tuple[pl.Series, pl.DataFrame]:
     """The number of each block's site, and the sites: site, label, operator, frames.
 
-    Without a stack the operator and the size stand for the place (``by_size``), so that what is alike stays together.
+    Without a line of Python the operator and the size stand for the place (``by_size``), so that what is alike stays
+    together.
     """
     used = blocks["stack"].drop_nulls().unique()
-    stacks = store.scan("stacks", [rank]).select("stack", "frames").filter(pl.col("stack").is_in(used.implode()))
-    keys = _keys(stacks.collect().unique("stack", keep="first"))
+    scan = store.scan("stacks", [rank]).select("stack", "frames").filter(pl.col("stack").is_in(used.implode()))
+    stacks = scan.collect().unique("stack", keep="first")
+    keys = _keys(stacks)
     # Texts of stacks are long: blocks are put together by numbers that stand for them.
     numbers = keys.select("stack", key=pl.col("key").rank("dense"))
     placed = blocks.select("device", "pool", "operator", "bytes", "stack").with_row_index("place")
@@ -45,7 +52,8 @@ def sites_of(
         placed.group_by("device", "pool", "key", "operator", "size", maintain_order=True)
         .agg("place", pl.col("stack").first())
         .with_row_index("site")
-        .join(keys.drop("key"), on="stack", how="left", maintain_order="left")
+        .join(keys.select("stack", "label"), on="stack", how="left", maintain_order="left")
+        .join(stacks.select("stack", "frames"), on="stack", how="left", maintain_order="left")
         .with_columns(pl.col("operator").cast(pl.String))
         .with_columns(label=_label())
     )
@@ -55,18 +63,17 @@ def sites_of(
 
 
 def _keys(stacks: pl.DataFrame) -> pl.DataFrame:
-    """stack, frames, key (own frames, outermost first) and label (the two innermost of them) of each stack."""
+    """For each stack with Python lines: key (own frames, outermost first) and label (the two innermost of them)."""
     frame = pl.col("frame").str.replace(_ADDRESS, "").str.replace(_MODULE_NUMBER, "${1}").str.strip_chars()
     lines = stacks.with_columns(frame=pl.col("frames").str.split("\n")).explode("frame").with_columns(frame=frame)
     own = lines.filter(~pl.col("frame").str.contains(_foreign()))
-    # A stack without any own frame is told apart by all it has.
-    rest = lines.join(own, on="stack", how="anti")
+    # A stack without any own frame is told apart by all lines of Python that it has; C++ frames are no place.
+    rest = lines.join(own, on="stack", how="anti").filter(~pl.col("frame").str.contains(_any_of("native_frames")))
     short = pl.col("frame").str.replace(_FOLDERS, "")
     return (
         pl.concat([own, rest])
         .group_by("stack", maintain_order=True)
         .agg(
-            pl.col("frames").first(),
             key=pl.col("frame").str.join("\n"),
             label=short.filter(~pl.col("frame").str.starts_with("nn.Module: ")).tail(2).str.join(_ARROW),
         )
@@ -77,7 +84,8 @@ def _label() -> pl.Expr:
     """The place, and the operator where that is not the place itself."""
     place, operator = pl.col("label"), pl.col("operator")
     told = place.str.ends_with(operator.fill_null("")).fill_null(False) & operator.is_not_null()
-    bare = pl.concat_str([operator, pl.format("{} B", "size")], separator=" ", ignore_nulls=True).replace("", _NO_NAME)
+    size = pl.col("size").map_elements(exact_size, return_dtype=pl.String)
+    bare = pl.concat_str([operator.fill_null(_NO_STACK), size], separator=" ", ignore_nulls=True)
     return (
         pl.when(place.is_null())
         .then(bare)
@@ -85,6 +93,18 @@ def _label() -> pl.Expr:
         .then(place)
         .otherwise(pl.format("{} [{}]", place, operator))
     )
+
+
+def exact_size(size: int) -> str:
+    """Bytes in the largest unit in which at most two decimals tell them exactly.
+
+    >>> exact_size(33554432), exact_size(9437696), exact_size(2621440), exact_size(48), exact_size(1 << 20)
+    ('32 MiB', '9216.5 KiB', '2.5 MiB', '48 B', '1 MiB')
+    """
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit and size * 4 % unit == 0:
+            return f"{size / unit:g} {name}"
+    return f"{size} B"
 
 
 def own_frames(stack: str) -> list[str]:

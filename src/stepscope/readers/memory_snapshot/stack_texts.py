@@ -1,4 +1,4 @@
-"""Call stacks of a snapshot: each stored once, outermost first, with the name of what the user would call it."""
+"""Call stacks of a snapshot: each stored once, outermost first, named by the user's line, else by the operator."""
 
 from __future__ import annotations
 
@@ -81,8 +81,9 @@ class StackTexts:
                 lines[-1] += f" [{_word(frame.get('fx_node_op'))} {_word(frame['fx_node_name'])}]"
             if _NATIVE_FILE.search(file):
                 self.native = True
-                found = _DISPATCHED.match(name) if operator is None else None
-                operator = f"aten::{found[1]}" if found else operator
+                # The outermost is what was asked for; those inside it, such as aten::empty, are how it is done.
+                dispatched = _DISPATCHED.match(name)
+                operator = f"aten::{dispatched[1]}" if dispatched else operator
             elif own is None and not _LIBRARY.search(file):
                 own = f"{_FOLDERS.sub('', place)}: {name}"
             self.on_npu = self.on_npu or "torch_npu" in file
@@ -98,7 +99,7 @@ class StackTexts:
             self._size += len(text)
             number = self._numbers[text] = len(self.texts)
             self.texts.append(text)
-            self.operators.append(operator or own)
+            self.operators.append(own or operator)
         return number
 
 

@@ -1,7 +1,7 @@
 """Whose work is it? The step of each slice, of device work above all (docs/metrics/steps.md).
 
 Device work belongs to the step whose host window launched it. Where its launch was not recorded, the work beside it on
-its stream tells the step, because a stream works in order. Before the first launched slice of its stream it was launched
+its stream tells the step, as a stream works in order. Before the first launched slice of its stream it was launched
 before the window and belongs to no step. Only where no launch at all was recorded does device work go by its own time.
 """
 
