@@ -12,7 +12,7 @@ from fastapi.openapi.utils import get_openapi
 from stepscope.server.replies import Fault
 from stepscope.version import __version__
 
-_TEMPLATE: Final = "#/components/schemas/{name}"
+_SHARED: Final = "#/components/schemas/"
 _OURS: Final = "stepscope.analysis."
 _DECIMAL: Final = {"type": "string", "pattern": "^-?[0-9]+$"}
 _NUMBERED: Final = "#/answers/"
@@ -54,12 +54,14 @@ class AnswerTypes:
 
     def resolve(self, document: dict[str, Any]) -> dict[str, Any]:
         """Put schemas in the place of numbers, and shared ones among the components."""
-        schemas, components = msgspec.json.schema_components(self._types, ref_template=_TEMPLATE)
+        schemas, components = msgspec.json.schema_components(self._types, ref_template=f"{_SHARED}{{name}}")
         for place in self._documents:
             _allow_exact_text(schemas[place], components, set())
-        document.setdefault("components", {}).setdefault("schemas", {}).update(components)
-        found: dict[str, Any] = _replaced(document, schemas)
-        return _with_plain_names(found)
+        plain = {name: _plain_name(name) for name in components}
+        shared = document.setdefault("components", {}).setdefault("schemas", {})
+        shared.update({plain[name]: component for name, component in components.items()})
+        found: dict[str, Any] = _with_references(document, schemas, plain)
+        return found
 
     def _responses(self, status: int, content: Any) -> dict[int | str, dict[str, Any]]:
         fault = {"application/json": {"schema": self._numbered(Fault)}}
@@ -82,7 +84,7 @@ def _allow_exact_text(schema: Any, components: dict[str, Any], seen: set[str]) -
             _allow_exact_text(item, components, seen)
     if not isinstance(schema, dict):
         return
-    name = str(schema.get("$ref", "")).removeprefix(_TEMPLATE.format(name=""))
+    name = str(schema.get("$ref", "")).removeprefix(_SHARED)
     if name in components and name not in seen:
         seen.add(name)
         _allow_exact_text(components[name], components, seen)
@@ -103,26 +105,31 @@ def _or_text(part: dict[str, Any]) -> dict[str, Any]:
     return {"anyOf": [part, _DECIMAL]} if part.get("type") == "integer" else part
 
 
-def _with_plain_names(document: dict[str, Any]) -> dict[str, Any]:
-    """Types of one name in several modules are told apart by dotted names, which generators of clients dislike."""
-    known = document["components"]["schemas"]
-    text = msgspec.json.encode(document).decode()
-    for name in (name for name in known if "." in name):
-        plain = "".join(part[:1].upper() + part[1:] for part in re.split(r"[._]", name.removeprefix(_OURS)) if part)
-        text = text.replace(f'"{name}":', f'"{plain}":').replace(
-            f'{_TEMPLATE.format(name=name)}"', f'{_TEMPLATE.format(name=plain)}"'
-        )
-    found: dict[str, Any] = msgspec.json.decode(text)
+def _plain_name(name: str) -> str:
+    """Types of one name in several modules are told apart by dotted names, which generators of clients dislike.
+
+    >>> _plain_name("stepscope.analysis.launches.types.Gap"), _plain_name("Gap")
+    ('LaunchesTypesGap', 'Gap')
+    """
+    if "." not in name:
+        return name
+    return "".join(part[:1].upper() + part[1:] for part in re.split(r"[._]", name.removeprefix(_OURS)) if part)
+
+
+def _with_references(value: Any, schemas: tuple[dict[str, Any], ...], plain: dict[str, str]) -> Any:
+    """The same, with schemas for numbers, and with references to the plain names of shared ones."""
+    if isinstance(value, list):
+        return [_with_references(item, schemas, plain) for item in value]
+    if not isinstance(value, dict):
+        return value
+    reference = value.get("$ref")
+    if isinstance(reference, str) and reference.startswith(_NUMBERED):
+        return _with_references(schemas[int(reference.removeprefix(_NUMBERED))], schemas, plain)
+    found = {key: _with_references(item, schemas, plain) for key, item in value.items()}
+    if isinstance(reference, str):
+        name = reference.removeprefix(_SHARED)
+        found["$ref"] = _SHARED + plain.get(name, name)
     return found
-
-
-def _replaced(value: Any, schemas: tuple[dict[str, Any], ...]) -> Any:
-    if isinstance(value, dict):
-        place = value.get("$ref")
-        if isinstance(place, str) and place.startswith(_NUMBERED):
-            return schemas[int(place.removeprefix(_NUMBERED))]
-        return {key: _replaced(item, schemas) for key, item in value.items()}
-    return [_replaced(item, schemas) for item in value] if isinstance(value, list) else value
 
 
 def install(app: FastAPI, answers: AnswerTypes) -> None:

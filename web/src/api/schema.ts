@@ -177,7 +177,7 @@ export interface CpuStep {
   readonly busy_cores: number | null
 }
 
-/** One user of processors over all samples. */
+/** One user of processors: means over the time of all its samples. */
 export interface CpuUse {
   readonly rank: number
   readonly scope: string
@@ -750,6 +750,17 @@ export interface Owner {
   readonly stack: string | null
 }
 
+/** Something to choose; without choices any value of its type, from `least` on. */
+export interface ParameterInfo {
+  readonly name: string
+  readonly type: string
+  readonly default: string | number | null
+  readonly choices: readonly string[]
+  readonly least: number | null
+  readonly en: string
+  readonly zh: string
+}
+
 /** One entry of the next level. */
 export interface Part {
   readonly name: string | null
@@ -874,11 +885,14 @@ export interface Proof {
   readonly end_ns?: number | string | null
 }
 
-/** A question with its parameters and what its fields mean. */
+/** A question in one sentence, what can be chosen, and what its fields mean. */
 export interface QuestionInfo {
   readonly name: string
+  readonly en: string
+  readonly zh: string
   readonly by_step: boolean
   readonly parameters: readonly string[]
+  readonly choices: readonly ParameterInfo[]
   readonly fields: readonly FieldMeaning[]
 }
 

@@ -20,6 +20,7 @@ from stepscope.server.documents import document_reply, document_type
 from stepscope.server.library import Library
 from stepscope.server.replies import json_reply
 from stepscope.server.requests import Rank
+from stepscope.texts import entries
 
 Integers = Annotated[
     Literal["number", "text"], Query(description="text: integers beyond 2^53 come as decimal text, which is exact")
@@ -36,12 +37,27 @@ class FieldMeaning(msgspec.Struct, frozen=True):
     formula: str
 
 
-class QuestionInfo(msgspec.Struct, frozen=True):
-    """A question with its parameters and what its fields mean."""
+class ParameterInfo(msgspec.Struct, frozen=True):
+    """Something to choose; without choices any value of its type, from ``least`` on."""
 
     name: str
+    type: str
+    default: str | int | float | None
+    choices: list[str]
+    least: int | None
+    en: str
+    zh: str
+
+
+class QuestionInfo(msgspec.Struct, frozen=True):
+    """A question in one sentence, what can be chosen, and what its fields mean."""
+
+    name: str
+    en: str
+    zh: str
     by_step: bool
     parameters: list[str]
+    choices: list[ParameterInfo]
     fields: list[FieldMeaning]
 
 
@@ -118,8 +134,26 @@ def _type(parameter: Parameter) -> Any:
 
 
 def _info(question: Question) -> QuestionInfo:
-    known = []
+    meanings = []
     for field in fields(question):
         entry = description(question, field)
-        known.append(FieldMeaning(field, entry["en"], entry["zh"], entry["formula"]))
-    return QuestionInfo(question.name, question.by_step, [each.name for each in question.parameters], known)
+        meanings.append(FieldMeaning(field, entry["en"], entry["zh"], entry["formula"]))
+    return QuestionInfo(
+        name=question.name,
+        **entries("question")[question.name],
+        by_step=question.by_step,
+        parameters=[each.name for each in question.parameters],
+        choices=[_parameter_info(question, each) for each in question.parameters],
+        fields=meanings,
+    )
+
+
+def _parameter_info(question: Question, parameter: Parameter) -> ParameterInfo:
+    return ParameterInfo(
+        name=parameter.name,
+        type=parameter.type.__name__,
+        default=parameter.default,
+        choices=list(parameter.choices),
+        least=parameter.least,
+        **entries("option")[f"{question.name}.{parameter.name}"],
+    )
