@@ -1,0 +1,52 @@
+"""Who a rank is: coordinates, clock, kinds of tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stepscope import facts
+from stepscope.readers.ascend import device_tasks, identity
+from stepscope.store.schema import SLICE_KINDS
+
+
+def test_coordinates_follow_megatrons_order_of_ranks() -> None:
+    sizes = {
+        "tensor_model_parallel_size": 2,
+        "pipeline_model_parallel_size": 2,
+        "data_parallel_size": 3,
+        "world_size": 12,
+    }
+    for rank in range(12):
+        columns = identity.rank_columns({"rank_id": rank}, {"distributed_args": sizes})
+        assert columns["world_size"] == 12
+        assert columns["tp"] + 2 * (columns["dp"] + 3 * columns["pp"]) == rank
+        assert (columns["cp"], columns["ep"]) == (0, None)
+
+
+def test_identity_survives_nonsense() -> None:
+    nonsense: list[Any] = [None, 1, "x", [], [1], {"a": []}]
+    for value in nonsense:
+        info = {
+            "config": value,
+            "rank_id": value,
+            "ms_profiler_info": value,
+            "profiler_parameters": value,
+            "end_info": value,
+        }
+        metadata = {"distributed_args": value, "parallel_group_info": value, "ENV_VARIABLES": value}
+        identity.rank_columns(info, metadata)
+        identity.parallel_groups(metadata)
+        identity.clock_offset_ns(info)
+
+
+def test_unix_time_is_the_monotonic_clock_plus_an_offset() -> None:
+    end = {"collectionTimeEnd": 1736408884023552840, "MonotonicTimeEnd": 172164265133640}
+    assert identity.clock_offset_ns({"end_info": end}) == 1736236719758419200
+
+
+def test_every_task_type_of_the_table_has_a_known_kind() -> None:
+    table = facts.table("ascend")
+    for name in ("task_kinds", "plane_kinds"):
+        assert set(table[name].values()) <= set(SLICE_KINDS)
+        assert all(device_tasks.normalised(word) == word for word in table[name])
+    assert set(table["transfer_kinds"].values()) == {"payload", "reduce", "wait"}
