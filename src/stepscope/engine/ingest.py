@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.engine.found import find_windows
 from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
+from stepscope.readers.discovery.pairs import formats
 from stepscope.readers.discovery.several_paths import belongs, common_directory
 from stepscope.readers.discovery.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
@@ -148,9 +149,8 @@ def _complete(
     notes = Notes()
     for note in window.notes.all():
         notes.add(note.code, count=note.count, **note.params)
-    formats = sorted({source.reader for source in window.sources})
-    if len(formats) > 1:
-        notes.add("mixed_formats", formats=", ".join(formats))
+    if len(names := formats(window.sources)) > 1:
+        notes.add("mixed_formats", formats=", ".join(names))
     read, failures = _run(tasks, notes, progress, executor)
     if (error := _fatal(paths, window, kept + read, failures)) is not None:
         _discard(directory, read)

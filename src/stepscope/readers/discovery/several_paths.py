@@ -15,6 +15,7 @@ from pathlib import Path
 
 from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.discovery.detect import sources
+from stepscope.readers.discovery.pairs import paired
 from stepscope.readers.discovery.recorded_together import natural
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.discovery.windows import Window, one_form_each, window_name, windows_below, without_summaries
@@ -31,8 +32,12 @@ def windows_of_all(paths: Sequence[Path], form: str | None = None) -> list[Windo
             note_unparsed(path, members, notes)
     found = {path: one_form_each(members, form, notes) for path, members in found.items()}
     root = common_directory(paths)
-    kept = {source.path for source in without_summaries([source for members in found.values() for source in members])}
-    found = {path: [source for source in members if source.path in kept] for path, members in found.items()}
+    kept = without_summaries([source for members in found.values() for source in members])
+    joined_of = {source.path: source for source in paired(kept, across_directories=True)}
+    found = {
+        path: [joined_of[source.path] for source in members if source.path in joined_of]
+        for path, members in found.items()
+    }
     numbers = _numbers(found)
     groups = _groups(found, root, numbers)
     joined = [window for layer in _layers(groups) for window in _joined(layer, root)]

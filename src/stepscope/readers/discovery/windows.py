@@ -11,6 +11,7 @@ from typing import Final
 
 from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.discovery.detect import sources
+from stepscope.readers.discovery.pairs import paired
 from stepscope.readers.discovery.recorded_together import together
 from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
@@ -46,7 +47,7 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
         return [Window(window_of_file(path), [_ranked(source) for source in found])]
     notes = Notes()
     note_unparsed(path, found, notes)
-    found = without_summaries(one_form_each(found, form, notes))
+    found = paired(without_summaries(one_form_each(found, form, notes)))
     grouped = windows_below(found, path)
     for window in grouped:
         window.say(notes)

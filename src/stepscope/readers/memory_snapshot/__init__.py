@@ -164,7 +164,8 @@ def _write_annotations(
     if len(window):
         steps, incomplete = marked_steps(annotations, device, (int(window.min()), int(window.max())))
         notes.add("snapshot_without_steps", file=file, count=int(not len(steps.number)))
-        out.add("steps", steps.frame().with_columns(incomplete=pl.Series(incomplete)))
+        known = {} if incomplete is None else {"incomplete": pl.Series(incomplete)}
+        out.add("steps", steps.frame().with_columns(**known))
         annotations.integers["step"] = steps.at(annotations.start)
     annotations.write(out)
     tracks = np.unique(annotations.track).tolist()

@@ -73,8 +73,10 @@ def _table(rows: list[tuple[int, int, int, int, int]], names: Codes, notes: Note
     )
 
 
-def marked_steps(slices: SliceTable, device: int, window: tuple[int, int]) -> tuple[Steps, npt.NDArray[np.bool_]]:
-    """Steps and which of them are incomplete: from the profiler's marks, else from what optimizers mark by themselves.
+def marked_steps(
+    slices: SliceTable, device: int, window: tuple[int, int]
+) -> tuple[Steps, npt.NDArray[np.bool_] | None]:
+    """Steps and, where known, which are incomplete: from the profiler's marks, else from those of optimizers.
 
     Every device carries the same marks, so those of one are enough. ``window`` is the first and the last moment.
     """
@@ -86,7 +88,7 @@ def marked_steps(slices: SliceTable, device: int, window: tuple[int, int]) -> tu
     if any(found):
         marks = own[[match is not None for match in found]]
         number = np.array([int(match[1]) for match in found if match], np.int64)
-        return Steps(number, slices.start[marks], slices.end[marks], "profiler_step"), np.zeros(len(marks), bool)
+        return Steps(number, slices.start[marks], slices.end[marks], "profiler_step"), None
     clears = own[[word.startswith(_ZERO_GRADIENTS) for word in own_words]]
     updates = own[[word.startswith(_OPTIMIZER_STEP) for word in own_words]]
     if not len(updates):
