@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+import polars as pl
+
 from stepscope.diagnosis.measures import RankTime, rank_times
 from stepscope.errors import NoAnswerError
 from stepscope.questions.registry import QUESTIONS
@@ -37,6 +39,14 @@ class RunContext:
     def ranks(self) -> list[int]:
         """Numbers of the ranks that were captured."""
         return sorted(part.rank for part in self.store.manifest.parts)
+
+    @cached_property
+    def waits_name_peers(self) -> bool:
+        """Whether it was recorded for whom a rank waits, so that others can be judged whose files are not here."""
+        waits = self.store.scan("transfers").filter(
+            (pl.col("kind").cast(pl.String) == "wait") & pl.col("peer").is_not_null()
+        )
+        return not waits.head(1).collect().is_empty()
 
     @cached_property
     def times(self) -> dict[int, RankTime]:

@@ -6,21 +6,29 @@ from collections.abc import Sequence
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
-from stepscope.analysis.foundation.work import ranks_of
 from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, NotChecked, RunVerdict
+from stepscope.diagnosis.kept import kept
 from stepscope.diagnosis.words import milliseconds, percent
+from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
 
 
 @question()
 def diagnose(store: RunStore, *, ranks: Sequence[int] | None = None) -> Answer[Diagnosis]:
-    """All findings, or those that some ranks cause."""
-    whole = work_out(store)
+    """All findings, or those that concern some ranks."""
+    whole = kept(store, work_out)
     if not ranks:
         return Answer(whole)
+    from stepscope.analysis.foundation.work import ranks_of  # reading what was kept needs no arrays
+
     chosen = set(ranks_of(store, ranks))
-    findings = [finding for finding in whole.findings if not finding.ranks or chosen & set(finding.ranks)]
+    findings = [finding for finding in whole.findings if _concerns(finding, chosen)]
     return Answer(Diagnosis(verdict_on(findings, whole.verdict.checked), findings, whole.not_checked))
+
+
+def _concerns(finding: Finding, ranks: set[int]) -> bool:
+    """A slow rank concerns those that wait for it, too."""
+    return finding_facts().kinds[finding.kind].scope == "cluster" or bool(ranks & set(finding.ranks))
 
 
 def work_out(store: RunStore) -> Diagnosis:

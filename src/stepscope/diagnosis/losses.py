@@ -86,7 +86,7 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
         severity=worst.severity or severity_of(share, worst.confidence),
         cause=worst.cause,
         confidence=worst.confidence,
-        title=Bilingual.of(worst.title, **values),
+        title=_as_sentence(Bilingual.of(worst.title, **values)),
         ranks=ranks,
         steps=sorted({step for loss in losses for step in loss.steps})[: lists.most_steps],
         where=worst.where,
@@ -99,9 +99,15 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
         validate_with=then.validate_with,
         # Where there are several ranks, it is asked of the worst.
         next_commands=[
-            f"{command} --rank {worst.rank}" if len(run.ranks) > 1 else command for command in then.commands
+            f"{command} --rank {worst.rank}" if len(run.ranks) > 1 and worst.rank in run.ranks else command
+            for command in then.commands
         ],
     )
+
+
+def _as_sentence(words: Bilingual) -> Bilingual:
+    """With a capital, whatever it begins with."""
+    return Bilingual(words.en[:1].upper() + words.en[1:], words.zh)
 
 
 def worth_telling(share: float | None) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import statistics
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from stepscope.analysis.launches import Launches
 from stepscope.analysis.step_statistics import typical
+from stepscope.facts.findings import finding_facts
 
 _CAUSES_OF_LAUNCHES = {
     "data": "data_us",
@@ -15,6 +18,16 @@ _CAUSES_OF_LAUNCHES = {
     "dependency": "kernel_us",
     "unknown": "other_us",
 }
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How counted steps differ: the mean of the usual ones, and which are long; ``rhythm`` 4 is every fourth step."""
+
+    usual_us: float
+    longest_us: float
+    long_steps: list[int]
+    rhythm: int | None
 
 
 @dataclass(frozen=True)
@@ -29,6 +42,7 @@ class RankTime:
     exposed_copy_us: float
     idle_us: float
     idle_by_cause: dict[str, float] = field(default_factory=dict)
+    spread: Spread | None = None
 
     def share(self, time_us: float) -> float:
         """A time as a part of the mean step."""
@@ -70,7 +84,25 @@ def _rank_time(rank: int, rows: pl.DataFrame, launches: Launches | None) -> Rank
         exposed_copy_us=_mean(rows["exposed_copy_us"]),
         idle_us=sum(entry.idle_us for entry in idle) / count,
         idle_by_cause={**causes, "sync": sync, "gc": gc, "host": host - sync - gc},
+        spread=spread_of({entry.step: entry.span_us for entry in idle}),
     )
+
+
+def spread_of(period_us: dict[int, float]) -> Spread | None:
+    """Which steps are long, from the period of each counted step in time order; None where none is.
+
+    >>> spread_of({1: 10, 2: 10, 3: 40, 4: 10, 5: 10, 6: 40, 7: 10})
+    Spread(usual_us=10.0, longest_us=40, long_steps=[3, 6], rhythm=3)
+    """
+    limit = finding_facts().step_jitter.longer_than_median * statistics.median(period_us.values())
+    long = [step for step, period in period_us.items() if period > limit]
+    if not long or len(long) == len(period_us):
+        return None
+    usual = statistics.fmean(period for step, period in period_us.items() if step not in long)
+    numbers = list(period_us)
+    distances = {numbers.index(later) - numbers.index(step) for step, later in itertools.pairwise(long)}
+    rhythm = distances.pop() if len(distances) == 1 else None
+    return Spread(usual, max(period_us.values()), long, rhythm)
 
 
 def _mean(values: pl.Series) -> float:

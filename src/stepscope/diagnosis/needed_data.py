@@ -11,7 +11,7 @@ from stepscope.diagnosis.finding import Bilingual
 _AVAILABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
     "step_times": lambda run: bool(run.times),
     "idle_causes": lambda run: any(time.idle_by_cause for time in run.times.values()),
-    "several_ranks": lambda run: len(run.times) > 1,
+    "other_ranks": lambda run: len(run.times) > 1 or (bool(run.times) and run.waits_name_peers),
     "waiting_for_data": lambda run: run.answer("pipeline") is not None or is_there("idle_causes", run),
     "processors": lambda run: run.answer("cpu") is not None,
     "allocations": lambda run: run.answer("leaks") is not None,

@@ -15,7 +15,7 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
     """What cannot wait first, then accusations before remarks, by what they cost."""
     kinds = finding_facts().kinds
     order = list(kinds)
-    return sorted(
+    by_cost = sorted(
         _explained_once(list(findings)),
         key=lambda finding: (
             not (kinds[finding.kind].first and finding.severity in ACCUSING),
@@ -26,18 +26,36 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
             finding.id,
         ),
     )
+    return _reasons_first(by_cost)
+
+
+def _reasons_first(findings: list[Finding]) -> list[Finding]:
+    """What is partly explained by another finding stands behind it, even where the rest of it costs more."""
+    left = list(findings)
+    placed = []
+    while left:
+        chosen = next((one for one in left if not _reasons(one, left)), left[0])
+        placed.append(chosen)
+        left.remove(chosen)
+    return placed
+
+
+def _reasons(finding: Finding, among: list[Finding]) -> list[Finding]:
+    """The findings behind this one."""
+    kinds = finding_facts().kinds
+    return [
+        other
+        for other in among
+        if finding.kind in kinds[other.kind].explains and other.accuses and _concerns(other, finding)
+    ]
 
 
 def _explained_once(findings: list[Finding]) -> list[Finding]:
     """A finding loses the time that the reasons behind it explain; what is left of it may be nothing."""
-    kinds, mild = finding_facts().kinds, finding_facts().strength.mild_share
+    mild = finding_facts().strength.mild_share
     kept = []
     for finding in findings:
-        reasons = [
-            other
-            for other in findings
-            if finding.kind in kinds[other.kind].explains and other.accuses and _concerns(other, finding)
-        ]
+        reasons = _reasons(finding, findings)
         explained = sum(reason.gain_us or 0.0 for reason in reasons)
         if not reasons or finding.gain_us is None or not finding.gain_share:
             kept.append(finding)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from stepscope.diagnosis.finding import Bilingual
 
 _MOST_NAMED = 8
+_BOTH = 2
 _MICROSECONDS = 1000
 _SMALL_MEBIBYTES = 0.01
 
@@ -39,6 +40,8 @@ def rank_names(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
     """
     if len(ranks) == 1:
         return Bilingual(f"rank {ranks[0]}", f"rank {ranks[0]}")
+    if len(ranks) == len(captured) == _BOTH:
+        return Bilingual.of("finding_ranks.both")
     if len(ranks) == len(captured):
         return Bilingual.of("finding_ranks.every", count=len(ranks))
     if len(ranks) > _MOST_NAMED:

@@ -25,6 +25,33 @@ class Lists(msgspec.Struct, frozen=True):
     most_steps: int
 
 
+class CaptureIncomplete(msgspec.Struct, frozen=True):
+    """Codes of notes that tell of a cut or damaged capture."""
+
+    notes: list[str]
+
+
+class ExposedCommunication(msgspec.Struct, frozen=True):
+    """From which shares communication is held against a run, and called waiting."""
+
+    least_share: float
+    mostly_waiting_from_share: float
+
+
+class SlowRank(msgspec.Struct, frozen=True):
+    """How much more than its peers a rank must need, and how much of all waiting must be for it."""
+
+    least_excess_share: float
+    least_share_of_waits: float
+
+
+class StepJitter(msgspec.Struct, frozen=True):
+    """From when a step is long, and how many must be."""
+
+    least_long_steps: int
+    longer_than_median: float
+
+
 class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One kind of finding."""
 
@@ -40,6 +67,10 @@ class FindingFacts(msgspec.Struct, frozen=True):
 
     strength: Strength
     lists: Lists
+    capture_incomplete: CaptureIncomplete
+    exposed_communication: ExposedCommunication
+    slow_rank: SlowRank
+    step_jitter: StepJitter
     kinds: dict[str, Kind]
 
 

@@ -6,6 +6,7 @@ from typing import Final
 
 from stepscope.analysis.cpu import Cpu
 from stepscope.analysis.launches import Launches
+from stepscope.diagnosis.compiling import compiling_us
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Finding
@@ -18,20 +19,17 @@ _CAUSES: Final = {
     "launch": "dispatch",
     "runtime": "dispatch",
     "allocation": "allocation",
-    "compile": "compile",
     "other": "python",
 }
 _TITLES: Final = {
     "dispatch": "finding_title.host_dispatch",
     "allocation": "finding_title.host_allocation",
-    "compile": "finding_title.host_compile",
     "python": "finding_title.host_python",
     "cpu_contention": "finding_title.host_cpu_contention",
 }
 _ADVICE: Final = {
     "dispatch": "finding_advice.host_dispatch",
     "allocation": "finding_advice.host_allocation",
-    "compile": "finding_advice.host_compile",
     "python": "finding_advice.host_python",
     "cpu_contention": "finding_advice.host_cpu_contention",
 }
@@ -41,7 +39,8 @@ def judge(run: RunContext) -> list[Finding]:
     """Ranks whose device waits for the host, by what the host did meanwhile."""
     losses = []
     for rank, time in run.times.items():
-        idle = time.idle_by_cause.get("host", 0.0)
+        # Compiling is a kind of its own.
+        idle = time.idle_by_cause.get("host", 0.0) - compiling_us(run, time)
         share = time.share(idle)
         if not worth_telling(share):
             continue

@@ -1,0 +1,83 @@
+"""A diagnosis is worked out once and kept beside the stored run; it holds while run, rules, facts and texts stay.
+
+::
+
+    diagnosis.json      {"key": …, "diagnosis": …}, replaced in one move
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+import stepscope
+from stepscope.diagnosis.finding import Diagnosis
+from stepscope.store.run_store import RunStore
+from stepscope.version import __version__
+
+_FILE: Final = "diagnosis.json"
+#: Swept with other unfinished work, should this process die before it is renamed.
+_DRAFT: Final = "tmp-diagnosis-"
+#: What a diagnosis is made from, beside the run.
+_MADE_FROM: Final = ("analysis", "diagnosis", "facts", "texts")
+
+
+class _Kept(msgspec.Struct, frozen=True):
+    key: str
+    diagnosis: Diagnosis
+
+
+def kept(store: RunStore, work_out: Callable[[RunStore], Diagnosis]) -> Diagnosis:
+    """The diagnosis of a run: the kept one if it still holds, else a new one, which is kept where that is possible."""
+    key = _key(store)
+    path = store.directory / _FILE
+    with contextlib.suppress(OSError, msgspec.MsgspecError):
+        before = msgspec.json.decode(path.read_bytes(), type=_Kept)
+        if before.key == key:
+            return before.diagnosis
+    diagnosis = work_out(store)
+    with contextlib.suppress(OSError):  # a store that nobody may write to
+        _replace(path, msgspec.json.encode(_Kept(key, diagnosis)))
+    return diagnosis
+
+
+def _key(store: RunStore) -> str:
+    manifest = msgspec.json.encode(asdict(store.manifest))
+    return hashlib.sha256(manifest + _version().encode()).hexdigest()
+
+
+@cache
+def _version() -> str:
+    """The package's version and the state of its files, which change without a version while somebody works on them."""
+    package = Path(stepscope.__file__).parent
+    files = [entry for room in _MADE_FROM for entry in _files(package / room)]
+    newest = max((entry.stat().st_mtime_ns for entry in files), default=0)
+    return f"{__version__} {len(files)} {newest}"
+
+
+def _files(directory: Path) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                yield from _files(Path(entry.path)) if entry.name != "__pycache__" else ()
+            else:
+                yield entry
+
+
+def _replace(path: Path, content: bytes) -> None:
+    draft = path.with_name(f"{_DRAFT}{uuid.uuid4().hex}")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,90 @@
+"""``exposed_communication``: the step communicates while nothing computes."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.finding import Finding, Proof
+from stepscope.diagnosis.losses import Loss, Next, findings_of
+from stepscope.diagnosis.rule import Rule
+from stepscope.facts.findings import finding_facts
+
+_TITLES: Final = {
+    "waiting": "finding_title.communication_waiting",
+    "transfer": "finding_title.communication_transfer",
+    "not_hidden": "finding_title.communication_not_hidden",
+}
+_ADVICE: Final = {
+    "waiting": "finding_advice.communication_waiting",
+    "transfer": "finding_advice.communication_transfer",
+    "not_hidden": "finding_advice.communication_not_hidden",
+}
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """Ranks whose communication is not hidden behind computing; whether they wait or send, where that was recorded."""
+    limits = finding_facts().exposed_communication
+    waiting = _waiting_shares(run)
+    losses = []
+    for rank, time in run.times.items():
+        exposed = time.exposed_communication_us + time.idle_by_cause.get("collective", 0.0)
+        share = time.share(exposed)
+        if share <= limits.least_share:
+            continue
+        evidence = [number("exposed_communication_share", share, "share", limits.least_share, "timeline")]
+        waits = waiting.get(rank)
+        cause = "not_hidden"
+        if waits is not None:
+            evidence.append(number("communication_waiting_share", waits, "share", limits.mostly_waiting_from_share))
+            cause = "waiting" if waits >= limits.mostly_waiting_from_share else "transfer"
+        losses.append(
+            Loss(
+                rank=rank,
+                cause=cause,
+                title=_TITLES[cause],
+                advice=_ADVICE[cause],
+                gain_us=exposed,
+                gain_share=share,
+                gain_method="exposure_removed",
+                confidence="suspect" if waits is None else "likely",
+                evidence=evidence,
+                proof=_longest(run, rank),
+            )
+        )
+    return findings_of(run, "exposed_communication", losses, Next(("steps", "critical-path"), "summary"))
+
+
+def _waiting_shares(run: RunContext) -> dict[int, float]:
+    """How much of the collectives' time nothing was sent or reduced, per rank; only where the capture tells."""
+    working = pl.col("transit_ns") + pl.col("reduce_ns").fill_null(0)
+    rows = (
+        run.store.scan("collectives")
+        .filter(pl.col("transit_ns").is_not_null() & pl.col("step").is_not_null())
+        .group_by("rank")
+        .agg(working=working.sum(), whole=(pl.col("end_ns") - pl.col("start_ns")).sum())
+        .collect()
+    )
+    return {rank: max(1 - working / whole, 0.0) for rank, working, whole in rows.iter_rows() if whole}
+
+
+def _longest(run: RunContext, rank: int) -> list[Proof]:
+    length = pl.col("end_ns") - pl.col("start_ns")
+    rows = (
+        run.store.scan("collectives", [rank])
+        .filter(pl.col("step").is_not_null())
+        .sort(length, descending=True)
+        .head(finding_facts().lists.most_proofs)
+        .select("slice", "start_ns", "end_ns")
+        .collect()
+    )
+    return [
+        Proof(rank=rank, page="timeline", slices=[] if part is None else [part], start_ns=start, end_ns=end)
+        for part, start, end in rows.iter_rows()
+    ]
+
+
+RULE = Rule(kinds=("exposed_communication",), needs=("step_times",), judge=judge)

@@ -1,0 +1,55 @@
+"""``gc_pause``: Python's garbage collector holds the host up, and the device with it."""
+
+from __future__ import annotations
+
+from stepscope.analysis.launches import Launches
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.finding import Finding, Proof
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.rule import Rule
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """Ranks that lose time to collections."""
+    launches: Launches | None = run.answer("launches")
+    losses = []
+    for rank, time in run.times.items():
+        idle = time.idle_by_cause.get("gc", 0.0)
+        share = time.share(idle)
+        if not worth_telling(share):
+            continue
+        pauses = [pause for pause in launches.gc_pauses if pause.rank == rank] if launches is not None else []
+        pauses.sort(key=lambda pause: -pause.duration_us)
+        losses.append(
+            Loss(
+                rank=rank,
+                cause="garbage_collection",
+                title="finding_title.gc_pause",
+                advice="finding_advice.gc_pause",
+                gain_us=idle,
+                gain_share=share,
+                gain_method="idle_removed",
+                confidence="confirmed",
+                words={"count": len(pauses)},
+                evidence=[
+                    number("idle_in_gc_share", share, "share", link="timeline"),
+                    number("gc_pauses", len(pauses), "pauses", link="timeline"),
+                ],
+                steps=sorted({pause.step for pause in pauses if pause.step is not None}),
+                proof=[
+                    Proof(
+                        rank=rank,
+                        page="timeline",
+                        slices=[pause.slice],
+                        start_ns=pause.start_ns,
+                        end_ns=pause.start_ns + round(pause.duration_us * 1000),
+                    )
+                    for pause in pauses
+                ],
+            )
+        )
+    return findings_of(run, "gc_pause", losses, Next(("launches",), "launches"))
+
+
+RULE = Rule(kinds=("gc_pause",), needs=("idle_causes",), judge=judge)

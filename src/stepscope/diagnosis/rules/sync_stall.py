@@ -1,0 +1,52 @@
+"""``sync_stall``: the device runs dry because the host had waited for it instead of launching more work."""
+
+from __future__ import annotations
+
+from stepscope.analysis.launches import Launches
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import gaps_as_proof, number
+from stepscope.diagnosis.finding import Finding, Where
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.rule import Rule
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """Ranks that lose time to synchronisation, by the call that costs most."""
+    losses = []
+    for rank, time in run.times.items():
+        idle = time.idle_by_cause.get("sync", 0.0)
+        share = time.share(idle)
+        if not worth_telling(share):
+            continue
+        call = _costliest_call(run, rank)
+        losses.append(
+            Loss(
+                rank=rank,
+                cause="synchronisation",
+                title="finding_title.sync_stall",
+                advice="finding_advice.sync_stall",
+                gain_us=idle,
+                gain_share=share,
+                gain_method="idle_removed",
+                where=Where(operator=call),
+                words={"call": f" ({call})" if call else ""},
+                evidence=[
+                    number("idle_after_sync_share", share, "share", link="timeline"),
+                    number("idle_share", time.share(time.idle_us), "share", link="timeline"),
+                ],
+                proof=gaps_as_proof(run, rank, lambda gap: gap.sync_slice is not None),
+            )
+        )
+    return findings_of(run, "sync_stall", losses, Next(("launches",), "launches"))
+
+
+def _costliest_call(run: RunContext, rank: int) -> str | None:
+    launches: Launches | None = run.answer("launches")
+    cost: dict[str, float] = {}
+    for call in launches.syncs if launches is not None else []:
+        if call.rank == rank:
+            cost[call.name] = cost.get(call.name, 0.0) + call.idle_us
+    return max(cost, key=lambda name: cost[name]) if cost else None
+
+
+RULE = Rule(kinds=("sync_stall",), needs=("idle_causes",), judge=judge)
