@@ -19,7 +19,6 @@ from typing import Final
 
 import msgspec
 
-import stepscope
 from stepscope.diagnosis.finding import Diagnosis
 from stepscope.store.run_store import RunStore
 from stepscope.version import __version__
@@ -58,7 +57,7 @@ def _key(store: RunStore) -> str:
 @cache
 def _version() -> str:
     """The package's version and the state of its files, which change without a version while somebody works on them."""
-    package = Path(stepscope.__file__).parent
+    package = Path(__file__).parents[1]
     files = [entry for room in _MADE_FROM for entry in _files(package / room)]
     newest = max((entry.stat().st_mtime_ns for entry in files), default=0)
     return f"{__version__} {len(files)} {newest}"

@@ -20,7 +20,6 @@ from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 import msgspec
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.foundation.asked_steps import refuse_unknown_steps
 from stepscope.errors import UsageError
 from stepscope.store.run_store import RunStore
 
@@ -83,6 +82,8 @@ class Question:
         for parameter in self.parameters:
             parameter.check(chosen.get(parameter.name))
         if chosen.get(STEPS):
+            from stepscope.analysis.foundation.asked_steps import refuse_unknown_steps  # needs arrays
+
             refuse_unknown_steps(store, chosen.get(RANKS), chosen[STEPS], batches=self.by_batch)
         return self.function(store, **chosen)
 
