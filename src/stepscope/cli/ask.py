@@ -14,6 +14,7 @@ from stepscope.cli.options import Captures, Form, Json, Language, Ranks, Store, 
 from stepscope.errors import NoAnswerError
 
 if TYPE_CHECKING:
+    from stepscope.run import Run
     from stepscope.store.notes import Note
 
 Steps = Annotated[list[int] | None, typer.Option("--step", help="Only this step; may be repeated.")]
@@ -71,6 +72,7 @@ def ask(
         if csv == STANDARD_OUTPUT and len(frames) > 1:
             notes.append(Note("csv_other_tables", {"tables": ", ".join(list(frames)[1:])}, count=len(frames) - 1))
     else:
+        _show_first_line(run, question, rank)
         _show(question, answer)
     terminal.show_notes(notes, language())
 
@@ -78,6 +80,16 @@ def ask(
 def _about(ranks: list[int] | None, notes: Iterable[Note]) -> list[Note]:
     """The notes on the ranks asked for, and on the run as a whole."""
     return [note for note in notes if not ranks or note.rank is None or note.rank in ranks]
+
+
+def _show_first_line(run: Run, question: str, ranks: list[int] | None) -> None:
+    """What the run's findings say about this question."""
+    from stepscope.diagnosis.first_line import first_line
+    from stepscope.report.diagnose import show_sentence
+
+    sentence = first_line(run.diagnose(ranks=ranks), question)
+    if sentence is not None:
+        show_sentence(sentence, language())
 
 
 def _show(name: str, answer: Any) -> None:

@@ -68,7 +68,10 @@ def verdict_on(findings: list[Finding], checked: list[str]) -> RunVerdict:
 
 def sentence_of(finding: Finding) -> Bilingual:
     """Cause, culprit, place and gain in one sentence."""
+    title = finding.title
+    if finding.confidence == "suspect":
+        title = Bilingual.of("finding_verdict.suspected", title=title)
     if finding.gain_us is None:
-        return Bilingual(f"{finding.title.en}.", f"{finding.title.zh}。")
+        return Bilingual(f"{title.en}.", f"{title.zh}。")
     gain, share = milliseconds(finding.gain_us), percent(finding.gain_share)
-    return Bilingual.of("finding_verdict.with_gain", title=finding.title, gain=gain, share=share)
+    return Bilingual.of("finding_verdict.with_gain", title=title, gain=gain, share=share)

@@ -6,7 +6,6 @@ import msgspec
 import polars as pl
 from rich.console import Console
 
-from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cpu import Cpu, CpuRank
 from stepscope.report.tables import show_table
@@ -24,7 +23,6 @@ def show(answer: Answer[Cpu], lang: str) -> None:
 
 
 def _verdict(entry: CpuRank, lang: str) -> str:
-    limits = facts.table("pipeline")["processors"]
     if entry.cores is None or entry.machine_busy_share is None:
         return text("cpu_report.unknown", lang)
     values = {
@@ -34,8 +32,6 @@ def _verdict(entry: CpuRank, lang: str) -> str:
         "other": f"{entry.other_cores or 0.0:.2f}",
     }
     parts = [text("cpu_report.machine", lang, **values)]
-    if entry.machine_busy_share > limits["busy_machine_share"]:
-        parts.append(text("cpu_report.busy", lang))
     if entry.contended:
         parts.append(text("cpu_report.contended", lang, share=f"{(entry.other_share or 0.0) * 100:.0f}"))
     if entry.crowded_share:

@@ -31,7 +31,22 @@ def show(answer: Answer[Diagnosis], lang: str) -> None:
         _line(console, text("report.not_checked", lang), style="bold")
         for entry in data.not_checked:
             needs, collect = _in(entry.needs, lang), _in(entry.collect_with, lang)
-            _line(console, text("report.not_checked_kind", lang, kind=entry.kind, needs=needs, collect=collect), 2)
+            _line(
+                console,
+                text(
+                    "report.not_checked_kind",
+                    lang,
+                    kind=text(f"finding_kind.{entry.kind}", lang),
+                    needs=needs,
+                    collect=collect,
+                ),
+                2,
+            )
+
+
+def show_sentence(sentence: Bilingual, lang: str) -> None:
+    """One sentence on a line of its own."""
+    _line(wide_console(), _in(sentence, lang))
 
 
 def _show_finding(console: Console, number: int, finding: Finding, lang: str) -> None:

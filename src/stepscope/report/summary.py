@@ -25,16 +25,15 @@ _SHOWN = (
 
 
 def show(answer: Answer[Summary], lang: str) -> None:
-    """Where to look first, then medians per rank."""
+    """The three parts of the step among all ranks, then medians per rank."""
     console = Console(highlight=False)
     parts = answer.data.delimitation
     if parts is not None:
-        for part, calm, flagged in (
-            (parts.computing, "report.summary_computing", "report.summary_computing_flagged"),
-            (parts.communication, "report.summary_communication", "report.summary_communication_flagged"),
-            (parts.free, "report.summary_free", "report.summary_free_flagged"),
+        for part, key in (
+            (parts.computing, "report.summary_computing"),
+            (parts.communication, "report.summary_communication"),
+            (parts.free, "report.summary_free"),
         ):
-            key = flagged if part.flagged else calm
             line = text(key, lang, share=f"{100 * part.share:.1f}", spread=f"{100 * part.spread_share:.1f}")
             console.print(line, markup=False, soft_wrap=True)
             if part.ranks:
