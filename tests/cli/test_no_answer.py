@@ -15,7 +15,7 @@ STATISTIC = (
     "Mul,AI_CORE,2,3,1,1.5,2,100\n"
 )
 STEPS = "Step,Computing\n1,5.0\n"
-MISSING = "trace_view.json is not in this capture"
+MISSING = "Not in this capture: trace_view.json"
 
 
 def test_notes_come_with_the_reason_and_the_reason_comes_last(stepscope: Command, tmp_path: Path) -> None:

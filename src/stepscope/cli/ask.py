@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stepscope.cli.notes import about
+from stepscope.cli.notes import show as show_notes
 from stepscope.cli.options import Captures, Form, Json, Language, Ranks, Store, Window, language
 from stepscope.errors import NoAnswerError
 
 if TYPE_CHECKING:
     from stepscope.run import Run
-    from stepscope.store.notes import Note
 
 Steps = Annotated[list[int] | None, typer.Option("--step", help="Only this step; may be repeated.")]
 CsvTarget = Annotated[
@@ -59,11 +59,12 @@ def ask(
         answer = run.ask(question, ranks=rank, **chosen)
     except NoAnswerError:
         # What is missing or damaged is often the reason; the error itself follows.
-        terminal.show_notes(_about(rank, run.notes), language())
+        terminal.show_notes(about(rank, run.notes), language())
         raise
-    notes = _about(rank, (*run.notes, *answer.notes))
+    notes = about(rank, answer.notes)
     if json:
-        json_document.write(question, run.describe(), notes, answer.plain(), language())
+        every = [*about(rank, run.notes), *notes]
+        json_document.write(question, run.describe(), every, answer.plain(), language())
         return
     if csv is not None:
         frames = csv_tables.tables(question, answer)
@@ -74,12 +75,7 @@ def ask(
     else:
         _show_first_line(run, question, rank)
         _show(question, answer)
-    terminal.show_notes(notes, language())
-
-
-def _about(ranks: list[int] | None, notes: Iterable[Note]) -> list[Note]:
-    """The notes on the ranks asked for, and on the run as a whole."""
-    return [note for note in notes if not ranks or note.rank is None or note.rank in ranks]
+    show_notes(run, notes, rank)
 
 
 def _show_first_line(run: Run, question: str, ranks: list[int] | None) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from stepscope.cli import notes
 from stepscope.cli.options import Language, Store, language
 
 
@@ -32,5 +33,5 @@ def demo(
     for name, report in (("summary", summary_report), ("steps", steps_report), ("operators", operators_report)):
         terminal.say("demo_asks", language(), command=name)
         report.show(asked[name], language())
-    terminal.show_notes([*run.notes, *asked["steps"].notes], language())
+    notes.show(run, asked["steps"].notes)
     terminal.say("demo_next", language(), trace=trace)

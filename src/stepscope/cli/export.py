@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from stepscope.cli import notes
 from stepscope.cli.options import Captures, Form, Language, Ranks, Store, Window, language
 
 
@@ -43,4 +44,4 @@ def export(
     writing = deliver.export(run.store, to, out, captures=paths, ranks=rank, merge=merge, force=force, redact=redact)
     for written in writing:
         terminal.show_written(written, language())
-    terminal.show_notes(run.notes, language())
+    notes.show(run, [])

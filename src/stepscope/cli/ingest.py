@@ -15,6 +15,7 @@ def ingest(
     source: Form = None,
     store: Store = None,
     again: Annotated[bool, typer.Option(help="Read all anew, even what is stored already.")] = False,
+    notes: Annotated[bool, typer.Option("--notes", help="List every note, not one line per kind.")] = False,
     json: Json = False,
     lang: Language = None,
 ) -> None:
@@ -33,7 +34,7 @@ def ingest(
         json_document.write("ingest", run.describe(), run.notes, data, language())
     else:
         terminal.show_ingest(run.describe(), data, language())
-        terminal.show_notes(run.notes, language())
+        (terminal.show_every_note if notes else terminal.show_notes)(run.notes, language())
 
 
 def _summary(done: object) -> dict[str, object]:

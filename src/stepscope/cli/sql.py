@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from stepscope.cli import notes
 from stepscope.cli.ask import STANDARD_OUTPUT, CsvTarget
 from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, language
 
@@ -53,4 +54,4 @@ def sql(
             terminal.show_written(written, language())
     else:
         terminal.show_frame(result)
-    terminal.show_notes(run.notes, language())
+    notes.show(run, [])

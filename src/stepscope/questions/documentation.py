@@ -15,7 +15,7 @@ def documentation() -> str:
         "Made from the declarations of the questions; do not edit by hand (`make docs`).",
         "",
         "Every command prints with `--json` one document:",
-        '`{"schema": "stepscope.<command>/1", "run": …, "notes": […], "data": …}`.',
+        '`{"schema": "stepscope.<command>/1", "run": …, "notes": […], "note_groups": […], "data": …}`.',
         "Times end in `_us` or `_ns`, sizes in `_bytes`, shares (0 to 1) in `_share`.",
         "Null is what the capture cannot tell.",
         "Where a question has no answer, standard output stays empty: the reason, after the run's notes, is on "

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
+from stepscope.store.note_groups import grouped, level_of, ranges
 from stepscope.store.notes import Note
 
 
@@ -18,11 +20,12 @@ def write(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang:
 
 
 def document(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang: str = "en") -> dict[str, Any]:
-    """``{"schema": "stepscope.<command>/1", "run": …, "notes": …, "data": …}``."""
+    """``{"schema": "stepscope.<command>/1", "run": …, "notes": …, "note_groups": …, "data": …}``."""
     return {
         "schema": f"stepscope.{command}/1",
         "run": run,
         "notes": [note_entry(note, lang) for note in notes],
+        "note_groups": note_groups(notes, lang),
         "data": data,
     }
 
@@ -36,6 +39,7 @@ def note_entry(note: Note, lang: str) -> dict[str, Any]:
     """A note with its sentence."""
     return {
         "code": note.code,
+        "level": level_of(note.code),
         "message": note.sentence(lang),
         "rank": note.rank,
         "file": note.file,
@@ -43,6 +47,22 @@ def note_entry(note: Note, lang: str) -> dict[str, Any]:
         "count": note.count,
         "params": note.params,
     }
+
+
+def note_groups(notes: Iterable[Note], lang: str) -> list[dict[str, Any]]:
+    """The same notes, one entry per code."""
+    return [
+        {
+            "code": group.code,
+            "level": group.level,
+            "message": group.sentence(lang),
+            "ranks": group.ranks,
+            "rank_ranges": ranges(group.ranks),
+            "files": group.files,
+            "count": group.count,
+        }
+        for group in grouped(notes)
+    ]
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from stepscope.store.note_groups import grouped, ranges
 from stepscope.store.notes import Note
 from stepscope.texts import text
 
@@ -51,12 +54,31 @@ def show_frame(frame: pl.DataFrame) -> None:
     Console(highlight=False).print(table)
 
 
-def show_notes(notes: list[Note], lang: str) -> None:
-    """Notes go to standard error, so that output can be piped."""
-    console = Console(stderr=True, highlight=False)
+def show_notes(notes: Iterable[Note], lang: str) -> None:
+    """One line per kind, on standard error, so that output can be piped; none for what asks nothing of a user."""
+    for group in grouped(notes):
+        if group.level != "info":
+            _show_note(group.ranks, group.sentence(lang), lang)
+
+
+def show_every_note(notes: Iterable[Note], lang: str) -> None:
+    """One line per note, whatever its kind."""
     for note in notes:
-        rank = "" if note.rank is None else f"rank {note.rank}: "
-        console.print(f"{text('report.note', lang)} {rank}{note.sentence(lang)}", markup=False, soft_wrap=True)
+        _show_note([] if note.rank is None else [note.rank], note.sentence(lang), lang)
+
+
+def show_known_notes(notes: Iterable[Note], paths: Iterable[Path], lang: str) -> None:
+    """How many kinds of notes a capture has that were shown when it was read, and how to see them again."""
+    kinds = sum(group.level != "info" for group in grouped(notes))
+    if kinds:
+        again = " ".join(shlex.quote(str(path)) for path in paths)
+        _show_note([], text("report.notes_known", lang, count=kinds, path=again), lang)
+
+
+def _show_note(ranks: list[int], sentence: str, lang: str) -> None:
+    whose = f"rank {ranges(ranks)}: " if ranks else ""
+    line = f"{text('report.note', lang)} {whose}{sentence}"
+    Console(stderr=True, highlight=False).print(line, markup=False, soft_wrap=True)
 
 
 def show_written(path: Path, lang: str) -> None:

@@ -9,7 +9,7 @@ import polars as pl
 
 from stepscope.analysis.timeline.view import TimelineView
 from stepscope.questions import QUESTIONS
-from stepscope.report.json_document import note_entry
+from stepscope.report.json_document import note_entry, note_groups
 from stepscope.run import Run
 from stepscope.server.library import Entry
 from stepscope.server.replies import Fault, fault_of
@@ -55,8 +55,22 @@ class RunList:
 
 
 @dataclass(frozen=True)
+class NoteGroupEntry:
+    """All notes of one code; ``level`` info asks nothing of a user."""
+
+    code: str
+    level: str
+    message: str
+    ranks: list[int]
+    rank_ranges: str
+    files: list[str]
+    count: int
+
+
+@dataclass(frozen=True)
 class NoteEntry:
     code: str
+    level: str
     message: str
     rank: int | None
     file: str
@@ -96,6 +110,7 @@ class RunDetails:
     tables: dict[str, int]
     readers: list[str]
     notes: list[NoteEntry]
+    note_groups: list[NoteGroupEntry]
     analyses: list[str]
 
 
@@ -153,6 +168,7 @@ def details(entry: Entry, run: Run, view: TimelineView, lang: str) -> RunDetails
         tables={name: run.store.manifest.rows(name) for name in TABLES},
         readers=sorted({part.reader for part in run.store.manifest.parts}),
         notes=[NoteEntry(**note_entry(note, lang)) for note in run.notes],
+        note_groups=[NoteGroupEntry(**entry) for entry in note_groups(run.notes, lang)],
         analyses=list(QUESTIONS),
     )
 

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from stepscope.report import json_document
 from stepscope.run import Run
-from stepscope.server.descriptions import NoteEntry
+from stepscope.server.descriptions import NoteEntry, NoteGroupEntry
 from stepscope.server.replies import exact_for_javascript, language_of
 from stepscope.store.notes import Note
 
@@ -29,7 +29,8 @@ class RunHead(msgspec.Struct, frozen=True):
 
 def document_type(name: str, data: Any) -> Any:
     """The type of the document of one question, for its schema."""
-    fields = [("schema", str), ("run", RunHead), ("notes", list[NoteEntry]), ("data", data)]
+    fields = [("schema", str), ("run", RunHead), ("notes", list[NoteEntry])]
+    fields += [("note_groups", list[NoteGroupEntry]), ("data", data)]
     title = "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
     return msgspec.defstruct(f"{title}Document", fields, frozen=True)
 

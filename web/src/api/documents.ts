@@ -1,12 +1,13 @@
 // The document that every analysis gives, on the command line and here.
 import { getJson, postJson, type Query } from './client'
 import { runPath } from './runs'
-import type { NoteEntry, RunHead, SqlDocument, TableInfo } from './schema'
+import type { NoteEntry, NoteGroupEntry, RunHead, SqlDocument, TableInfo } from './schema'
 
 export interface Document<T> {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: T
 }
 

@@ -1,8 +1,8 @@
 // Runs: the list, one run, and what can be done with it.
 import { getJson, postJson, remove, upload } from './client'
-import type { Listing, NoteEntry, RankFacts, RunDetails, RunList, RunSummary } from './schema'
+import type { Listing, NoteEntry, NoteGroupEntry, RankFacts, RunDetails, RunList, RunSummary } from './schema'
 
-export type { Listing, NoteEntry, RankFacts, RunDetails, RunList, RunSummary }
+export type { Listing, NoteEntry, NoteGroupEntry, RankFacts, RunDetails, RunList, RunSummary }
 
 export const listRuns = (signal?: AbortSignal): Promise<RunList> => getJson('runs', {}, signal)
 export const getRun = (id: string, signal?: AbortSignal): Promise<RunDetails> => getJson(runPath(id), {}, signal)

@@ -28,6 +28,7 @@ export interface ApiStatisticsDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly ApiStatistic[]
 }
 
@@ -101,6 +102,7 @@ export interface CopiesDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly Copies[]
 }
 
@@ -146,6 +148,7 @@ export interface CpuDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Cpu
 }
 
@@ -211,6 +214,7 @@ export interface CriticalPathDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly CriticalPath[]
 }
 
@@ -240,6 +244,7 @@ export interface DiagnoseDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Diagnosis
 }
 
@@ -266,6 +271,7 @@ export interface DrillDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Drill
 }
 
@@ -294,6 +300,7 @@ export interface ExplainDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Explanation
 }
 
@@ -365,6 +372,7 @@ export interface FlopsDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Flops
 }
 
@@ -517,6 +525,7 @@ export interface LaunchesDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Launches
 }
 
@@ -533,6 +542,7 @@ export interface LeaksDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Leaks
 }
 
@@ -595,6 +605,7 @@ export interface MemoryDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Memory
 }
 
@@ -619,12 +630,24 @@ export interface NotChecked {
 
 export interface NoteEntry {
   readonly code: string
+  readonly level: string
   readonly message: string
   readonly rank: number | null
   readonly file: string
   readonly place: string
   readonly count: number
   readonly params: Readonly<Record<string, unknown>>
+}
+
+/** All notes of one code; ``level`` info asks nothing of a user. */
+export interface NoteGroupEntry {
+  readonly code: string
+  readonly level: string
+  readonly message: string
+  readonly ranks: readonly number[]
+  readonly rank_ranges: string
+  readonly files: readonly string[]
+  readonly count: number
 }
 
 /** One type of kernel on one kind of core; `ratio_share` is of the rank's kernel time. */
@@ -644,6 +667,7 @@ export interface OpStatisticsDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly OpStatistic[]
 }
 
@@ -706,6 +730,7 @@ export interface OperatorsDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly Operator[]
 }
 
@@ -828,6 +853,7 @@ export interface PipelineDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Pipeline
 }
 
@@ -1062,6 +1088,7 @@ export interface RunDetails {
   readonly tables: Readonly<Record<string, number>>
   readonly readers: readonly string[]
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly analyses: readonly string[]
 }
 
@@ -1275,6 +1302,7 @@ export interface SqlDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly Readonly<Record<string, unknown>>[]
   readonly columns: readonly SqlColumn[]
   readonly truncated: boolean
@@ -1448,6 +1476,7 @@ export interface StepsDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly Step[]
 }
 
@@ -1461,6 +1490,7 @@ export interface SummaryDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Summary
 }
 

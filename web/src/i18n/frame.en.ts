@@ -68,7 +68,6 @@ export const frameEn: Record<keyof typeof frameZh, string> = {
     'Idle time is not known: neither device work nor operators were recorded inside steps.',
   'notes.title': '{count} {count|note|notes}: what was repaired, dropped or missing',
   'notes.rank': 'rank {rank}',
-  'notes.times': '{count} {count|time|times}',
   'error.unknown': 'Something went wrong.',
   'error.server_gone': 'The server does not answer.',
   'error.code': 'Error code {code}',

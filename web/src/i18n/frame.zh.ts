@@ -63,7 +63,6 @@ export const frameZh = {
   'missing.launches_nothing_recorded': '空闲时间未知：迭代内既没有采集设备工作，也没有采集算子。',
   'notes.title': '{count} 条说明：数据被修正、丢弃或缺失之处',
   'notes.rank': 'rank {rank}',
-  'notes.times': '{count} 次',
   'error.unknown': '出现未知错误。',
   'error.server_gone': '服务器没有响应。',
   'error.code': '错误代码 {code}',

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from stepscope import facts
-from stepscope.server.descriptions import NoteEntry
+from stepscope.server.descriptions import NoteEntry, NoteGroupEntry
 from stepscope.server.documentation import AnswerTypes
 from stepscope.server.documents import RunHead, document_reply
 from stepscope.server.library import Library
@@ -31,6 +31,7 @@ class SqlDocument(msgspec.Struct, frozen=True):
     schema: str
     run: RunHead
     notes: list[NoteEntry]
+    note_groups: list[NoteGroupEntry]
     data: list[dict[str, Any]]
     columns: list[SqlColumn]
     truncated: bool
