@@ -94,6 +94,7 @@ class RankFacts:
     cp: int | None
     first_at_ns: int | None
     last_at_ns: int | None
+    clock_offset_ns: str
     source: str | None
 
 
@@ -148,7 +149,7 @@ def summary(entry: Entry, lang: str) -> RunSummary:
 def details(entry: Entry, run: Run, view: TimelineView, lang: str) -> RunDetails:
     """A run that was read."""
     clock = view.clock
-    wanted = [name for name in RankFacts.__dataclass_fields__ if not name.endswith("_at_ns")]
+    wanted = [name for name in RankFacts.__dataclass_fields__ if not name.endswith("_ns")]
     rows = run.table("ranks").sort("rank").select(*wanted, "first_ns", "last_ns").collect().to_dicts()
     steps = run.table("steps").select(pl.col("step").drop_nulls().unique().sort()).collect()["step"].to_list()
     return RunDetails(
@@ -161,6 +162,7 @@ def details(entry: Entry, run: Run, view: TimelineView, lang: str) -> RunDetails
                 **{name: row[name] for name in wanted},
                 first_at_ns=clock.at(row["rank"], row["first_ns"]),
                 last_at_ns=clock.at(row["rank"], row["last_ns"]),
+                clock_offset_ns=str(clock.ranks[row["rank"]].offset_ns),
             )
             for row in rows
         ],

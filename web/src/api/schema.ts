@@ -988,6 +988,7 @@ export interface RankFacts {
   readonly cp: number | null
   readonly first_at_ns: number | null
   readonly last_at_ns: number | null
+  readonly clock_offset_ns: string
   readonly source: string | null
 }
 

@@ -4,11 +4,6 @@ import type { cpuZh } from './cpu.zh'
 export const cpuEn: Record<keyof typeof cpuZh, string> = {
   'cpu.lead':
     'Who uses the processors: machine, training process, loader workers, stages of the pipeline. The unit is the core: 1.5 means one and a half cores busy on average.',
-  'cpu.contended':
-    'Other processes take {share} of the machine’s processors ({cores} cores on average) from the training. Give it a machine, or cores, of its own.',
-  'cpu.not_contended': 'Other processes take only {share} of the machine’s processors: no contention.',
-  'cpu.unknown_contention':
-    'The machine was not sampled completely, so whether other processes contend for it cannot be told.',
   'cpu.cores': 'Logical cores',
   'cpu.machine_busy': 'Machine busy',
   'cpu.process': 'Training process',

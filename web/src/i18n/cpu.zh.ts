@@ -2,9 +2,6 @@
 export const cpuZh = {
   'cpu.lead':
     '处理器被谁占用：整机、训练进程、数据加载 worker 和管道各阶段。单位是核：1.5 表示这段时间平均有一个半核在忙。',
-  'cpu.contended': '其他进程占用了整机 {share} 的处理器（平均 {cores} 核），与训练争抢。给训练独占的机器或核。',
-  'cpu.not_contended': '其他进程只占用整机 {share} 的处理器，没有争抢。',
-  'cpu.unknown_contention': '没有整机的完整采样，无法判断其他进程是否在争抢处理器。',
   'cpu.cores': '逻辑核数',
   'cpu.machine_busy': '整机占用',
   'cpu.process': '训练进程',

@@ -3,7 +3,6 @@ import type { dataZh } from './data.zh'
 
 export const dataEn: Record<keyof typeof dataZh, string> = {
   'data.lead': 'Whether training waits for data, and for which stage of the pipeline.',
-  'data.at_stage': ': {name}',
   'data.certain': 'well observed',
   'data.advice': 'What to change',
   'data.evidence': 'Evidence',
@@ -82,18 +81,4 @@ export const dataEn: Record<keyof typeof dataZh, string> = {
   'data.max': 'Max',
   'data.no_ops': 'The stages of the pipeline were not recorded, so there is no graph.',
   'data.no_curves': 'The queues were not sampled, so there are no curves.',
-  'data.evidence.wait_share': 'Waiting for data, of a step',
-  'data.evidence.interval_us': 'Time between steps',
-  'data.evidence.interval_share': 'Time between steps, of a step',
-  'data.evidence.starving_share': 'Steps that starve',
-  'data.evidence.host_queue_empty_share': 'Host queue found empty',
-  'data.evidence.device_queue_empty_share': 'Device queue found empty',
-  'data.evidence.get_us': 'Time to get a batch',
-  'data.evidence.push_us': 'Time to push a batch',
-  'data.evidence.getnext_us': 'GetNext on the device',
-  'data.evidence.input_use_share': 'Use of the stage’s input',
-  'data.evidence.output_use_share': 'Use of the stage’s output',
-  'data.evidence.cpu_per_worker_share': 'Processor time per worker',
-  'data.evidence.machine_busy_share': 'Machine’s processors busy',
-  'data.evidence.other_processes_share': 'Used by other processes',
 }

@@ -1,7 +1,6 @@
 // 数据准备页面。
 export const dataZh = {
   'data.lead': '训练是否在等数据，等的是管道的哪一级。',
-  'data.at_stage': '：{name}',
   'data.certain': '观测充分',
   'data.advice': '怎么改',
   'data.evidence': '依据',
@@ -77,18 +76,4 @@ export const dataZh = {
   'data.max': '最大',
   'data.no_ops': '没有记录管道的各个阶段，所以没有图。',
   'data.no_curves': '没有队列采样，所以没有曲线。',
-  'data.evidence.wait_share': '等数据占迭代的比例',
-  'data.evidence.interval_us': '迭代间隙',
-  'data.evidence.interval_share': '迭代间隙占比',
-  'data.evidence.starving_share': '缺数据的迭代占比',
-  'data.evidence.host_queue_empty_share': '主机队列为空的比例',
-  'data.evidence.device_queue_empty_share': '设备队列为空的比例',
-  'data.evidence.get_us': '取一个 batch 的时间',
-  'data.evidence.push_us': '送一个 batch 的时间',
-  'data.evidence.getnext_us': '设备上 GetNext 的时间',
-  'data.evidence.input_use_share': '该阶段输入队列的占用',
-  'data.evidence.output_use_share': '该阶段输出队列的占用',
-  'data.evidence.cpu_per_worker_share': '每个 worker 的 CPU',
-  'data.evidence.machine_busy_share': '整机 CPU 占用',
-  'data.evidence.other_processes_share': '其他进程的 CPU 占用',
 } as const

@@ -3,6 +3,7 @@ import { frameEn } from './frame.en'
 import { partsEn } from './parts.en'
 import { keysEn } from './keys.en'
 import { collectEn } from './collect.en'
+import { findingsEn } from './findings.en'
 import { runsEn } from './runs.en'
 import { timelineEn } from './timeline.en'
 import { sqlEn } from './sql.en'
@@ -19,6 +20,7 @@ export const en: Record<keyof typeof zh, string> = {
   ...partsEn,
   ...keysEn,
   ...collectEn,
+  ...findingsEn,
   ...runsEn,
   ...timelineEn,
   ...sqlEn,

@@ -30,7 +30,9 @@ test('one thing is not called many', () => {
   language.set('en')
   expect(t('table.rows_all', { total: '1' })).toBe('1 row')
   expect(t('table.rows_all', { total: '1,200' })).toBe('1,200 rows')
-  expect(t('overview.medians', { count: 1 })).toBe('Median of 1 step, without warm-up')
+  expect(t('overview.medians', { duration: '1 s', count: 1 })).toBe(
+    'A step takes 1 s: median of 1 step, without warm-up',
+  )
   // Every noun after a number has both forms.
   const NOUNS = 'steps|rows|notes|tracks|hits|times|slices|gaps|links|batches|calls|runs|columns|entries|others|places'
   const plain = Object.values(en).filter((text) => new RegExp(`\\{(count|total|slices)\\} (${NOUNS})\\b`).test(text))

@@ -60,7 +60,7 @@ export const memoryEn: Record<keyof typeof memoryZh, string> = {
   'memory.conf.confirmed': 'confirmed',
   'memory.leak_none':
     'No leak found: {sites} places that allocate were judged one by one, and none grows from step to step.',
-  'memory.leak_found': 'Places that leak: {count}, {bytes} per step in all.',
+  'memory.leak_found': 'Places that leak: {count}.',
   'memory.leak_graphs':
     'Group {graph}: {sites} places grow together, all called from {where}; most likely an output is kept with its autograd graph ({bytes} per step).',
   'memory.site': 'Place that allocates',

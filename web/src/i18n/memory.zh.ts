@@ -57,7 +57,7 @@ export const memoryZh = {
   'memory.conf.suspect': '可疑',
   'memory.conf.confirmed': '确认',
   'memory.leak_none': '没有发现泄漏：{sites} 个申请位置逐一判断过，都不随迭代增长。',
-  'memory.leak_found': '{count} 个申请位置泄漏，每个迭代共增长 {bytes}。',
+  'memory.leak_found': '{count} 个申请位置泄漏。',
   'memory.leak_graphs':
     '第 {graph} 组：{sites} 个位置同时增长，都来自 {where}，很可能是保留了带自动求导图的输出（每迭代 {bytes}）。',
   'memory.site': '申请位置',

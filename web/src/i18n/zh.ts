@@ -3,6 +3,7 @@ import { frameZh } from './frame.zh'
 import { partsZh } from './parts.zh'
 import { keysZh } from './keys.zh'
 import { collectZh } from './collect.zh'
+import { findingsZh } from './findings.zh'
 import { runsZh } from './runs.zh'
 import { timelineZh } from './timeline.zh'
 import { sqlZh } from './sql.zh'
@@ -18,6 +19,7 @@ export const zh = {
   ...partsZh,
   ...keysZh,
   ...collectZh,
+  ...findingsZh,
   ...runsZh,
   ...timelineZh,
   ...sqlZh,

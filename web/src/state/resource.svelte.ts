@@ -35,8 +35,9 @@ export class Resource<T> {
     })
   }
 
+  /** Load once more. An effect that calls this does not depend on it: it would run for ever. */
   reload(): void {
-    this.#again += 1
+    untrack(() => (this.#again += 1))
   }
 
   cancel(): void {

@@ -1,6 +1,6 @@
 import { flushSync } from 'svelte'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { inRoot, makeKey } from '../testing/runes.svelte'
+import { inRoot, makeKey, whenever } from '../testing/runes.svelte'
 import { Resource } from './resource.svelte'
 
 beforeEach(() => vi.useFakeTimers())
@@ -108,5 +108,25 @@ test('a stopped request leaves the old data, marked as such, until one asks agai
     expect(resource.stopped).toBe(false)
     await vi.advanceTimersByTimeAsync(5100)
     expect(resource.data).toBe('rank 1')
+  })
+})
+
+test('an effect that reloads when something is ready asks once more, not for ever', async () => {
+  await inRoot(async () => {
+    const ready = makeKey(false)
+    let asked = 0
+    const resource = new Resource(
+      () => 1,
+      () => Promise.resolve((asked += 1)),
+    )
+    whenever(
+      () => ready.value === true,
+      () => resource.reload(),
+    )
+    flushSync()
+    ready.value = true
+    flushSync()
+    await vi.advanceTimersByTimeAsync(10)
+    expect(asked).toBe(2)
   })
 })

@@ -1,10 +1,14 @@
 // The run, ranks and steps the user is looking at. The address is the only place where the choice is kept.
+import { analysis, type Document } from '../api/documents'
 import { getRun, type RankFacts, type RunDetails } from '../api/runs'
+import type { Diagnosis, Finding } from '../api/schema'
 import { router } from '../router/router.svelte'
 import { Resource } from './resource.svelte'
 
 export class Session {
   readonly #run: Resource<RunDetails>
+  /** The one list of findings of the run, asked for once: all pages show parts of it. */
+  readonly diagnosis: Resource<Document<Diagnosis>>
   readonly run: RunDetails | undefined = $derived.by(() =>
     this.#run.data?.summary.id === this.runId ? this.#run.data : undefined,
   )
@@ -14,6 +18,10 @@ export class Session {
       () => this.runId,
       (signal) => getRun(this.runId ?? '', signal),
     )
+    this.diagnosis = new Resource(
+      () => (this.run?.analyses.includes('diagnose') ? this.runId : null),
+      (signal) => analysis(this.runId ?? '', 'diagnose', {}, signal),
+    )
   }
 
   get runId(): string | null {
@@ -22,6 +30,11 @@ export class Session {
 
   get resource(): Resource<RunDetails> {
     return this.#run
+  }
+
+  /** What was found, the most important first; empty until it is known. */
+  get findings(): readonly Finding[] {
+    return this.run ? (this.diagnosis.data?.data.findings ?? []) : []
   }
 
   /** Ranks of the address that the run has; else its first. */

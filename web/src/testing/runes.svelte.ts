@@ -21,3 +21,10 @@ export function makeKey<T>(first: T): { value: T | null } {
     },
   }
 }
+
+/** An effect that acts while something holds. */
+export function whenever(holds: () => boolean, act: () => void): void {
+  $effect(() => {
+    if (holds()) act()
+  })
+}

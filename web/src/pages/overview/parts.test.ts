@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RankSummary } from '../../api/schema'
-import { headline, partsOf } from './headline'
+import { partsOf } from './parts'
 
 function rank(more: Partial<RankSummary>): RankSummary {
   return {
@@ -19,31 +19,10 @@ function rank(more: Partial<RankSummary>): RankSummary {
   } as RankSummary
 }
 
-test('a long interval comes first, whatever the device did', () => {
-  expect(headline(rank({ interval_us: 400, free_us: 500 }))).toEqual({ verdict: 'interval', share: 0.4 })
-})
-
-test('the largest loss is named with its share of the step, from its begin to its end', () => {
-  expect(headline(rank({ computing_us: 400, idle_us: 540 }))).toEqual({ verdict: 'free', share: 0.54 })
-  expect(headline(rank({ computing_us: 400, exposed_communication_us: 450, idle_us: 140 }))).toEqual({
-    verdict: 'communication',
-    share: 0.45,
-  })
-  expect(headline(rank({ computing_us: 300, exposed_copy_us: 510 })).verdict).toBe('copy')
-})
-
-test('without notable losses the operators come first', () => {
-  expect(headline(rank({}))).toEqual({ verdict: 'computing', share: 0.8 })
-})
-
 test('operators around others compute: their time is free by definition, but not idle', () => {
   const host = rank({ device_span_us: 1000, computing_us: 450, exposed_communication_us: 0, exposed_copy_us: 0 })
   const parts = partsOf({ ...host, free_us: 550, enclosing_us: 470, idle_us: 80 })
   expect(parts).toMatchObject({ span: 1000, computing: 450, enclosing: 470, idle: 80 })
-  expect(headline({ ...host, free_us: 550, enclosing_us: 470, idle_us: 80 })).toEqual({
-    verdict: 'computing',
-    share: 0.92,
-  })
 })
 
 test('work of the device that no step knows is told as that of the whole capture', () => {
@@ -57,8 +36,6 @@ test('work of the device that no step knows is told as that of the whole capture
   }
   const found = rank({ device_span_us: null, computing_us: null, free_us: null, idle_us: null, window })
   expect(partsOf(found)).toMatchObject({ of: 'capture', span: 5000, idle: 1000 })
-  // Nothing was computed as far as is known, so nothing can be said to hide the communication or not.
-  expect(headline(found)).toEqual({ verdict: 'communication_only', share: 0.8 })
 })
 
 test('without steps the whole window speaks, without device work nothing does', () => {
@@ -71,7 +48,6 @@ test('without steps the whole window speaks, without device work nothing does', 
     exposed_copy_us: 0,
     free_us: 80,
   }
-  expect(headline(rank({ ...nothing, window }))).toEqual({ verdict: 'free', share: 0.8 })
-  expect(headline(rank(nothing)).verdict).toBe('none')
+  expect(partsOf(rank({ ...nothing, window }))).toMatchObject({ of: 'capture', span: 100, computing: 20, idle: 80 })
   expect(partsOf(rank(nothing))).toBeNull()
 })

@@ -1,0 +1,88 @@
+import { cleanup, render, screen } from '@testing-library/svelte'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Finding, Proof, RunDetails } from '../api/schema'
+import { language } from '../i18n/language.svelte'
+import FindingCard from './FindingCard.svelte'
+import { pagesOf, proofLink } from './links'
+import { worstOf } from './severity'
+
+beforeEach(() => language.set('en'))
+afterEach(cleanup)
+
+const RUN = {
+  origin_ns: '1700000000000000000',
+  rank_list: [
+    { rank: 0, clock_offset_ns: '0' },
+    { rank: 2, clock_offset_ns: '-500' },
+  ],
+} as unknown as RunDetails
+
+function finding(more: Partial<Finding>): Finding {
+  return {
+    id: 'host_bound-1',
+    kind: 'host_bound',
+    severity: 'warning',
+    cause: 'dispatch',
+    confidence: 'likely',
+    title: { en: 'The device of rank 2 waits for the host', zh: 'rank 2 的设备在等待主机' },
+    ranks: [2],
+    steps: [7],
+    where: {},
+    evidence: [
+      {
+        metric: 'idle_for_host_share',
+        label: { en: 'device idle for the host', zh: '设备等待主机' },
+        value: 0.25,
+        unit: 'share',
+        baseline: 0.1,
+        link: 'steps',
+      },
+    ],
+    gain_us: 33_700,
+    gain_share: 0.22,
+    gain_method: 'idle_removed',
+    advice: { en: 'Fuse small operators.', zh: '融合小算子。' },
+    proof: [],
+    validate_with: null,
+    next_commands: [],
+    ...more,
+  } as Finding
+}
+const proof = (more: Partial<Proof>): Proof => ({ rank: 2, page: 'timeline', ...more })
+
+test('a stretch of a rank’s time is shown on the run’s clock, with room around it and as the chosen range', () => {
+  const stretch = proof({ start_ns: '1700000000000010500', end_ns: '1700000000000014500', slices: [5] })
+  expect(proofLink(stretch, finding({}), RUN)).toEqual({
+    page: 'timeline',
+    params: { rank: '2', step: null, t: '9000-15000', range: '10000-14000' },
+  })
+})
+
+test('slices are selected, and without either the step is shown', () => {
+  const { params } = proofLink(proof({ slices: [5, 9] }), finding({}), RUN)
+  expect(params).toEqual({ rank: '2', step: null, t: null, sel: '2:5,2:9' })
+  expect(proofLink(proof({}), finding({}), RUN).params).toEqual({ rank: '2', t: null, step: '7' })
+})
+
+test('a leak is proved on its tab of the memory page', () => {
+  const found = proofLink(proof({ page: 'memory' }), finding({ kind: 'memory_leak' }), RUN)
+  expect(found).toEqual({ page: 'memory', params: { rank: '2', t: null, tab: 'leaks' } })
+})
+
+test('a page shows findings that it proves or whose numbers it has; the most serious gives its dot', () => {
+  const slow = finding({ proof: [proof({})] })
+  const leak = finding({ severity: 'critical', evidence: [], proof: [proof({ page: 'memory' })] })
+  expect([...pagesOf(slow)].toSorted()).toEqual(['steps', 'timeline'])
+  expect(worstOf('timeline', [slow, leak])).toBe('warning')
+  expect(worstOf('memory', [slow, leak])).toBe('critical')
+  expect(worstOf('data', [slow, leak])).toBeNull()
+})
+
+test('a card says what, how serious, on what evidence, what it gains and what to do, and carries the exact values', () => {
+  const { container } = render(FindingCard, { props: { finding: finding({ proof: [proof({})] }), run: RUN } })
+  for (const words of ['The device of rank 2 waits for the host', 'needs work', 'Fuse small operators.', '25.0%'])
+    expect(screen.getByText(words)).toBeTruthy()
+  expect(container.querySelector('[data-field="gain_us"]')?.getAttribute('data-value')).toBe('33700')
+  expect(screen.getByText('threshold 10.0%')).toBeTruthy()
+  expect(screen.getByText('Show me').getAttribute('href')).toContain('rank=2')
+})

@@ -1,0 +1,17 @@
+// The verdict and its findings.
+import type { findingsZh } from './findings.zh'
+
+export const findingsEn: Record<keyof typeof findingsZh, string> = {
+  'finding.verdict': 'Verdict',
+  'finding.critical': 'critical',
+  'finding.warning': 'needs work',
+  'finding.info': 'worth knowing',
+  'finding.healthy': 'healthy',
+  'finding.gain': 'up to {gain} less per step',
+  'finding.baseline': 'threshold {value}',
+  'finding.show': 'Show me',
+  'finding.more_proof': 'Proof {number}',
+  'finding.not_checked': '{count} {count|kind|kinds} of problems could not be checked',
+  'finding.needs': 'needs {what}.',
+  'finding.collect': 'To record it: {how}.',
+}
