@@ -1,14 +1,12 @@
-// The CPU page: contention, curves, means of a stretch, and every step.
+// The CPU page: the machine, curves, means of a stretch, and every step.
 import { CARD_STEPS, CORES } from './cardCaptures'
 import { expect, test } from './fixtures'
 
 const RUN = 'loader_1_20231114221320000_ascend_pt'
 
-test('contention is said first, with the cores of the capture', async ({ app, page }) => {
+test('the machine is told in cores, without a verdict of the page', async ({ app, page }) => {
   const run = await app.run(RUN)
   await app.open(`/run/${run.id}/cpu`)
-  const share = `${((100 * CORES.others) / CORES.machine).toFixed(1)}%`
-  await expect(page.getByText(`Other processes take ${share} of the machine’s processors`)).toBeVisible()
   await expect(page.getByRole('definition').filter({ hasText: /^8$/ })).toBeVisible()
   await expect(page.getByText(`${CORES.others} cores`).first()).toBeVisible()
 })

@@ -107,3 +107,34 @@ for (const theme of ['light', 'dark'] as const) {
     }
   })
 }
+
+test('a run that becomes ready while its page is open is shown, with a handful of requests', async ({ app, page }) => {
+  app.refusals = true
+  const run = await app.run('job')
+  const list = await app.api<{ runs: { id: string; state: string }[] }>('runs')
+  let polls = 0
+  let requests = 0
+  page.on('request', () => (requests += 1))
+  await page.route(`**/api/run/${run.id}`, (route) =>
+    polls < 2
+      ? route.fulfill({ status: 409, json: { code: 'run_not_ready', params: {}, message: 'Not ready.', hint: null } })
+      : route.continue(),
+  )
+  await page.route('**/api/runs', (route) => {
+    polls += 1
+    const runs = list.runs.map((one) => (one.id === run.id && polls < 2 ? { ...one, state: 'reading' } : one))
+    return route.fulfill({ json: { ...list, runs } })
+  })
+  let alerts = 0
+  await page.exposeFunction('alertSeen', () => (alerts += 1))
+  await page.addInitScript(() =>
+    new MutationObserver(() => {
+      if (document.querySelector('[role=alert]')) (window as unknown as { alertSeen: () => void }).alertSeen()
+    }).observe(document, { childList: true, subtree: true }),
+  )
+  await app.open(`/run/${run.id}/sql`)
+  await expect(page.getByRole('heading', { name: 'Reading the capture' })).toBeVisible()
+  await expect(page.getByRole('heading', { name: 'SQL', level: 1 })).toBeVisible()
+  expect(alerts).toBe(0)
+  expect(requests).toBeLessThan(60)
+})

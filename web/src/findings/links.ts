@@ -2,17 +2,33 @@
 import type { Finding, Proof, RunDetails } from '../api/schema'
 import { aroundText, relative } from '../components/chart/moments'
 
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
 export interface ProofLink {
   readonly page: string
   readonly params: Record<string, string | null>
 }
 
 /** The stretch of a rank's time on the run's clock, from the run's begin; null where the proof has none. */
-export function spanOf(proof: Proof, run: RunDetails): { readonly start: number; readonly end: number } | null {
+export function spanOf(proof: Proof, run: RunDetails): Span | null {
   if (proof.start_ns == null || proof.end_ns == null) return null
-  const offset = run.rank_list.find((one) => one.rank === proof.rank)?.clock_offset_ns ?? '0'
-  const zero = BigInt(run.origin_ns) - BigInt(offset)
+  const zero = zeroOf(proof.rank, run)
   return { start: relative(proof.start_ns, zero), end: relative(proof.end_ns, zero) }
+}
+
+/** The parameters that show a stretch of time on the timeline: chosen as the range, with room around it. */
+export function stretchParams(rank: number, span: Span): Record<string, string | null> {
+  const range = `${Math.round(span.start)}-${Math.round(span.end)}`
+  return { rank: String(rank), step: null, t: aroundText(span.start, span.end), range }
+}
+
+/** The moment of a rank's own clock at which the run begins. */
+export function zeroOf(rank: number, run: RunDetails): bigint {
+  const offset = run.rank_list.find((one) => one.rank === rank)?.clock_offset_ns ?? '0'
+  return BigInt(run.origin_ns) - BigInt(offset)
 }
 
 /** Page and parameters that show a proof: its stretch of time, else its slices, else the rank. */
@@ -21,10 +37,7 @@ export function proofLink(proof: Proof, finding: Finding, run: RunDetails): Proo
   const step = finding.steps[0]
   if (proof.page !== 'timeline') return { page: proof.page, params: { rank, t: null, ...tabOf(finding) } }
   const span = spanOf(proof, run)
-  if (span) {
-    const range = `${Math.round(span.start)}-${Math.round(span.end)}`
-    return { page: 'timeline', params: { rank, step: null, t: aroundText(span.start, span.end), range } }
-  }
+  if (span) return { page: 'timeline', params: stretchParams(proof.rank, span) }
   const slices = proof.slices ?? []
   if (slices.length > 0) {
     const sel = slices.map((slice) => `${proof.rank}:${slice}`).join(',')
