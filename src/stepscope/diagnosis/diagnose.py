@@ -59,7 +59,8 @@ def verdict_on(findings: list[Finding], checked: list[str]) -> RunVerdict:
     worst = next((finding for finding in findings if finding.accuses), None)
     if worst is not None:
         return RunVerdict(severity=worst.severity, sentence=sentence_of(worst), finding=worst.id, checked=checked)
-    if not checked:
+    kinds = finding_facts().kinds
+    if all(kinds[kind].scope == "capture" for kind in checked):  # that a capture is whole says nothing about the run
         sentence = Bilingual.of("finding_verdict.nothing_checked")
         return RunVerdict(severity="info", sentence=sentence, finding=None, checked=checked)
     sentence = Bilingual.of("finding_verdict.healthy", count=len(checked))

@@ -86,7 +86,7 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
         severity=worst.severity or severity_of(share, worst.confidence),
         cause=worst.cause,
         confidence=worst.confidence,
-        title=_as_sentence(Bilingual.of(worst.title, **values)),
+        title=_as_sentence(Bilingual.of(worst.title, **values), values),
         ranks=ranks,
         steps=sorted({step for loss in losses for step in loss.steps})[: lists.most_steps],
         where=worst.where,
@@ -105,9 +105,11 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
     )
 
 
-def _as_sentence(words: Bilingual) -> Bilingual:
-    """With a capital, whatever it begins with."""
-    return Bilingual(words.en[:1].upper() + words.en[1:], words.zh)
+def _as_sentence(words: Bilingual, values: dict[str, object]) -> Bilingual:
+    """With a capital also where it begins with words that were put in; names stay as they are."""
+    if any(isinstance(value, Bilingual) and words.en.startswith(value.en) for value in values.values()):
+        return Bilingual(words.en[:1].upper() + words.en[1:], words.zh)
+    return words
 
 
 def worth_telling(share: float | None) -> bool:

@@ -1,0 +1,64 @@
+"""What is known of real captures from elsewhere: who is slow, what ran out, and who must not be accused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.diagnosis.finding import Diagnosis
+
+
+def _diagnosed(shared_data: Path, capture: str, window: str | None = None) -> Diagnosis:
+    return stepscope.load(shared_data / capture, window=window, progress=False).diagnose()
+
+
+def test_a_host_that_runs_ahead_is_not_accused(shared_data: Path) -> None:
+    found = _diagnosed(shared_data, "kineto/gpt_fp32_snap.json.gz")
+    assert [finding for finding in found.findings if finding.accuses] == []
+    assert "host_bound" in found.verdict.checked
+
+
+def test_the_slow_rank_is_named(shared_data: Path) -> None:
+    found = _diagnosed(shared_data, "kineto/ddp4")
+    worst = found.findings[0]
+    assert (worst.kind, worst.ranks, worst.cause, found.verdict.finding) == ("slow_rank", [2], "compute", worst.id)
+
+
+@pytest.mark.parametrize(("window", "peer"), [("text_level1", 5), ("db_level1", 6)])
+def test_ranks_wait_in_communication_for_one_that_was_not_captured(shared_data: Path, window: str, peer: int) -> None:
+    # The peer is that of the longest Notify_Wait in the vendor's own files.
+    found = _diagnosed(shared_data, "ascend", window)
+    worst = found.findings[0]
+    assert (worst.kind, worst.ranks, worst.cause) == ("slow_rank", [peer], "not_captured")
+    assert "communication" in found.verdict.sentence.en and "通信" in found.verdict.sentence.zh
+
+
+def test_memory_that_ran_out_comes_before_all_else(shared_data: Path) -> None:
+    found = _diagnosed(shared_data, "memory/cuda_snapshot_expandable.pickle")
+    assert (found.findings[0].kind, found.findings[0].cause) == ("memory_pressure", "out_of_memory")
+    assert found.verdict.severity == "critical"
+    leaking = [finding for finding in found.findings if finding.kind == "memory_leak"]
+    assert leaking and all(finding.confidence == "suspect" for finding in leaking), "six steps allow no more"
+
+
+def test_a_pipeline_that_starves_is_named_with_its_stage(shared_data: Path) -> None:
+    found = _diagnosed(shared_data, "mindinsight/profiler")
+    assert (found.findings[0].kind, found.findings[0].cause) == ("data_starved", "processing")
+    pipeline = stepscope.load(shared_data / "mindinsight" / "profiler", progress=False).pipeline()
+    assert found.findings[0].where.pipeline_op == pipeline.verdict.op_name
+
+
+@pytest.mark.parametrize("capture", ["kineto/ddp4", "ascend", "mindinsight/run_2", "memory", "outside/tb_plugin"])
+def test_every_proof_and_every_sentence_is_there(shared_data: Path, capture: str) -> None:
+    run = stepscope.load(shared_data / capture, progress=False)
+    found = run.diagnose()
+    slices = {rank: set(run.table("slices", [rank]).select("slice").collect()["slice"]) for rank in run.ranks}
+    for finding in found.findings:
+        assert finding.title.en and finding.title.zh and finding.advice.en and finding.advice.zh
+        assert (finding.gain_us is None) == (finding.gain_method is None)
+        assert finding.gain_share is None or 0 < finding.gain_share <= 1
+        for proof in finding.proof:
+            assert set(proof.slices) <= slices[proof.rank]
+            assert proof.start_ns is None or (proof.end_ns is not None and proof.end_ns >= proof.start_ns)

@@ -1,0 +1,96 @@
+"""Rules on several ranks: who is waited for, and communication that nothing hides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.stores import make_store
+from diagnosis.cases import context, judged, mean_step
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.ranking import ranked
+
+
+def test_the_rank_that_computes_longer_and_waits_less_is_slow(tmp_path: Path) -> None:
+    times = [mean_step(rank, computing=20, communication=80) for rank in (0, 1, 3)]
+    (finding,) = judged("slow_rank", context(tmp_path, *times, mean_step(2, computing=50, communication=50)))
+    assert (finding.ranks, finding.cause, finding.severity) == ([2], "compute", "critical")
+    assert (finding.gain_us, finding.gain_share) == (30.0, 0.3)
+    assert "ranks 0, 1, 3" in finding.title.en.lower() and "rank 2" in finding.title.en
+
+
+@pytest.mark.parametrize(("idle", "cause"), [("data", "data"), ("host", "host"), ("gc", "host"), ("sync", "host")])
+def test_a_rank_is_slow_for_want_of_data_or_for_its_host(tmp_path: Path, idle: str, cause: str) -> None:
+    late = mean_step(1, computing=20, communication=40, idle={idle: 40.0})
+    (finding,) = judged("slow_rank", context(tmp_path, mean_step(0, computing=20, communication=80), late))
+    assert (finding.ranks, finding.cause, finding.gain_us) == ([1], cause, 40.0)
+
+
+def test_even_ranks_and_ranks_that_wait_for_nobody_are_not_slow(tmp_path: Path) -> None:
+    even = [mean_step(rank, computing=50, communication=50 + rank) for rank in range(4)]
+    assert judged("slow_rank", context(tmp_path / "even", *even)) == []
+    alone = [mean_step(0, computing=50), mean_step(1, computing=100)]
+    assert judged("slow_rank", context(tmp_path / "alone", *alone)) == []
+
+
+def test_stages_of_a_pipeline_are_not_compared_with_each_other(tmp_path: Path) -> None:
+    times = {0: mean_step(0, computing=20, communication=80), 1: mean_step(1, computing=80, communication=20)}
+    store = make_store(tmp_path, ranks=[{"rank": 0, "pp": 0}, {"rank": 1, "pp": 1}])
+    run = RunContext(store)
+    vars(run)["times"] = times
+    assert judged("slow_rank", run) == []
+
+
+def _with_waits(directory: Path, waits: dict[int, float]) -> RunContext:
+    """Rank 0 waits for its peers, in microseconds per step."""
+    rows = [{"peer": peer, "kind": "wait", "step": 1, "time_ns": round(us * 4 * 1000)} for peer, us in waits.items()]
+    run = RunContext(make_store(directory, transfers=rows))
+    vars(run)["times"] = {0: mean_step(0, computing=20, communication=80)}  # of four steps
+    return run
+
+
+def test_an_absent_rank_is_named_where_waits_were_recorded(tmp_path: Path) -> None:
+    run = _with_waits(tmp_path, {5: 70.0, 6: 1.0})
+    (finding,) = judged("slow_rank", run)
+    assert (finding.ranks, finding.cause, finding.gain_us) == ([5], "not_captured", 70.0)
+    assert [proof.rank for proof in finding.proof] == [0]
+    assert finding.next_commands == ["summary", "steps"]
+
+
+def test_waits_for_many_peers_in_turn_accuse_none(tmp_path: Path) -> None:
+    assert judged("slow_rank", _with_waits(tmp_path, dict.fromkeys(range(1, 8), 10.0))) == []
+
+
+@pytest.mark.parametrize(("communication", "severities"), [(0, []), (10, []), (12, ["warning"])])
+def test_communication_counts_from_a_tenth_of_the_step(
+    tmp_path: Path, communication: float, severities: list[str]
+) -> None:
+    run = context(tmp_path, mean_step(computing=100 - communication, communication=communication))
+    assert [finding.severity for finding in judged("exposed_communication", run)] == severities
+
+
+@pytest.mark.parametrize(("transit", "cause"), [(10, "waiting"), (60, "transfer"), (None, "not_hidden")])
+def test_waiting_and_sending_are_told_apart(tmp_path: Path, transit: int | None, cause: str) -> None:
+    rows = [{"slice": 7, "step": 1, "start_ns": 0, "end_ns": 80, "transit_ns": transit}]
+    run = RunContext(make_store(tmp_path, collectives=rows))
+    vars(run)["times"] = {0: mean_step(0, computing=20, communication=80)}
+    (finding,) = judged("exposed_communication", run)
+    assert finding.cause == cause
+    assert [(proof.slices, proof.start_ns, proof.end_ns) for proof in finding.proof] == [([7], 0, 80)]
+
+
+def test_a_slow_rank_explains_what_the_others_wait(tmp_path: Path) -> None:
+    times = [mean_step(rank, computing=20, communication=80) for rank in (0, 1, 3)]
+    run = context(tmp_path, *times, mean_step(2, computing=98, communication=2))
+    found = ranked([*judged("exposed_communication", run), *judged("slow_rank", run)])
+    assert [(finding.kind, finding.ranks) for finding in found] == [("slow_rank", [2])]
+
+
+def test_the_reason_stands_before_what_is_left_of_its_effect(tmp_path: Path) -> None:
+    times = [mean_step(rank, computing=10, communication=90) for rank in (0, 1, 3)]
+    run = context(tmp_path, *times, mean_step(2, computing=40, communication=60))
+    found = ranked([*judged("exposed_communication", run), *judged("slow_rank", run)])
+    assert [finding.kind for finding in found] == ["slow_rank", "exposed_communication"]
+    # On the mean the ranks spend 82.5 us in communication, of which a slow rank explains 30.
+    assert [finding.gain_us for finding in found] == [30.0, 52.5]

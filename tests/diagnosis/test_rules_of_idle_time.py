@@ -1,0 +1,173 @@
+"""Rules on idle time of the device: hand-made loops in which the device idles for 40 of 100 us, for one reason each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.launch_cases import US, Case
+from diagnosis.cases import STEP, STEPS, context, judged, loop, mean_step
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.cpu import Cpu, CpuRank
+from stepscope.analysis.foundation.question import Question
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.diagnose import work_out
+from stepscope.diagnosis.finding import Diagnosis
+from stepscope.store.run_store import RunStore
+
+_IDLE = 40
+_HELD = 38  # until the call that launches
+
+
+def _dispatches(case: Case, step: int, begin: float) -> None:
+    case.slice("aten::linear", "operator", begin, begin + _HELD, step=step)
+
+
+def _loads(case: Case, step: int, begin: float) -> None:
+    name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+    case.slice(name, "annotation", begin, begin + _HELD, step=step)
+
+
+def _collects(case: Case, step: int, begin: float) -> None:
+    case.slice("Python GC", "gc", begin, begin + _HELD, step=step)
+
+
+def _compiles(case: Case, step: int, begin: float) -> None:
+    case.slice("cuModuleLoadData", "runtime", begin, begin + _HELD, step=step)
+
+
+def _diagnosed(case: Case, directory: Path) -> Diagnosis:
+    return work_out(case.store(directory))
+
+
+@pytest.mark.parametrize(
+    ("fill", "kind", "cause"),
+    [
+        (_dispatches, "host_bound", "dispatch"),
+        (None, "host_bound", "python"),
+        (_loads, "data_starved", "processing"),
+        (_collects, "gc_pause", "garbage_collection"),
+        (_compiles, "operator_compile", "compile"),
+    ],
+)
+def test_idle_time_is_told_once_and_by_its_reason(
+    tmp_path: Path, fill: Callable[[Case, int, float], None] | None, kind: str, cause: str
+) -> None:
+    found = _diagnosed(loop(_IDLE, fill), tmp_path)
+    assert [(finding.kind, finding.cause) for finding in found.findings] == [(kind, cause)]
+    (finding,) = found.findings
+    assert finding.severity == "critical"
+    assert finding.gain_share == pytest.approx(0.4, abs=0.03)
+    assert finding.gain_us == pytest.approx(40, abs=3)
+    assert found.verdict.finding == finding.id
+    assert finding.title.en in found.verdict.sentence.en and finding.title.zh in found.verdict.sentence.zh
+
+
+def test_a_loop_that_launches_in_time_is_healthy(tmp_path: Path) -> None:
+    found = _diagnosed(loop(0), tmp_path)
+    assert found.findings == []
+    assert (found.verdict.severity, found.verdict.finding) == ("healthy", None)
+    assert {"host_bound", "sync_stall", "gc_pause", "data_starved", "idle_gap"} <= set(found.verdict.checked)
+    assert {entry.kind for entry in found.not_checked} == {
+        "memory_leak",
+        "memory_pressure",
+        "memory_fragmentation",
+        "slow_rank",
+    }
+
+
+def test_the_proof_is_the_time_of_a_gap(tmp_path: Path) -> None:
+    (finding,) = _diagnosed(loop(_IDLE, _dispatches), tmp_path).findings
+    begins = {number * STEP * US for number in range(1, STEPS + 1)}
+    for proof in finding.proof:
+        assert (proof.rank, proof.page) == (0, "timeline")
+        assert proof.start_ns in begins and proof.end_ns is not None
+        assert proof.end_ns - proof.start_ns == _IDLE * US
+
+
+def test_a_call_that_returns_late_is_a_stall_of_synchronisation(tmp_path: Path) -> None:
+    case = Case()
+    for number in range(1, STEPS + 1):
+        begin = number * STEP
+        case.step(number, begin, begin + STEP)
+        if number > 1:  # it waited for the step before, and came back long after that had ended
+            case.slice("cudaStreamSynchronize", "runtime", begin - 50, begin + _HELD, step=number)
+        case.launch((begin + _HELD, begin + _HELD + 1), (begin + _IDLE, begin + STEP), step=number)
+    found = _diagnosed(case, tmp_path)
+    assert found.findings[0].kind == "sync_stall"
+    assert found.findings[0].where.operator == "cudaStreamSynchronize"
+    assert "cudaStreamSynchronize" in found.findings[0].title.en
+
+
+@pytest.mark.parametrize("cause", ["dependency", "unknown"])
+@pytest.mark.parametrize(("idle", "severities"), [(3.0, []), (8.0, ["info"]), (30.0, ["warning"])])
+def test_unexplained_idle_time_accuses_only_where_it_costs_clearly(
+    tmp_path: Path, cause: str, idle: float, severities: list[str]
+) -> None:
+    run = context(tmp_path, mean_step(computing=100 - idle, idle={cause: idle}))
+    found = judged("idle_gap", run)
+    assert [(finding.cause, finding.severity) for finding in found] == [(cause, severity) for severity in severities]
+
+
+@pytest.mark.parametrize(
+    ("idle", "severities"), [(3.9, []), (4.0, ["warning"]), (24.0, ["warning"]), (25.0, ["critical"])]
+)
+def test_severity_goes_by_cost(tmp_path: Path, idle: float, severities: list[str]) -> None:
+    run = context(tmp_path, mean_step(computing=100 - idle, idle={"host": idle}))
+    assert [finding.severity for finding in judged("host_bound", run)] == severities
+
+
+def test_what_the_profiler_itself_cost_is_held_against_nobody(tmp_path: Path) -> None:
+    run = context(tmp_path, mean_step(computing=60, idle={"profiler": 40}))
+    kinds = ("host_bound", "idle_gap", "sync_stall", "gc_pause", "data_starved", "exposed_communication")
+    assert [finding for kind in kinds for finding in judged(kind, run)] == []
+
+
+def test_a_host_whose_processors_others_take_is_told_so(tmp_path: Path) -> None:
+    run = context(tmp_path, mean_step(computing=60, idle={"host": 40}))
+    vars(run)["_answers"]["cpu"] = _contended()
+    (finding,) = judged("host_bound", run)
+    assert finding.cause == "cpu_contention"
+
+
+def _contended() -> Cpu:
+    entry = CpuRank(
+        rank=0,
+        cores=8,
+        machine_busy_share=0.99,
+        process_cores=1.0,
+        sibling_cores=0.0,
+        other_cores=6.9,
+        other_share=0.86,
+        contended=True,
+        runnable_mean=16.0,
+        crowded_share=1.0,
+        context_switches_per_s=None,
+        unit=None,
+    )
+    return Cpu([entry], [], [], [])
+
+
+def test_ranks_that_lose_to_the_same_are_one_finding(tmp_path: Path) -> None:
+    times = [mean_step(rank, computing=60, idle={"host": 40}) for rank in range(100)]
+    (finding,) = judged("host_bound", context(tmp_path, *times))
+    assert finding.ranks == list(range(100))
+    assert "100" in finding.title.en
+
+
+def test_a_context_asks_each_question_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    ask = Question.ask
+
+    def counted(question: Question, store: RunStore, **chosen: Any) -> Answer[Any]:
+        asked.append(question.name)
+        return ask(question, store, **chosen)
+
+    monkeypatch.setattr(Question, "ask", counted)
+    run = RunContext(loop(_IDLE).store(tmp_path))
+    assert run.answer("launches") is run.answer("launches") and run.answer("leaks") is None
+    assert run.times and run.times
+    assert sorted(asked) == ["launches", "leaks", "steps"]

@@ -1,0 +1,136 @@
+"""Rules on uneven steps, warm-up, memory, and captures that are cut."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.leak_patterns import Pattern, append, generate, one_off, ring, temporary
+from analysis.queue_model import USUAL, Job, Model, name_of
+from analysis.stores import make_store
+from diagnosis.cases import context, empty_store, judged, loop, mean_step
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.diagnose import work_out
+from stepscope.diagnosis.measures import Spread, spread_of
+from stepscope.store.notes import Note
+
+
+@pytest.mark.parametrize(
+    ("periods", "rhythm", "long"),
+    [
+        ([10, 10, 10, 40, 10, 10, 10, 40], 4, [4, 8]),
+        ([10, 40, 10, 40, 10, 40], 2, [2, 4, 6]),
+        ([10, 10, 40, 10, 40, 10, 10, 10, 40], None, [3, 5, 9]),
+    ],
+)
+def test_a_rhythm_of_long_steps_is_seen(periods: list[float], rhythm: int | None, long: list[int]) -> None:
+    spread = spread_of(dict(enumerate(periods, 1)))
+    assert spread is not None
+    assert (spread.rhythm, spread.long_steps, spread.usual_us, spread.longest_us) == (rhythm, long, 10, 40)
+
+
+def test_even_steps_have_no_long_ones() -> None:
+    assert spread_of({1: 10, 2: 11, 3: 10, 4: 12}) is None
+
+
+def test_long_steps_cost_what_they_take_more_than_usual_ones(tmp_path: Path) -> None:
+    spread = Spread(usual_us=80.0, longest_us=160.0, long_steps=[4, 8], rhythm=4)
+    (finding,) = judged("step_jitter", context(tmp_path, mean_step(computing=100, spread=spread)))
+    assert (finding.gain_us, finding.gain_share, finding.cause, finding.steps) == (20.0, 0.2, "periodic", [4, 8])
+    assert "one in 4 steps" in finding.title.en and "每 4 个" in finding.title.zh
+
+
+def test_one_long_step_is_an_accident(tmp_path: Path) -> None:
+    spread = Spread(usual_us=80.0, longest_us=160.0, long_steps=[4], rhythm=None)
+    assert judged("step_jitter", context(tmp_path, mean_step(computing=100, spread=spread))) == []
+
+
+def test_warm_up_is_worth_knowing_and_accuses_nobody(tmp_path: Path) -> None:
+    case = loop(0)
+    case.steps[0]["warm_up"] = True
+    found = work_out(case.store(tmp_path))
+    (finding,) = found.findings
+    assert (finding.kind, finding.cause, finding.severity, finding.steps) == (
+        "operator_compile",
+        "warm_up",
+        "info",
+        [1],
+    )
+    assert found.verdict.severity == "healthy"
+
+
+@pytest.mark.parametrize(
+    ("slow", "cause", "stage"),
+    [
+        ({"map": 2500}, "processing", "map"),
+        ({"transfer": 10_000}, "transfer", None),
+        ({"user": 8000}, "user_code", None),
+        ({"getnext": 5000}, "getnext", None),
+    ],
+)
+def test_the_verdict_on_the_pipeline_becomes_a_finding(
+    tmp_path: Path, slow: dict[str, int], cause: str, stage: str | None
+) -> None:
+    model = Model(Job("sink", USUAL).slow(**slow))
+    found = work_out(make_store(tmp_path, **model.tables()))
+    finding = found.findings[0]
+    assert (finding.kind, finding.cause) == ("data_starved", cause)
+    assert finding.where.pipeline_op == (name_of(stage) if stage else None)
+    assert finding.gain_method == "pipeline_next_limit" and finding.severity == "critical"
+    assert found.verdict.finding == finding.id
+
+
+def test_a_pipeline_that_keeps_up_accuses_nobody(tmp_path: Path) -> None:
+    run = RunContext(make_store(tmp_path, **Model(Job("sink", USUAL)).tables()))
+    assert judged("data_starved", run) == []
+
+
+def _generated(directory: Path, steps: int, *patterns: Pattern) -> RunContext:
+    made = generate(1, steps, 1, patterns)
+    return RunContext(make_store(directory, allocations=made.allocations, stacks=made.stacks, steps=made.steps))
+
+
+@pytest.mark.parametrize(("steps", "severity"), [(7, "info"), (14, "warning"), (24, "critical")])
+def test_a_leak_accuses_by_how_sure_the_number_of_steps_allows_to_be(tmp_path: Path, steps: int, severity: str) -> None:
+    (finding,) = judged("memory_leak", _generated(tmp_path, steps, append))
+    assert finding.severity == severity
+    assert finding.where.site is not None and "append.py(1)" in finding.where.site
+    assert [proof.page for proof in finding.proof] == ["memory"]
+
+
+def test_what_only_looks_like_a_leak_is_none(tmp_path: Path) -> None:
+    assert judged("memory_leak", _generated(tmp_path, 24, ring, one_off, temporary)) == []
+
+
+def test_a_failed_allocation_is_critical_and_comes_first(tmp_path: Path) -> None:
+    events = [{"device": "cuda:0", "time_ns": 9, "kind": "oom", "bytes": 1 << 30, "free_bytes": 0}]
+    curve = [
+        {"device": "cuda:0", "component": "caching allocator", "time_ns": at, "allocated": 100, "reserved": 200}
+        for at in (1, 5)
+    ]
+    found = work_out(make_store(tmp_path, memory_events=events, memory=curve))
+    assert [(finding.kind, finding.cause, finding.severity) for finding in found.findings] == [
+        ("memory_pressure", "out_of_memory", "critical")
+    ]
+    (proof,) = found.findings[0].proof
+    assert (proof.page, proof.start_ns) == ("memory", 9)
+
+
+@pytest.mark.parametrize("code", ["file_truncated", "capture_cut_off"])
+def test_a_cut_capture_is_told_first(tmp_path: Path, code: str) -> None:
+    run = RunContext(empty_store(tmp_path, [0]))
+    vars(run)["notes"] = [Note(code, file="trace.json", place="byte 9", rank=0), Note("rank_guessed", rank=0)]
+    (finding,) = judged("capture_incomplete", run)
+    assert (finding.cause, finding.severity, finding.gain_us) == (code, "warning", None)
+
+
+def test_a_whole_capture_is_not_called_cut(tmp_path: Path) -> None:
+    assert judged("capture_incomplete", RunContext(empty_store(tmp_path, [0]))) == []
+
+
+def test_a_run_that_holds_nothing_is_not_called_healthy(tmp_path: Path) -> None:
+    found = work_out(empty_store(tmp_path, [0]))
+    assert found.verdict.severity == "info"
+    assert len(found.not_checked) > 5
+    assert all(entry.needs.en and entry.collect_with.zh for entry in found.not_checked)
