@@ -207,6 +207,8 @@ def test_mindspores_own_files_are_joined_with_our_steps(tmp_path: Path) -> None:
 
 
 def test_a_finer_memory_curve_of_the_trace_replaces_our_samples_of_that_device(tmp_path: Path) -> None:
+    from stepscope.readers.discovery.source import Source
+    from stepscope.readers.files.reading import Reading
     from stepscope.readers.stepscope_capture.samples import read_samples
     from stepscope.store.notes import Notes
     from stepscope.store.rank_writer import RankWriter
@@ -215,7 +217,8 @@ def test_a_finer_memory_curve_of_the_trace_replaces_our_samples_of_that_device(t
     rows.append({"time_ns": T0, "device": "cpu", "component": "process", "allocated": 7})
     directory = make_capture(tmp_path / "capture", memory=rows)
     out = RankWriter(tmp_path, 0)
-    read_samples(directory / "STEPSCOPE", out, Notes(), known_devices={"cuda:0", "cpu"})
+    source = Source(directory, "stepscope_capture", 0, ())
+    read_samples(directory / "STEPSCOPE", Reading(source, out, Notes()), known_devices={"cuda:0", "cpu"})
     (name,) = out.close()["memory"]
     kept = pl.read_parquet(tmp_path / name)
     assert kept.select(pl.col("device").cast(pl.String), "allocated").rows() == [

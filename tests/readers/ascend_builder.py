@@ -10,6 +10,7 @@ import polars as pl
 
 from stepscope.readers import ascend_text
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -236,7 +237,7 @@ class Tables:
         work.mkdir(parents=True, exist_ok=True)
         self.notes = Notes()
         out = RankWriter(work, source.rank or 0)
-        ascend_text.read(source, out, self.notes)
+        ascend_text.read(Reading(source, out, self.notes))
         self.frames = {
             table: pl.concat([pl.read_parquet(work / name) for name in files]) for table, files in out.close().items()
         }

@@ -12,6 +12,7 @@ import polars as pl
 
 from stepscope.readers import ascend_db
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.store import schema
 from stepscope.store.notes import Note, Notes
 from stepscope.store.rank_writer import RankWriter
@@ -315,7 +316,7 @@ class Read:
         target.mkdir(parents=True, exist_ok=True)
         self.source = source
         writer, notes = RankWriter(target, source.rank or 0), Notes()
-        reader.read(source, writer, notes)
+        reader.read(Reading(source, writer, notes))
         self._tables = {
             table: pl.concat([pl.read_parquet(target / name) for name in files])
             for table, files in writer.close().items()

@@ -18,6 +18,7 @@ from hypothesis import strategies as some
 from stepscope.readers import minddata
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.numbers import MS, scaled, scaled_column
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -125,7 +126,7 @@ def read(directory: Path, out: Path, rank: int | None = None) -> tuple[Tables, d
 def read_source(source: Source, out: Path) -> tuple[Tables, dict[str, int], Notes]:
     out.mkdir(parents=True, exist_ok=True)
     writer, notes = RankWriter(out, source.rank or 0), Notes()
-    minddata.read(source, writer, notes)
+    minddata.read(Reading(source, writer, notes))
     tables = {
         table: pl.concat([pl.read_parquet(out / name) for name in files]) for table, files in writer.close().items()
     }

@@ -16,6 +16,7 @@ import pytest
 from readers import mindinsight_builder as made
 from stepscope.readers import mindinsight
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -35,7 +36,7 @@ def claim(directory: Path) -> list[Source]:
 def read_source(source: Source, out: Path) -> Read:
     out.mkdir(parents=True, exist_ok=True)
     writer, notes = RankWriter(out, source.rank or 0), Notes()
-    mindinsight.read(source, writer, notes)
+    mindinsight.read(Reading(source, writer, notes))
     tables = {
         table: pl.concat([pl.read_parquet(out / name) for name in files]) for table, files in writer.close().items()
     }

@@ -11,6 +11,7 @@ import pytest
 
 from stepscope.readers import mindspore_cpu
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -78,7 +79,7 @@ def read(directory: Path, out: Path) -> tuple[Tables, dict[str, int]]:
 def read_source(source: Source, out: Path) -> tuple[Tables, dict[str, int]]:
     out.mkdir(parents=True, exist_ok=True)
     writer, notes = RankWriter(out, source.rank or 0), Notes()
-    mindspore_cpu.read(source, writer, notes)
+    mindspore_cpu.read(Reading(source, writer, notes))
     tables = {
         table: pl.concat([pl.read_parquet(out / name) for name in files]) for table, files in writer.close().items()
     }

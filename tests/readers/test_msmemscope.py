@@ -14,6 +14,7 @@ from readers.msmemscope_builder import HEADER, TRACE_HEADER, Row, T, csv_text, f
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import msmemscope
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.msmemscope import dump_file
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -30,7 +31,7 @@ class Read:
         out = folder / f"tables-{len(list(folder.iterdir()))}"
         out.mkdir()
         writer, notes = RankWriter(out, 0), Notes()
-        msmemscope.read(source, writer, notes)
+        msmemscope.read(Reading(source, writer, notes))
         self.tables = {
             table: pl.concat([pl.read_parquet(out / name) for name in files]) for table, files in writer.close().items()
         }

@@ -8,6 +8,7 @@ import pytest
 
 from readers.ascend_db_builder import Builder, Read, small_run
 from stepscope.readers import ascend_db, minddata
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -50,5 +51,5 @@ def test_pipeline_files_alone_cannot_tell_steps(tmp_path: Path) -> None:
     claimed = minddata.claim(tmp_path, [], ["minddata_aicpu_0.txt"])
     assert claimed
     notes = Notes()
-    minddata.read(claimed[0], RankWriter(tmp_path / "out", 0), notes)
+    minddata.read(Reading(claimed[0], RankWriter(tmp_path / "out", 0), notes))
     assert [note.code for note in notes.all()] == ["no_steps_in_files"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,8 @@ import polars as pl
 
 from stepscope.errors import StepscopeError
 from stepscope.readers.discovery.windows import windows
+from stepscope.readers.files import reading
+from stepscope.readers.formats import READERS
 from stepscope.store import schema
 from stepscope.store.notes import Note, Notes
 from stepscope.store.rank_writer import RankWriter
@@ -54,7 +55,7 @@ def read(path: Path) -> Reading:
     notes = Notes()
     with tempfile.TemporaryDirectory() as directory:
         out = RankWriter(Path(directory), source.rank or 0)
-        importlib.import_module(f"stepscope.readers.{source.reader}").read(source, out, notes)
+        READERS[source.reader].read(reading.Reading(source, out, notes))
         files = out.close()
         tables = {
             table: pl.concat([pl.read_parquet(Path(directory) / name) for name in names])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,8 @@ import polars as pl
 
 from stepscope.errors import StepscopeError, UnreadableInputError
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.formats import READERS
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 from stepscope.store.run_store import Part, note_rows, publish, temporary_directory
@@ -38,9 +39,8 @@ def run(task: RankTask, on_read: Callable[[int], None] | None = None) -> Part:
         raise _cannot_write(task, error) from error
     try:
         writer = RankWriter(work, rank)
-        reader = importlib.import_module(f"stepscope.readers.{task.source.reader}")
         with _no_garbage_collection():
-            reader.read(task.source, writer, notes, on_read)
+            READERS[task.source.reader].read(Reading(task.source, writer, notes, on_read))
         written = notes.all()
         for note in written:
             note.rank = rank

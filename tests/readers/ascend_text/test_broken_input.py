@@ -28,6 +28,7 @@ from stepscope.errors import UnreadableInputError
 from stepscope.readers import ascend_text
 from stepscope.readers.ascend import csv_table
 from stepscope.readers.files import raw_bytes
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -229,6 +230,6 @@ def test_one_source_is_read_without_writing_into_it(tmp_path: Path) -> None:
     sources = claimed(directory)
     assert sources is not None
     seen: list[int] = []
-    ascend_text.read(sources[0], RankWriter(tmp_path, 0), Notes(), seen.append)
+    ascend_text.read(Reading(sources[0], RankWriter(tmp_path, 0), Notes(), seen.append))
     assert digest(directory) == before
     assert sum(seen) == sources[0].bytes

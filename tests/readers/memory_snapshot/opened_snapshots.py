@@ -10,6 +10,7 @@ import polars as pl
 from readers.memory_snapshot_builder import MB, segment
 from stepscope.readers import memory_snapshot
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -23,7 +24,7 @@ class Read:
         out = folder / f"tables-{len(list(folder.iterdir()))}"
         out.mkdir()
         writer, notes = RankWriter(out, 0), Notes()
-        memory_snapshot.read(Source(path, "memory_snapshot", 0, (path,)), writer, notes)
+        memory_snapshot.read(Reading(Source(path, "memory_snapshot", 0, (path,)), writer, notes))
         self.tables = {
             table: pl.concat([pl.read_parquet(out / name) for name in files]) for table, files in writer.close().items()
         }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,7 @@ import polars as pl
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.files.exact_time import nanoseconds
 from stepscope.readers.files.raw_bytes import blocks
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 
@@ -40,8 +41,7 @@ class CsvTable:
     """One logical table: the pieces of it in order, each with its header."""
 
     paths: Sequence[Path]
-    notes: Notes
-    on_read: Callable[[int], None] | None = None
+    reading: Reading
     rows_read: int = 0
 
     @property
@@ -52,7 +52,7 @@ class CsvTable:
         """The rows in pieces; afterwards what nobody asked for is noted."""
         left_over: dict[str, int] = {}
         for path in self.paths:
-            for frame in filter(len, _frames(path, self.notes, self.on_read)):
+            for frame in filter(len, _frames(path, self.reading)):
                 self.rows_read += frame.height
                 rows = Rows(self, frame, {_plain(name): name for name in reversed(frame.columns)})
                 yield rows
@@ -60,7 +60,7 @@ class CsvTable:
                     left_over[name] = left_over.get(name, 0) + frame.height - frame[name].null_count()
         filled = {name: count for name, count in left_over.items() if count}
         if filled:
-            self.notes.add(
+            self.reading.notes.add(
                 "ascend_columns_unused", file=self.name, count=sum(filled.values()), columns=", ".join(filled)[:500]
             )
 
@@ -99,7 +99,7 @@ class Rows:
         for name, count in zip(texts.columns, lost, strict=True):
             if name in numeric:
                 self.used.add(_plain(name))
-                self.table.notes.add("ascend_cell_unreadable", file=self.table.name, count=count, column=name)
+                self.table.reading.notes.add("ascend_cell_unreadable", file=self.table.name, count=count, column=name)
         return pl.DataFrame([*index, *(values[name] for name in numeric)])
 
     def text(self, *names: str) -> pl.Series:
@@ -112,7 +112,7 @@ class Rows:
         values = text.cast(pl.Float64, strict=False)
         values = values.set(~values.is_finite().fill_null(True), None)
         bad = values.null_count() - text.null_count()
-        self.table.notes.add("ascend_cell_unreadable", file=self.table.name, count=bad, column=names[0])
+        self.table.reading.notes.add("ascend_cell_unreadable", file=self.table.name, count=bad, column=names[0])
         return values
 
     def integer(self, *names: str) -> pl.Series:
@@ -131,11 +131,13 @@ class Rows:
         result = np.full(len(self), NULL, np.int64)
         given = text.is_not_null()
         damaged = given & text.str.contains("[eE]").fill_null(False)
-        self.table.notes.add("ascend_time_damaged", file=self.table.name, count=int(damaged.sum()), column=names[0])
+        self.table.reading.notes.add(
+            "ascend_time_damaged", file=self.table.name, count=int(damaged.sum()), column=names[0]
+        )
         usable = (given & ~damaged).to_numpy()
         result[usable] = nanoseconds(text.filter(pl.Series(usable)).cast(pl.Binary).to_list())
         bad = int((result[usable] == NULL).sum())
-        self.table.notes.add("ascend_cell_unreadable", file=self.table.name, count=bad, column=names[0])
+        self.table.reading.notes.add("ascend_cell_unreadable", file=self.table.name, count=bad, column=names[0])
         return result
 
     def size(self, *names: str) -> pl.Series:
@@ -162,28 +164,28 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_]+", "", name).lower()
 
 
-def _frames(path: Path, notes: Notes, on_read: Callable[[int], None] | None) -> Iterator[pl.DataFrame]:
+def _frames(path: Path, reading: Reading) -> Iterator[pl.DataFrame]:
     header = b""
     try:
-        for piece in _records(path, notes, on_read):
+        for piece in _records(path, reading):
             if not header:
                 header, _, piece = piece.removeprefix(b"\xef\xbb\xbf").partition(b"\n")  # noqa: PLW2901
                 header = header.rstrip(b"\r") + b"\n"
                 if not header.strip(b" \t,\n") or b"\0" in header:
-                    notes.add("ascend_file_unreadable", file=path.name)
+                    reading.notes.add("ascend_file_unreadable", file=path.name)
                     return
             if piece.strip(b" \t\r\n"):
-                yield _clean(_decode(header + piece, path, notes))
+                yield _clean(_decode(header + piece, path, reading.notes))
         if not header:
-            notes.add("ascend_file_empty", file=path.name)
+            reading.notes.add("ascend_file_empty", file=path.name)
     except (UnreadableInputError, OSError):
-        notes.add("ascend_file_unreadable", file=path.name)
+        reading.notes.add("ascend_file_unreadable", file=path.name)
 
 
-def _records(path: Path, notes: Notes, on_read: Callable[[int], None] | None) -> Iterator[bytes]:
+def _records(path: Path, reading: Reading) -> Iterator[bytes]:
     """The text in pieces that end behind a record: at a line end outside quotes."""
     text = b""
-    for block in blocks(path, notes, on_read):
+    for block in blocks(path, reading.notes, reading.on_read):
         text += block
         if len(text) < _PIECE_BYTES:
             continue
@@ -193,7 +195,7 @@ def _records(path: Path, notes: Notes, on_read: Callable[[int], None] | None) ->
         if cut <= 0 and len(text) > _MOST_UNQUOTED_BYTES:
             cut = text.rfind(b"\n")
             if cut <= 0:
-                notes.add("ascend_file_unreadable", file=path.name)
+                reading.notes.add("ascend_file_unreadable", file=path.name)
                 return
         if cut > 0:
             yield text[: cut + 1]

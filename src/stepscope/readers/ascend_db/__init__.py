@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from stepscope.readers.ascend_db.strings import Strings
 from stepscope.readers.ascend_db.summaries import Summary, empty_summary, read_summary
 from stepscope.readers.ascend_db.tables import is_by_msprof, note_foreign, note_missing, require_data
 from stepscope.readers.ascend_db.timeline import Timeline
-from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.nesting import NONE
@@ -45,9 +44,9 @@ __all__ = ["claim", "claim_file", "read"]
 Int64s = npt.NDArray[np.int64]
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+def read(reading: Reading) -> None:
     """Read the databases of one rank into the tables of ``out``."""
-    plain = [path for path in source.files if not path.name.endswith(LOG_ENDING)]
+    plain = [path for path in reading.source.files if not path.name.endswith(LOG_ENDING)]
     databases = [path for path in plain if not is_summary_name(path.name) and not is_identity_name(path.name)]
     info: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
@@ -56,23 +55,26 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
         if is_identity_name(path.name):
             kind = chip if DEVICE_INFO.fullmatch(path.name) else metadata if path.name == METADATA_FILE else info
             kind.update(found := read_json(path))
-            notes.add("ascend_file_unreadable", file=path.name, count=0 if found else 1)
-    for path, code in unread_neighbours(source):
-        notes.add(code, file=path.name)
-    summary = _summaries([path for path in plain if is_summary_name(path.name)], bool(databases), notes)
-    out.add("reported", summary.reported)
+            reading.notes.add("ascend_file_unreadable", file=path.name, count=0 if found else 1)
+    for path, code in unread_neighbours(reading.source):
+        reading.notes.add(code, file=path.name)
+    summary = _summaries([path for path in plain if is_summary_name(path.name)], bool(databases), reading.notes)
+    reading.out.add("reported", summary.reported)
     if databases:
-        with open_database(databases[0], notes) as database:
-            row = _read_rank(database, info, metadata, summary, out, notes)
+        with open_database(databases[0], reading.notes) as database:
+            row = _read_rank(database, info, metadata, summary, reading.out, reading.notes)
     else:
         row = identity.rank_columns(info, metadata)
-        _write_summary_alone(summary, identity.parallel_groups(metadata), out)
+        _write_summary_alone(summary, identity.parallel_groups(metadata), reading.out)
     row["framework"] = row["framework"] or framework_in_name(databases[0].name if databases else "")
     row |= identity.chip_columns(chip)
-    row |= {"clock_base_ns": 0, "source": str(source.path), "world_size": row["world_size"] or source.world_size}
-    out.add("ranks", pl.DataFrame([row], infer_schema_length=None))
-    if on_read is not None:
-        on_read(source.bytes)
+    row |= {
+        "clock_base_ns": 0,
+        "source": str(reading.source.path),
+        "world_size": row["world_size"] or reading.source.world_size,
+    }
+    reading.out.add("ranks", pl.DataFrame([row], infer_schema_length=None))
+    reading.took(reading.source.bytes)
 
 
 def _read_rank(

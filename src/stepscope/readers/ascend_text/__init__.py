@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -32,6 +31,7 @@ from stepscope.readers.ascend_text.parallel_strategy import read_strategy
 from stepscope.readers.ascend_text.task_tables import write_task_table
 from stepscope.readers.ascend_text.timeline import Timeline, read_timeline
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.tracks import track_rows
 from stepscope.store.notes import Notes
@@ -39,74 +39,69 @@ from stepscope.store.rank_writer import RankWriter
 
 __all__ = ["claim", "claim_file", "read"]
 
-OnRead = Callable[[int], None] | None
-
 _POOLS: Final = {"pytorch": "PTA", "mindspore": "MindSpore"}
 _TASK_TABLES: Final = {"l2_cache": "L2", "data_preprocess": "AI CPU", "aicpu": "AI CPU"}
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+def read(reading: Reading) -> None:
     """Read the files of one rank into the tables of ``out``."""
-    files = deliverables(source.files)
-    _note_files(source, files, notes)
-    info, metadata = _identity_files(source, notes, on_read)
+    files = deliverables(reading.source.files)
+    _note_files(reading.source, files, reading.notes)
+    info, metadata = _identity_files(reading)
     groups = identity.parallel_groups(metadata)
     row: dict[str, Any] = identity.rank_columns(info, metadata)
     for path in files.json("parallel_strategy"):
-        stated, more = read_strategy(path, notes, on_read)
+        stated, more = read_strategy(path, reading)
         row |= stated
         groups = pl.concat([groups, more], how="diagonal").unique("group", keep="first", maintain_order=True)
-    kernels, table = _kernels(files, notes, on_read)
-    timeline = _timeline(source, files, kernels, table, out, notes, on_read)
-    links.mark_duplicates(timeline, notes)
-    row_of = kernel_details.join_kernels(timeline, kernels, table, notes)
-    kernel_details.note_unknown_tasks(timeline, row_of, notes)
-    kernel_details.write_counters(timeline.slices, kernels, row_of, out)
-    cause = links.causes(timeline, notes)
-    out.add("links", cause.links)
-    step = meaning.fill(timeline, cause, kernels, row_of, out, notes)
-    _communication(timeline, files, groups, step, out, notes, on_read)
-    timeline.slices.write(out)
-    _tables(timeline, files, row.get("framework"), out, notes, on_read)
-    _write_tracks(timeline, out)
+    kernels, table = _kernels(files, reading)
+    timeline = _timeline(reading, files, kernels, table)
+    links.mark_duplicates(timeline, reading.notes)
+    row_of = kernel_details.join_kernels(timeline, kernels, table, reading.notes)
+    kernel_details.note_unknown_tasks(timeline, row_of, reading.notes)
+    kernel_details.write_counters(timeline.slices, kernels, row_of, reading.out)
+    cause = links.causes(timeline, reading.notes)
+    reading.out.add("links", cause.links)
+    step = meaning.fill(timeline, cause, kernels, row_of, reading.out, reading.notes)
+    _communication(timeline, files, groups, step, reading)
+    timeline.slices.write(reading.out)
+    _tables(timeline, files, row.get("framework"), reading)
+    _write_tracks(timeline, reading.out)
     lanes = Lanes(len(timeline.columns.tracks))
-    minddata.read_pipeline(source.files, out, notes, lanes, on_read=on_read)
-    out.add("tracks", lanes.frame())
-    out.add("ranks", pl.DataFrame([_rank_row(source, row, timeline)], infer_schema_length=None))
+    minddata.read_pipeline(reading.source.files, reading, lanes)
+    reading.out.add("tracks", lanes.frame())
+    reading.out.add("ranks", pl.DataFrame([_rank_row(reading.source, row, timeline)], infer_schema_length=None))
 
 
 def _timeline(
-    source: Source,
+    reading: Reading,
     files: Deliverables,
     kernels: pl.DataFrame,
     table: str,
-    out: RankWriter,
-    notes: Notes,
-    on_read: OnRead,
 ) -> Timeline:
     """The recorded timeline; where there is none, the kernels in their order of time."""
     paths = files.json("trace_view") or files.json("msprof")
-    if source.path.is_file() and not files.tables:
-        paths = [source.path]  # a timeline under a name of the user's own
+    if reading.source.path.is_file() and not files.tables:
+        paths = [reading.source.path]  # a timeline under a name of the user's own
     if paths:
         try:
-            return read_timeline(paths, out, notes, on_read)
+            return read_timeline(paths, reading)
         except UnreadableInputError:
             if len(files.tables) <= 1:
                 raise
-            notes.add("ascend_file_unreadable", file=paths[0].name)
+            reading.notes.add("ascend_file_unreadable", file=paths[0].name)
     if kernels.height:
-        notes.add("ascend_timeline_from_kernels", file=table, count=kernels.height)
-    return timeline_of_kernels(kernels, table, notes)
+        reading.notes.add("ascend_timeline_from_kernels", file=table, count=kernels.height)
+    return timeline_of_kernels(kernels, table, reading.notes)
 
 
-def _kernels(files: Deliverables, notes: Notes, on_read: OnRead) -> tuple[pl.DataFrame, str]:
+def _kernels(files: Deliverables, reading: Reading) -> tuple[pl.DataFrame, str]:
     paths = files.csv("kernel_details") or files.csv("op_summary")
     if not paths and not (files.json("trace_view") or files.json("msprof")):
         paths = files.csv("task_time")
     elif files.csv("task_time"):
-        notes.add("ascend_file_repeats", file=files.csv("task_time")[0].name)
-    return kernel_details.read_kernels(paths, notes, on_read) if paths else (pl.DataFrame(), "")
+        reading.notes.add("ascend_file_repeats", file=files.csv("task_time")[0].name)
+    return kernel_details.read_kernels(paths, reading) if paths else (pl.DataFrame(), "")
 
 
 def _communication(
@@ -114,39 +109,35 @@ def _communication(
     files: Deliverables,
     groups: pl.DataFrame,
     step: np.ndarray[Any, Any],
-    out: RankWriter,
-    notes: Notes,
-    on_read: OnRead,
+    reading: Reading,
 ) -> None:
-    calls = communication_files.read_calls(files.json("communication"), out, notes, on_read)
-    matrix = communication_files.read_links(files.json("communication_matrix"), out, notes, on_read)
-    on_planes = collectives.write_communication(timeline, calls, groups, step, out, notes)
+    calls = communication_files.read_calls(files.json("communication"), reading)
+    matrix = communication_files.read_links(files.json("communication_matrix"), reading)
+    on_planes = collectives.write_communication(timeline, calls, groups, step, reading.out, reading.notes)
     if not timeline.on_layer("group").any():
-        out.add("collectives", calls_without_timeline(calls))
+        reading.out.add("collectives", calls_without_timeline(calls))
     if not on_planes:
-        out.add("transfers", transfers_of_links(matrix, groups, out.rank))
-    out.add("groups", groups)
-    out.add("groups", groups_seen(calls, groups))
+        reading.out.add("transfers", transfers_of_links(matrix, groups, reading.out.rank))
+    reading.out.add("groups", groups)
+    reading.out.add("groups", groups_seen(calls, groups))
 
 
-def _tables(
-    timeline: Timeline, files: Deliverables, framework: str | None, out: RankWriter, notes: Notes, on_read: OnRead
-) -> None:
+def _tables(timeline: Timeline, files: Deliverables, framework: str | None, reading: Reading) -> None:
     """Everything beside the timeline."""
     if paths := files.csv("memory_record"):
-        memory.write_curves(paths, out, notes, on_read)
+        memory.write_curves(paths, reading)
     if paths := files.csv("npu_module_mem"):
-        memory.write_modules(paths, out, notes, on_read)
+        memory.write_modules(paths, reading)
     if paths := files.csv("operator_memory"):
-        memory.write_blocks(paths, _POOLS.get(framework or "", "device"), out, notes, on_read)
+        memory.write_blocks(paths, _POOLS.get(framework or "", "device"), reading)
     if paths := files.csv("operator_details"):
-        summaries.write_operator_totals(paths, out, notes, on_read)
+        summaries.write_operator_totals(paths, reading)
     for stem in facts.table("ascend")["reported"]:
         if paths := files.csv(stem):
-            summaries.write_summary(stem, paths, out, timeline.counters, notes, on_read)
+            summaries.write_summary(stem, paths, reading, timeline.counters)
     for stem, prefix in _TASK_TABLES.items():
         if paths := files.csv(stem):
-            write_task_table(paths, timeline, prefix, out, notes, on_read)
+            write_task_table(paths, timeline, prefix, reading)
 
 
 def _write_tracks(timeline: Timeline, out: RankWriter) -> None:
@@ -185,19 +176,18 @@ def _device_facts(info: dict[str, Any]) -> dict[str, Any]:
     return columns | ({"host": host} if isinstance(host, str) and host else {})
 
 
-def _identity_files(source: Source, notes: Notes, on_read: OnRead) -> tuple[dict[str, Any], dict[str, Any]]:
+def _identity_files(reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]:
     info: dict[str, Any] = {}
     metadata: dict[str, Any] = {}
-    for path in source.files:
+    for path in reading.source.files:
         if path.name != METADATA_FILE and not is_information(path.name) and not DEVICE_INFO.fullmatch(path.name):
             continue
-        if on_read is not None:
-            on_read(path.stat().st_size)
+        reading.took(path.stat().st_size)
         if DEVICE_INFO.fullmatch(path.name):
             continue  # says nothing of who recorded
         found = read_json(path)
         if not found:
-            notes.add("ascend_file_unreadable", file=path.name)
+            reading.notes.add("ascend_file_unreadable", file=path.name)
         elif path.name == METADATA_FILE:
             metadata = found
         else:

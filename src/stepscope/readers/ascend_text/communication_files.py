@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.readers.files.exact_time import nanoseconds
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -68,15 +69,15 @@ _SPANS: Final = ("elapse", "transit", "wait", "sync", "idle")
 _INDEX: Final = ("step", "key")
 
 
-def read_calls(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: OnRead) -> pl.DataFrame:
+def read_calls(paths: Sequence[Path], reading: Reading) -> pl.DataFrame:
     """The calls with the vendor's times; everything of the file goes to ``reported``."""
     found: list[Entry] = []
     for path in paths:
-        listed = _entries(_load(path, _CALLS, notes, on_read), path, notes)
+        listed = _entries(_load(path, _CALLS, reading), path, reading.notes)
         found += listed
         times = [(step, key, call.times) for step, key, call in listed]
-        _report(path, _wide(times, _TIMES), out)
-        _report_bands(path, listed, out)
+        _report(path, _wide(times, _TIMES), reading.out)
+        _report_bands(path, listed, reading.out)
     calls = [(step, *key.rpartition("@"), call.times) for step, key, call in found if key != _TOTAL]
     values = [call[-1] for call in calls]
     columns: dict[str, Any] = {
@@ -94,15 +95,15 @@ def read_calls(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: On
     return pl.DataFrame(columns, schema_overrides=kinds).filter(pl.col("start_ns") != NULL).with_columns(exact)
 
 
-def read_links(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: OnRead) -> pl.DataFrame:
+def read_links(paths: Sequence[Path], reading: Reading) -> pl.DataFrame:
     """The totals per link (step, call, group, source, peer, transport, bytes, time_ns); all goes to ``reported``."""
     rows: list[tuple[Any, ...]] = []
     for path in paths:
-        entries = _entries(_load(path, _LINKS, notes, on_read), path, notes)
+        entries = _entries(_load(path, _LINKS, reading), path, reading.notes)
         flat = [(step, f"{key}\0{link}", told) for step, key, links in entries for link, told in links.items()]
         ends = pl.col("key").str.split_exact("\0", 1).struct.unnest()
         wide = _wide(flat, _MEASURES).with_columns(ends).drop("key").rename({"field_0": "key", "field_1": "prefix"})
-        _report(path, wide, out)
+        _report(path, wide, reading.out)
         # New files sum up calls of one kind; old ones list every call, and a grand total without a group.
         summed = any(_TOTAL_OF_KIND in key for _, key, _ in entries)
         for step, key, told in flat:
@@ -118,19 +119,18 @@ def read_links(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: On
     return pl.DataFrame(rows, schema=dict(zip(columns, kinds, strict=True)), orient="row")
 
 
-def _load(path: Path, decoder: Any, notes: Notes, on_read: OnRead) -> Any:
+def _load(path: Path, decoder: Any, reading: Reading) -> Any:
     try:
         if path.stat().st_size > _MOST_BYTES:
-            notes.add("ascend_file_unreadable", file=path.name)
+            reading.notes.add("ascend_file_unreadable", file=path.name)
             return {}
         raw = path.read_bytes()
-        if on_read is not None:
-            on_read(len(raw))
+        reading.took(len(raw))
         return decoder.decode(raw)
     except msgspec.ValidationError:
-        return _without_types(raw, decoder, path, notes)
+        return _without_types(raw, decoder, path, reading.notes)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        notes.add("ascend_file_unreadable", file=path.name)
+        reading.notes.add("ascend_file_unreadable", file=path.name)
         return {}
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from stepscope import facts
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import KIND, SliceTable
 from stepscope.readers.trace_json.event_columns import NULL, categorical, nullable
 from stepscope.store.notes import Notes
@@ -41,11 +42,9 @@ _REPEATED: Final = ("Device_id", "task_stop(us)")
 _NEARLY_NS: Final = 1_000
 
 
-def read_kernels(
-    paths: Sequence[Path], notes: Notes, on_read: Callable[[int], None] | None
-) -> tuple[pl.DataFrame, str]:
+def read_kernels(paths: Sequence[Path], reading: Reading) -> tuple[pl.DataFrame, str]:
     """All rows, typed: exact times, names, shapes, and one column per counter; and the table's name."""
-    table = CsvTable(paths, notes, on_read)
+    table = CsvTable(paths, reading)
     frames = [frame for rows in table.pieces() if (frame := _typed(rows)).height]
     return pl.concat(frames, how="diagonal") if frames else pl.DataFrame(), table.name
 

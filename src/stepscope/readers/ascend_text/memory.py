@@ -11,8 +11,8 @@ import polars as pl
 
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend.device_tasks import module_component
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.trace_json.event_columns import NULL, nullable
-from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
 OnRead = Callable[[int], None] | None
@@ -34,9 +34,9 @@ _REPEATED: Final = (
 )
 
 
-def write_curves(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: OnRead) -> None:
+def write_curves(paths: Sequence[Path], reading: Reading) -> None:
     """``memory_record.csv`` to ``memory``."""
-    table = CsvTable(paths, notes, on_read)
+    table = CsvTable(paths, reading)
     for rows in table.pieces():
         curve = pl.DataFrame(
             {
@@ -48,17 +48,17 @@ def write_curves(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: 
                 "active": rows.size("Total Active"),
             }
         )
-        _write_placed(curve, table, out)
+        _write_placed(curve, table, reading.out)
 
 
-def write_modules(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: OnRead) -> None:
+def write_modules(paths: Sequence[Path], reading: Reading) -> None:
     """``npu_module_mem.csv`` to ``memory``: one component per module of the driver."""
-    table = CsvTable(paths, notes, on_read)
+    table = CsvTable(paths, reading)
     for rows in table.pieces():
         reserved = rows.size("Total Reserved")
         unsupported = (reserved > _LARGEST_BYTES) | (reserved.is_null() & rows.text(_reserved(rows)).is_not_null())
         unsupported = unsupported.fill_null(False)
-        notes.add("ascend_module_unsupported", file=table.name, count=int(unsupported.sum()))
+        reading.notes.add("ascend_module_unsupported", file=table.name, count=int(unsupported.sum()))
         names = rows.text("Component")
         distinct = {name: module_component(name) for name in names.drop_nulls().unique()}
         curve = pl.DataFrame(
@@ -69,12 +69,12 @@ def write_modules(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read:
                 "reserved": reserved,
             }
         )
-        _write_placed(curve.filter(~unsupported), table, out)
+        _write_placed(curve.filter(~unsupported), table, reading.out)
 
 
-def write_blocks(paths: Sequence[Path], pool: str, out: RankWriter, notes: Notes, on_read: OnRead) -> None:
+def write_blocks(paths: Sequence[Path], pool: str, reading: Reading) -> None:
     """``operator_memory.csv`` to ``allocations``. A negative size is a block from before the window, freed in it."""
-    table = CsvTable(paths, notes, on_read)
+    table = CsvTable(paths, reading)
     for rows in table.pieces():
         first = table.rows_read - len(rows)
         size = rows.size("Size")
@@ -101,8 +101,8 @@ def write_blocks(paths: Sequence[Path], pool: str, out: RankWriter, notes: Notes
         )
         usable = pl.col("bytes").is_not_null() & (pl.col("alloc_ns").is_not_null() | pl.col("free_ns").is_not_null())
         good = blocks.filter(usable)
-        notes.add("ascend_block_incomplete", file=table.name, count=blocks.height - good.height)
-        out.add("allocations", good)
+        reading.notes.add("ascend_block_incomplete", file=table.name, count=blocks.height - good.height)
+        reading.out.add("allocations", good)
 
 
 def _reserved(rows: Rows) -> str:
@@ -112,7 +112,7 @@ def _reserved(rows: Rows) -> str:
 def _write_placed(curve: pl.DataFrame, table: CsvTable, out: RankWriter) -> None:
     values = [pl.col(name).is_not_null() for name in ("allocated", "reserved", "active") if name in curve.columns]
     placed = curve.filter(pl.col("time_ns").is_not_null() & pl.any_horizontal(values))
-    table.notes.add("ascend_sample_incomplete", file=table.name, count=curve.height - placed.height)
+    table.reading.notes.add("ascend_sample_incomplete", file=table.name, count=curve.height - placed.height)
     out.add("memory", placed)
 
 

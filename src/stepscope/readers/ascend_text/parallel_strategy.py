@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,16 @@ import polars as pl
 
 from stepscope.readers.ascend.identity import group_id
 from stepscope.readers.ascend.rank_directory import read_json
-from stepscope.store.notes import Notes
+from stepscope.readers.files.reading import Reading
 
 
-def read_strategy(
-    path: Path, notes: Notes, on_read: Callable[[int], None] | None
-) -> tuple[dict[str, Any], pl.DataFrame]:
+def read_strategy(path: Path, reading: Reading) -> tuple[dict[str, Any], pl.DataFrame]:
     """Columns of ``ranks``, and rows of ``groups``."""
     found = read_json(path)
-    if on_read is not None:
-        on_read(path.stat().st_size)
+    reading.took(path.stat().st_size)
     config = found.get("config")
     if not isinstance(config, dict):
-        notes.add("ascend_file_unreadable", file=path.name)
+        reading.notes.add("ascend_file_unreadable", file=path.name)
         return {}, pl.DataFrame()
     graph = found.get("graph")
     nodes = graph.get("node") if isinstance(graph, dict) else None
@@ -41,7 +37,7 @@ def read_strategy(
                 "origin": "parallel_strategy",
                 "confidence": "stated",
             }
-    notes.add("ascend_graph_left_out", file=path.name, count=len(nodes))
+    reading.notes.add("ascend_graph_left_out", file=path.name, count=len(nodes))
     schema = {
         "group": pl.String(),
         "name": pl.String(),

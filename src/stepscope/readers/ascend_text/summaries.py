@@ -12,7 +12,7 @@ import polars as pl
 from stepscope import facts
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend_text.counters import CounterSeries
-from stepscope.store.notes import Notes
+from stepscope.readers.files.reading import Reading
 from stepscope.store.rank_writer import RankWriter
 
 OnRead = Callable[[int], None] | None
@@ -22,23 +22,21 @@ _TIME: Final = "Timestamp(us)"
 _CALLS: Final = "Count"
 
 
-def write_summary(
-    stem: str, paths: Sequence[Path], out: RankWriter, counters: CounterSeries, notes: Notes, on_read: OnRead
-) -> None:
+def write_summary(stem: str, paths: Sequence[Path], reading: Reading, counters: CounterSeries) -> None:
     """A table to ``reported``: one row per cell that is a number. A table with moments goes to ``counters``."""
-    table = CsvTable(paths, notes, on_read)
+    table = CsvTable(paths, reading)
     for rows in table.pieces():
         key = _key(rows, facts.table("ascend")["reported"][stem])
         if rows.find(_TIME) is not None:
             _add_samples(rows, key, stem, counters)
         else:
             step = rows.integer(*_STEP).alias("step")
-            _put_cells(rows.numbers(step, key.alias("key")), table.name, out)
+            _put_cells(rows.numbers(step, key.alias("key")), table.name, reading.out)
 
 
-def write_operator_totals(paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: OnRead) -> None:
+def write_operator_totals(paths: Sequence[Path], reading: Reading) -> None:
     """``operator_details.csv``, one row per call without a time, to ``reported``: sums per operator."""
-    table = CsvTable(paths, notes, on_read)
+    table = CsvTable(paths, reading)
     sums = []
     for rows in table.pieces():
         names = rows.text("Name").alias("key")
@@ -47,7 +45,7 @@ def write_operator_totals(paths: Sequence[Path], out: RankWriter, notes: Notes, 
         sums.append(frame.group_by("key", maintain_order=True).agg(pl.all().sum()))
     if sums:
         total = pl.concat(sums, how="diagonal").group_by("key", maintain_order=True).agg(pl.all().sum())
-        _put_cells(total, table.name, out)
+        _put_cells(total, table.name, reading.out)
 
 
 def _put_cells(frame: pl.DataFrame, file: str, out: RankWriter) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,21 +10,18 @@ import polars as pl
 
 from stepscope.readers.ascend.csv_table import CsvTable
 from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 
 def write_task_table(
     paths: Sequence[Path],
     timeline: Timeline,
     prefix: str,
-    out: RankWriter,
-    notes: Notes,
-    on_read: Callable[[int], None] | None,
+    reading: Reading,
 ) -> None:
     """To ``pmu``, metric = prefix and column. A task number that comes back stands for the tasks in order of time."""
-    table = CsvTable(paths, notes, on_read)
+    table = CsvTable(paths, reading)
     tasks = _tasks(timeline)
     seen = pl.DataFrame(schema={"stream": pl.Int64, "task": pl.Int64, "before": pl.UInt32})
     keys = ["stream", "task"]
@@ -37,10 +34,10 @@ def write_task_table(
         counted = pl.concat([seen, frame.group_by(keys).agg(before=pl.len())])
         seen = counted.group_by(keys).agg(pl.col("before").sum())
         found = frame.join(tasks, on=[*keys, "number"], how="left", maintain_order="left")["slice"]
-        notes.add("ascend_task_unmatched", file=table.name, count=found.null_count())
+        reading.notes.add("ascend_task_unmatched", file=table.name, count=found.null_count())
         values = rows.numbers(found)
         named = values.rename({header: f"{prefix} {header}" for header in values.columns if header != found.name})
-        out.add("pmu", named.unpivot(index=found.name, variable_name="metric", value_name="value").drop_nulls())
+        reading.out.add("pmu", named.unpivot(index=found.name, variable_name="metric", value_name="value").drop_nulls())
 
 
 def _tasks(timeline: Timeline) -> pl.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -16,12 +16,12 @@ from stepscope.readers.ascend.device_tasks import plane_kind, task_kind
 from stepscope.readers.ascend_text.counters import CounterSeries
 from stepscope.readers.ascend_text.layers import CODE, LAYERS, Lanes, lanes
 from stepscope.readers.ascend_text.task_arguments import FAMILY_LAYERS, TaskArguments
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import NULL, EventColumns, details
 from stepscope.readers.trace_json.trace_text import TraceText
 from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 Int64s = npt.NDArray[np.int64]
 Int32s = npt.NDArray[np.int32]
@@ -71,37 +71,35 @@ class Timeline:
         return np.isin(np.arange(len(LAYERS)), [CODE[name] for name in names])[self.layer]
 
 
-def read_timeline(
-    paths: Sequence[Path], out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None
-) -> Timeline:
+def read_timeline(paths: Sequence[Path], reading: Reading) -> Timeline:
     """Read the pieces of one timeline in order; event numbers run through."""
     file = paths[0].name
-    columns = EventColumns(notes, file)
+    columns = EventColumns(reading.notes, file)
     arguments = TaskArguments()
-    counters = CounterSeries(columns, notes)
+    counters = CounterSeries(columns, reading.notes)
     for path in paths:
         columns.file = path.name
-        for events in TraceText(path, notes, on_read).batches():
+        for events in TraceText(path, reading.notes, reading.on_read).batches():
             batch = columns.add(events)
             columns.add_instants(batch["i"])
             counters.add(batch["C"])
             arguments.add(batch["X"], columns.categories)
             for part in (batch["X"], batch["B"], batch["i"]):
-                out.add("details", details(part))
+                reading.out.add("details", details(part))
     counters.flush()
     columns.file = file
     if not columns.events:
         raise UnreadableInputError("no_events", path=str(paths[0]))
     index, track, category, name, start, dur, is_mark = columns.slices()
-    out.add("details", columns.pair_details)
+    reading.out.add("details", columns.pair_details)
     argument = arguments.take(len(index))
     known = lanes(columns.tracks, columns.metadata)
     _name_unknown_tracks(known, track, argument["family"])
     layer = known.layer[track] if len(track) else np.empty(0, np.int32)
-    kind = _kinds(layer, category, name, columns, notes)
+    kind = _kinds(layer, category, name, columns, reading.notes)
     unknown_task = _task_kinds(kind, layer, argument["task_type"], arguments.texts["task_type"])
     kind[is_mark] = KIND["mark"]
-    keep, dur = believable(start, dur, notes, file)
+    keep, dur = believable(start, dur, reading.notes, file)
     if not keep.all():
         index, track, name, start, dur = index[keep], track[keep], name[keep], start[keep], dur[keep]
         kind, layer, unknown_task, is_mark = kind[keep], layer[keep], unknown_task[keep], is_mark[keep]

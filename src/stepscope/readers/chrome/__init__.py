@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +14,8 @@ from stepscope import facts
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.chrome.stack_frames import referred_stacks
 from stepscope.readers.discovery.source import Source, named_rank
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.reader import claims_no_directory as claim
 from stepscope.readers.slices.flows import flow_links
 from stepscope.readers.slices.series import CounterEvents
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
@@ -26,7 +27,8 @@ from stepscope.readers.trace_json.event_columns import NULL, Batch, EventColumns
 from stepscope.readers.trace_json.trace_text import TraceText, looks_like_trace
 from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
+
+__all__ = ["claim", "claim_file", "read"]
 
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -43,11 +45,11 @@ def claim_file(path: Path, head: bytes) -> Source | None:
     return Source(path, "chrome", named_rank(path), (path,)) if looks_like_trace(path, head) else None
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+def read(reading: Reading) -> None:
     """Read one trace file as one rank."""
-    path = source.path
-    text = TraceText(path, notes, on_read)
-    columns = EventColumns(notes, path.name)
+    path = reading.source.path
+    text = TraceText(path, reading.notes, reading.on_read)
+    columns = EventColumns(reading.notes, path.name)
     counters = CounterEvents(columns)
     step_numbers: dict[int, int] = {}
     correlations: dict[int, int] = {}
@@ -58,12 +60,12 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
         step_numbers |= _numbers(batch["X"], "step_num")
         correlations |= _numbers(batch["X"], "correlation_id")
         for part in (batch["X"], batch["i"]):
-            out.add("details", details(part))
+            reading.out.add("details", details(part))
     if not columns.events:
         raise UnreadableInputError("no_events", path=str(path))
     index, track, category, name, start, dur, is_mark = columns.slices()
-    out.add("details", columns.pair_details)
-    keep, dur = believable(start, dur, notes, path.name)
+    reading.out.add("details", columns.pair_details)
+    keep, dur = believable(start, dur, reading.notes, path.name)
     device, summary = _device_tracks(columns)
     on_device, is_summary = np.isin(track, list(device)), np.isin(track, list(summary))
     kind = _kinds(columns, category, name, on_device, is_summary)
@@ -78,25 +80,25 @@ def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int],
         correlation = np.array([correlations.get(number, NULL) for number in slices.id.tolist()], np.int64)
         launch = _launches(slices, correlation, on_device)
         slices.integers["correlation"] = correlation
-        out.add("links", _launch_links(slices, launch))
-    steps = _steps(slices, step_numbers, launch, notes, path.name)
+        reading.out.add("links", _launch_links(slices, launch))
+    steps = _steps(slices, step_numbers, launch, reading.notes, path.name)
     device_work = on_device & slices.is_kind("kernel", "collective", "copy")
     slices.integers["step"] = step_of_slices(steps, slices, launch, device_work)
     stack, stacks, unknown = referred_stacks(text.metadata.get("stackFrames"), columns.frames, slices.id)
-    notes.add("stack_unknown", file=path.name, count=unknown)
+    reading.notes.add("stack_unknown", file=path.name, count=unknown)
     slices.integers["stack"] = stack
-    out.add("stacks", stacks)
+    reading.out.add("stacks", stacks)
     slices.texts["core"] = (np.where(device_work, 0, -1), [next(iter(device.values()), "gpu").upper()])
-    slices.write(out)
-    out.add("steps", steps.frame())
-    out.add("links", flow_links(slices, columns, 0, {}, notes))
-    counters.write(out, 0, notes, path.name)
+    slices.write(reading.out)
+    reading.out.add("steps", steps.frame())
+    reading.out.add("links", flow_links(slices, columns, 0, {}, reading.notes))
+    counters.write(reading.out, 0, reading.notes, path.name)
     kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(
         np.unique(slices.track[slices.is_kind("reported")]).tolist(), "vendor"
     )
     rows = track_rows(columns.tracks, columns.metadata, kinds | dict.fromkeys(counters.numbers, "counter"))
-    out.add("tracks", _processes_apart(rows, columns.tracks))
-    out.add("ranks", _rank_row(text.metadata, slices, device, path))
+    reading.out.add("tracks", _processes_apart(rows, columns.tracks))
+    reading.out.add("ranks", _rank_row(text.metadata, slices, device, path))
 
 
 def _numbers(batch: Batch, argument: str) -> dict[int, int]:

@@ -5,7 +5,6 @@ One directory is one source, although its rows belong to many ranks: every frame
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +15,8 @@ from stepscope.readers.cluster_analysis.rows import Cluster
 from stepscope.readers.cluster_analysis.text_files import GROUPS, READERS
 from stepscope.readers.cluster_analysis.write import write
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 __all__ = ["claim", "claim_file", "read"]
 
@@ -48,27 +47,26 @@ def claim_file(path: Path, head: bytes) -> Source | None:
         return None
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+def read(reading: Reading) -> None:
     """Read the results into ``collectives``, ``transfers``, ``reported`` and ``groups``, with a row per rank."""
-    texts = {path.name: path for path in source.files if path.name in READERS}
-    databases = [path for path in source.files if path.name not in texts and not path.name.endswith(LOG_ENDING)]
+    texts = {path.name: path for path in reading.source.files if path.name in READERS}
+    databases = [path for path in reading.source.files if path.name not in texts and not path.name.endswith(LOG_ENDING)]
     cluster = Cluster()
     if databases:
         for name in texts:
-            notes.add("cluster_file_repeats", file=name, other=databases[0].name)
-        with open_database(databases[0], notes) as database:
-            read_database(database, cluster, notes)
+            reading.notes.add("cluster_file_repeats", file=name, other=databases[0].name)
+        with open_database(databases[0], reading.notes) as database:
+            read_database(database, cluster, reading.notes)
     else:
         for name, reader in READERS.items():
             if name in texts:
-                reader(texts[name], cluster, notes)
-            elif source.path.is_dir():
-                notes.add("cluster_file_missing", file=name)
+                reader(texts[name], cluster, reading.unobserved())  # all is told at the end
+            elif reading.source.path.is_dir():
+                reading.notes.add("cluster_file_missing", file=name)
     if not cluster.known_ranks():
-        raise UnreadableInputError("cluster_without_data", path=str(source.path))
-    write(cluster, str(source.path), out)
-    if on_read is not None:
-        on_read(source.bytes)
+        raise UnreadableInputError("cluster_without_data", path=str(reading.source.path))
+    write(cluster, str(reading.source.path), reading.out)
+    reading.took(reading.source.bytes)
 
 
 def _source(path: Path, found: list[Path]) -> Source:

@@ -20,6 +20,7 @@ from stepscope.readers.cluster_analysis.rows import (
     Cluster,
     Schema,
 )
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
 
 GROUPS: Final = "communication_group.json"
@@ -64,11 +65,11 @@ _LINKS: Final = msgspec.json.Decoder(dict[str, dict[str, dict[str, dict[str, dic
 _LISTS: Final = msgspec.json.Decoder(dict[str, list[Any]])
 
 
-def read_steps(path: Path, cluster: Cluster, notes: Notes) -> None:
+def read_steps(path: Path, cluster: Cluster, reading: Reading) -> None:
     """``cluster_step_trace_time.csv``."""
     cluster.source_of["steps"] = path.name
     frames = []
-    for rows in CsvTable([path], notes).pieces():
+    for rows in CsvTable([path], reading).pieces():
         columns = {"step": rows.text("Step"), "type": rows.text("Type"), "index": rows.text("Index")}
         columns |= {name: rows.number(header) for name, header in vendor.STEP_COLUMNS.items()}
         columns |= {name: rows.integer(header) for name, header in COORDINATES.items()}
@@ -76,12 +77,12 @@ def read_steps(path: Path, cluster: Cluster, notes: Notes) -> None:
     cluster.steps = pl.concat([cluster.steps, *frames])
 
 
-def read_calls(path: Path, cluster: Cluster, notes: Notes) -> None:
+def read_calls(path: Path, cluster: Cluster, reading: Reading) -> None:
     """``cluster_communication.json``."""
     cluster.source_of["calls"] = path.name
     times: list[tuple[Any, ...]] = []
     bands: list[tuple[Any, ...]] = []
-    for step, name, group, ranks in _entries(path, _CALLS, cluster, notes):
+    for step, name, group, ranks in _entries(path, _CALLS, cluster, reading.notes):
         for rank, call in ranks.items():
             place = (rank, name, group, step)
             times.append((*place, *call.times.values()))
@@ -92,21 +93,21 @@ def read_calls(path: Path, cluster: Cluster, notes: Notes) -> None:
     cluster.times, cluster.bands = _frame(times, TIME_TYPES), _frame(bands, BAND_TYPES)
 
 
-def read_links(path: Path, cluster: Cluster, notes: Notes) -> None:
+def read_links(path: Path, cluster: Cluster, reading: Reading) -> None:
     """``cluster_communication_matrix.json``."""
     cluster.source_of["links"] = path.name
     rows: list[tuple[Any, ...]] = []
     columns = ("Transport Type", *vendor.LINK_COLUMNS.values())
-    for step, name, group, links in _entries(path, _LINKS, cluster, notes):
+    for step, name, group, links in _entries(path, _LINKS, cluster, reading.notes):
         for link, values in links.items():
             source, _, target = link.partition("-")
             rows.append((source, name, group, step, source, target, *map(values.get, columns)))
     cluster.links = _frame(rows, LINK_TYPES)
 
 
-def read_groups(path: Path, cluster: Cluster, notes: Notes) -> None:
+def read_groups(path: Path, cluster: Cluster, reading: Reading) -> None:
     """``communication_group.json``; old ones list only members, which then name the group."""
-    found = _loaded(path, _LISTS, notes)
+    found = _loaded(path, _LISTS, reading.notes)
     for row in found.get("comm_group_parallel_info", []):
         if isinstance(row, dict) and isinstance(row.get("rank_set"), (list, str)):
             name = str(row.get("group_name") or row.get("group_id") or "")
@@ -119,7 +120,7 @@ def read_groups(path: Path, cluster: Cluster, notes: Notes) -> None:
 
 
 #: The files in the order in which they are read, by name.
-READERS: Final[dict[str, Callable[[Path, Cluster, Notes], None]]] = {
+READERS: Final[dict[str, Callable[[Path, Cluster, Reading], None]]] = {
     "cluster_step_trace_time.csv": read_steps,
     "cluster_communication.json": read_calls,
     "cluster_communication_matrix.json": read_links,

@@ -6,32 +6,15 @@ claim a directory with all that lies below it, or single files; each is asked in
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.discovery.source import Source, named_rank
 from stepscope.readers.files.raw_bytes import head
-
-#: Readers in the order in which they are asked; a general format comes after the special ones that use it.
-READERS: Final = (
-    "stepscope_capture",
-    "mindspore_cpu",
-    "mindinsight",
-    "ascend_text",
-    "ascend_db",
-    "cluster_analysis",
-    "minddata",
-    "memory_snapshot",
-    "msmemscope",
-    "kineto",
-    "chrome",
-)
 
 _LOOSE_FILE: Final = re.compile(r"\.(?:json|pickle|pkl|db)(?:\.gz)?$", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d+")
@@ -105,22 +88,20 @@ def _damaged(found: dict[Path, Source | None]) -> Iterator[Source]:
 
 def _claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]:
     """What the first reader that wants the directory finds there; a second one only if it reads another form of it."""
+    from stepscope.readers.formats import READERS  # opening a known capture needs none of them
+
     claimed: list[Source] = []
-    for reader in _readers("claim"):
-        found = reader.claim(directory, folders, files) or []
-        if not claimed or all(source.form is not None for source in (*claimed, *found)):
-            claimed += found
+    for reader in READERS.values():
+        own = reader.claim(directory, folders, files) or []
+        if not claimed or all(source.form is not None for source in (*claimed, *own)):
+            claimed += own
     return claimed
 
 
 def _claim_file(path: Path, first: bytes) -> Source | None:
-    for reader in _readers("claim_file"):
-        source: Source | None = reader.claim_file(path, first)
-        if source is not None:
+    from stepscope.readers.formats import READERS
+
+    for reader in READERS.values():
+        if (source := reader.claim_file(path, first)) is not None:
             return source
     return None
-
-
-def _readers(function: str) -> list[ModuleType]:
-    modules = [importlib.import_module(f"stepscope.readers.{name}") for name in READERS]
-    return [module for module in modules if callable(getattr(module, function, None))]

@@ -24,7 +24,7 @@ def named_rank(path: Path) -> int | None:
 class Source:
     """A file, or a directory whose ``files`` belong together.
 
-    ``reader`` names the module ``stepscope.readers.<reader>`` whose ``read(source, out, notes, on_read)`` reads it.
+    ``reader`` names the reader of ``stepscope.readers.formats`` that reads it.
     """
 
     path: Path

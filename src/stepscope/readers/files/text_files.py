@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +14,8 @@ import polars as pl
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.files import repair
 from stepscope.readers.files.raw_bytes import blocks, head
+from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
-
-OnRead = Callable[[int], None] | None
 
 #: Files that are read whole are small; a larger one is not what its name says.
 _MOST_BYTES: Final = 512 << 20
@@ -42,55 +41,55 @@ class Table:
         return None if place is None else [row[place] for row in self.rows]
 
 
-def read_bytes(path: Path, notes: Notes, on_read: OnRead = None) -> bytes:
+def read_bytes(path: Path, reading: Reading) -> bytes:
     """The content of a file; empty, with a note, if it is empty, too large, or cannot be read."""
     content = bytearray()
     try:
-        for block in blocks(path, notes, on_read):
+        for block in blocks(path, reading.notes, reading.on_read):
             content += block
             if len(content) > _MOST_BYTES:
-                notes.add("mindspore_file_too_large", file=path.name, megabytes=_MOST_BYTES >> 20)
+                reading.notes.add("mindspore_file_too_large", file=path.name, megabytes=_MOST_BYTES >> 20)
                 return b""
     except UnreadableInputError as error:
-        notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
+        reading.notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
         return b""
     if not content.strip():
-        notes.add("mindspore_file_empty", file=path.name)
+        reading.notes.add("mindspore_file_empty", file=path.name)
         return b""
     return bytes(content[3:] if content.startswith(_BOM) else content)
 
 
-def read_json(path: Path, notes: Notes, on_read: OnRead = None) -> Any:
+def read_json(path: Path, reading: Reading) -> Any:
     """The value of a JSON file, numbers with a point as ``Decimal``; None, with a note, if it is none."""
-    content = read_bytes(path, notes, on_read)
+    content = read_bytes(path, reading)
     if not content:
         return None
     value = repair.lenient(content)
     if value is None:
-        notes.add("mindspore_file_damaged", file=path.name)
+        reading.notes.add("mindspore_file_damaged", file=path.name)
     return value
 
 
-def read_csv(path: Path, notes: Notes, on_read: OnRead = None, delimiter: str = ",") -> Table | None:
+def read_csv(path: Path, reading: Reading, delimiter: str = ",") -> Table | None:
     """A CSV file with a header; rows of another width are dropped with a note. None if there is no header."""
-    content = read_bytes(path, notes, on_read)
+    content = read_bytes(path, reading)
     if not content:
         return None
     text = content.decode("utf-8", "replace").replace("\0", "")
     before = csv.field_size_limit(_LONGEST_LINE)
     try:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-        return _table(reader, path, notes)
+        return _table(reader, path, reading.notes)
     finally:
         csv.field_size_limit(before)
 
 
-def lines(path: Path, notes: Notes, on_read: OnRead = None) -> Iterator[pl.Series]:
+def lines(path: Path, reading: Reading) -> Iterator[pl.Series]:
     """The lines of a file in pieces of a few megabytes, without their ends; lines of nothing are left out."""
     rest = b""
     first = True
     try:
-        for block in blocks(path, notes, on_read):
+        for block in blocks(path, reading.notes, reading.on_read):
             piece = rest + (block[3:] if first and block.startswith(_BOM) else block)
             first = False
             cut = piece.rfind(b"\n") + 1
@@ -98,15 +97,15 @@ def lines(path: Path, notes: Notes, on_read: OnRead = None) -> Iterator[pl.Serie
             if cut:
                 yield _lines(piece[:cut])
             if len(rest) > _LONGEST_LINE:
-                notes.add("mindspore_rows_dropped", file=path.name, place="a line without end")
+                reading.notes.add("mindspore_rows_dropped", file=path.name, place="a line without end")
                 rest = b""
     except UnreadableInputError as error:
-        notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
+        reading.notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
         return
     if rest.strip():
         yield _lines(rest)
     elif first:
-        notes.add("mindspore_file_empty", file=path.name)
+        reading.notes.add("mindspore_file_empty", file=path.name)
 
 
 def first_line(path: Path) -> str:
@@ -118,21 +117,21 @@ def first_line(path: Path) -> str:
     return next((line for line in text.splitlines() if line.strip()), "")
 
 
-def matched(path: Path, pattern: str, notes: Notes, on_read: OnRead = None, skip: int = 0) -> pl.DataFrame:
+def matched(path: Path, pattern: str, reading: Reading, skip: int = 0) -> pl.DataFrame:
     """All lines that match ``pattern``, its named groups (the first not optional) as text columns; the rest is noted.
 
     The first ``skip`` lines are headings and count as neither.
     """
     parts = []
     skipped = 0
-    for piece in lines(path, notes, on_read):
+    for piece in lines(path, reading):
         wanted = piece.slice(min(skip - skipped, len(piece)))
         skipped += len(piece) - len(wanted)
         found = wanted.str.extract_groups(pattern).struct.unnest()
         good = found.to_series(0).is_not_null()
         if not good.all():
             place = wanted.filter(~good)[0][:60]
-            notes.add("mindspore_rows_dropped", file=path.name, place=place, count=int((~good).sum()))
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place=place, count=int((~good).sum()))
         parts.append(found.filter(good))
     return pl.concat(parts) if parts else pl.DataFrame()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.kineto import collectives as communication
 from stepscope.readers.kineto import identity, meaning
 from stepscope.readers.kineto.arguments import ArgumentColumns
@@ -19,6 +18,7 @@ from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.kineto.memory import MemoryEvents
 from stepscope.readers.kineto.places import Places
 from stepscope.readers.kineto.recognition import claim_file
+from stepscope.readers.reader import claims_no_directory as claim
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.flows import flow_links
 from stepscope.readers.slices.kernel_types import kernel_types
@@ -37,7 +37,7 @@ from stepscope.store.rank_writer import RankWriter
 Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-__all__ = ["claim_file", "read"]
+__all__ = ["claim", "claim_file", "read"]
 
 # Launches are joined by correlation; these arrows say the same, but every call has an end, launched or not.
 _UNUSED_FLOWS: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu")
@@ -45,19 +45,16 @@ _FLOW_KINDS: Final = {"fwdbwd": "forward_backward", "forward_backward": "forward
 
 
 def read(
-    source: Source,
-    out: RankWriter,
-    notes: Notes,
-    on_read: Callable[[int], None] | None = None,
+    reading: Reading,
     choose_steps: ChooseSteps | None = None,
 ) -> None:
     """Read one trace file of one rank into the tables of ``out``.
 
     ``choose_steps`` is for a capture that knows its steps from elsewhere: it is given those that the trace marks.
     """
-    path = source.path
-    text = TraceText(path, notes, on_read)
-    columns = EventColumns(notes, path.name, _UNUSED_FLOWS)
+    path = reading.source.path
+    text = TraceText(path, reading.notes, reading.on_read)
+    columns = EventColumns(reading.notes, path.name, _UNUSED_FLOWS)
     arguments = ArgumentColumns()
     memory = MemoryEvents()
     counters = CounterEvents(columns)
@@ -68,25 +65,27 @@ def read(
         counters.add(batch["C"])
         arguments.add(batch["X"], columns)
         for part in (batch["X"], marks):
-            out.add("details", details(part))
+            reading.out.add("details", details(part))
     if not columns.events:
         raise UnreadableInputError("no_events", path=str(path))
-    out.flush("details")  # the largest table need not wait in memory while the slices are worked out
-    identity.note_profiler_log(text.metadata, notes, path.name)
+    reading.out.flush("details")  # the largest table need not wait in memory while the slices are worked out
+    identity.note_profiler_log(text.metadata, reading.notes, path.name)
     base_ns = identity.base_ns(text.metadata)
-    slices, argument, on_device, places = _slices(columns, arguments, base_ns, notes, path.name)
-    out.add("details", columns.pair_details)
+    slices, argument, on_device, places = _slices(columns, arguments, base_ns, reading.notes, path.name)
+    reading.out.add("details", columns.pair_details)
     groups = identity.groups(text.metadata)
-    stack = _understand(slices, argument, on_device, arguments, groups, out, notes, path.name, choose_steps)
-    slices.write(out)
-    out.add("links", flow_links(slices, columns, base_ns, _FLOW_KINDS, notes))
-    memory.write(out, slices, stack, base_ns, notes, path.name)
-    counters.write(out, base_ns, notes, path.name)
+    stack = _understand(
+        slices, argument, on_device, arguments, groups, reading.out, reading.notes, path.name, choose_steps
+    )
+    slices.write(reading.out)
+    reading.out.add("links", flow_links(slices, columns, base_ns, _FLOW_KINDS, reading.notes))
+    memory.write(reading.out, slices, stack, base_ns, reading.notes, path.name)
+    counters.write(reading.out, base_ns, reading.notes, path.name)
     track_kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(counters.numbers, "counter")
-    out.add("tracks", track_rows(columns.tracks, columns.metadata, track_kinds, places.described(track_kinds)))
-    out.add("groups", groups)
-    out.add("groups", communication.groups_seen(arguments.collectives))
-    out.add("ranks", _rank_row(text.metadata, columns, slices, on_device, path))
+    reading.out.add("tracks", track_rows(columns.tracks, columns.metadata, track_kinds, places.described(track_kinds)))
+    reading.out.add("groups", groups)
+    reading.out.add("groups", communication.groups_seen(arguments.collectives))
+    reading.out.add("ranks", _rank_row(text.metadata, columns, slices, on_device, path))
 
 
 def _slices(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ from stepscope.errors import UnreadableInputError
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.raw_bytes import blocks as bytes_of
 from stepscope.readers.files.raw_bytes import head
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.memory_snapshot.annotations import marked_steps, read_annotations
 from stepscope.readers.memory_snapshot.block_sizes import rounding
 from stepscope.readers.memory_snapshot.device_memory import DeviceMemory
@@ -69,47 +69,47 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     return found
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+def read(reading: Reading) -> None:
     """Read one snapshot as one rank, with all its devices."""
-    path, file = source.path, source.path.name
+    path, file = reading.source.path, reading.source.path.name
     if not head(path, 1):
         raise UnreadableInputError("empty_file", path=str(path))
     stacks = StackTexts()
     columns = TraceColumns(stacks)
-    found, instructions = load(lambda: bytes_of(path, notes, on_read), str(path), columns.pack)
+    found, instructions = load(lambda: bytes_of(path, reading.notes, reading.on_read), str(path), columns.pack)
     if isinstance(found, list):
         found = {"segments": found}  # what memory_snapshot() returns, and all there was before version 2.0
     if not isinstance(found, dict) or not {"segments", "device_traces"} & found.keys():
         raise UnreadableInputError("snapshot_not_one", path=str(path))
     for key in sorted(found.keys() - _KNOWN):
-        notes.add("snapshot_field_ignored", file=file, field=key[:80])
+        reading.notes.add("snapshot_field_ignored", file=file, field=key[:80])
     if _more_rows_than(instructions, found):
         raise UnreadableInputError("snapshot_pickle_too_large", path=str(path), what="number of rows")
     state = read_segments(found.get("segments"), stacks)
     traces = _traces(found.get("device_traces"), columns)
-    annotations = read_annotations(found.get("external_annotations"), notes, file)
-    traces, clock = with_times(traces, annotations, notes, file)
+    annotations = read_annotations(found.get("external_annotations"), reading.notes, file)
+    traces, clock = with_times(traces, annotations, reading.notes, file)
     names = _device_names(traces, state, stacks, columns)
     rule = rounding(found.get("allocator_settings"), state)
     born = without = 0
     for device, name in names.items():
         trace = traces.get(device) or columns.join([], 0)
         memory = DeviceMemory(device, name, trace, columns, state, rule)
-        memory.write(out)
-        memory.remark(notes, file)
+        memory.write(reading.out)
+        memory.remark(reading.notes, file)
         more_born, more_without = memory.births()
         born, without = born + more_born, without + more_without
     if born and without == born:
-        notes.add("snapshot_without_stacks", file=file, count=born)
+        reading.notes.add("snapshot_without_stacks", file=file, count=born)
     elif not stacks.native:
-        notes.add("snapshot_stacks_partly", file=file, count=without, of=born)
-    _remark(state, columns, traces, notes, file)
-    out.add("segments", state.frame(names))
-    out.add("stacks", stacks.frame())
+        reading.notes.add("snapshot_stacks_partly", file=file, count=without, of=born)
+    _remark(state, columns, traces, reading.notes, file)
+    reading.out.add("segments", state.frame(names))
+    reading.out.add("stacks", stacks.frame())
     busiest = max(traces, key=lambda device: len(traces[device]), default=0)
     times = np.concatenate([np.empty(0, np.int64), *(trace.time for trace in traces.values())])
-    _write_annotations(annotations, names, busiest, times, out, notes, file)
-    out.add("ranks", _rank_row(names, found.get("allocator_settings"), clock, annotations, times, path))
+    _write_annotations(annotations, names, busiest, times, reading.out, reading.notes, file)
+    reading.out.add("ranks", _rank_row(names, found.get("allocator_settings"), clock, annotations, times, path))
 
 
 def _more_rows_than(instructions: int, found: dict[str, Any]) -> bool:

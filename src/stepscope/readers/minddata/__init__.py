@@ -14,8 +14,8 @@ from pathlib import Path
 import polars as pl
 
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead
 from stepscope.readers.minddata import batches, stages, summary
 from stepscope.readers.minddata.files import by_subject, rank_of, subject_of
 from stepscope.readers.minddata.get_next import read_get_next
@@ -23,8 +23,6 @@ from stepscope.readers.minddata.processors import read_processors
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.steps import one_step
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 __all__ = ["claim", "claim_file", "rank_of", "read", "read_pipeline", "subject_of"]
 
@@ -53,31 +51,34 @@ def claim_file(path: Path, head: bytes) -> Source | None:
     return None if rank is None or not head.strip() else Source(path, "minddata", rank, (path,))
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+def read(reading: Reading) -> None:
     """Read the pipeline files of one rank."""
     lanes, parts = Lanes(), SliceParts()
-    read_pipeline(source.files, out, notes, lanes, parts, on_read)
-    slices = parts.build(out, notes, source.path.name)
+    read_pipeline(reading.source.files, reading, lanes, parts)
+    slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     if len(slices):
-        notes.add("no_steps_in_files", file=source.path.name)
+        reading.notes.add("no_steps_in_files", file=reading.source.path.name)
         steps = one_step(slices)
         slices.integers["step"] = steps.at(slices.start)
-        out.add("steps", steps.frame())
-    slices.write(out)
-    out.add("tracks", lanes.frame())
-    row = {"framework": "mindspore", "world_size": source.world_size, "clock_base_ns": 0, "source": str(source.path)}
+        reading.out.add("steps", steps.frame())
+    slices.write(reading.out)
+    reading.out.add("tracks", lanes.frame())
+    row = {
+        "framework": "mindspore",
+        "world_size": reading.source.world_size,
+        "clock_base_ns": 0,
+        "source": str(reading.source.path),
+    }
     if len(slices):
         row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
-    out.add("ranks", pl.DataFrame([row]))
+    reading.out.add("ranks", pl.DataFrame([row]))
 
 
 def read_pipeline(
     files: Iterable[Path],
-    out: RankWriter,
-    notes: Notes,
+    reading: Reading,
     lanes: Lanes,
     parts: SliceParts | None = None,
-    on_read: OnRead = None,
 ) -> None:
     """Read all pipeline files among ``files``; others are passed over.
 
@@ -86,52 +87,50 @@ def read_pipeline(
     """
     found = by_subject(files)
     reported = Reported()
-    sampled_ms = read_processors(found["processors"], out, notes, lanes, on_read) if "processors" in found else []
-    pipeline = _read_stages(found, sampled_ms, out, notes, lanes, reported, on_read)
+    sampled_ms = read_processors(found["processors"], reading, lanes) if "processors" in found else []
+    pipeline = _read_stages(found, sampled_ms, reading, lanes, reported)
     if "device_queue" in found:
-        batches.read_batches(found["device_queue"], out, notes, lanes, on_read)
+        batches.read_batches(found["device_queue"], reading, lanes)
     if "iterator" in found:
         # In sink mode the device takes the batches; an iterator beside it is another loop, such as evaluation.
         beside = "device_queue" in found
-        batches.read_batches(found["iterator"], out, notes, lanes, on_read, reported if beside else None)
+        batches.read_batches(found["iterator"], reading, lanes, reported if beside else None)
     for subject in ("get_next", "get_next_gpu"):
         if subject in found and parts is not None:
-            read_get_next(found[subject], pipeline, out, notes, lanes, parts, on_read)
-    _read_summary(found, reported, notes, on_read)
-    reported.write(out)
+            read_get_next(found[subject], pipeline, reading, lanes, parts)
+    _read_summary(found, reported, reading)
+    reported.write(reading.out)
 
 
 def _read_stages(
     found: dict[str, Path],
     sampled_ms: list[int],
-    out: RankWriter,
-    notes: Notes,
+    reading: Reading,
     lanes: Lanes,
     reported: Reported,
-    on_read: OnRead,
 ) -> int:
     """Write the stages; returns the one that feeds the device."""
-    written = stages.read_stages(found["stages"], notes, on_read) if "stages" in found else None
+    written = stages.read_stages(found["stages"], reading) if "stages" in found else None
     listed = None
     if "stages_csv" in found:
-        listed = stages.read_stages_csv(found["stages_csv"], reported, notes, on_read)
+        listed = stages.read_stages_csv(found["stages_csv"], reported, reading)
         if written is not None and listed is not None:
-            stages.note_disagreement(written, listed, found["stages_csv"].name, notes)
+            stages.note_disagreement(written, listed, found["stages_csv"].name, reading.notes)
     pipeline = written or listed
     if pipeline is None:
         return stages.DEVICE_QUEUE
     file = found["stages" if written is not None else "stages_csv"].name
-    stages.write_pipeline(pipeline, sampled_ms, out, notes, lanes, file)
+    stages.write_pipeline(pipeline, sampled_ms, reading.out, reading.notes, lanes, file)
     return pipeline.sink
 
 
-def _read_summary(found: dict[str, Path], reported: Reported, notes: Notes, on_read: OnRead) -> None:
-    json_form = summary.read_summary(found["summary"], notes, on_read) if "summary" in found else {}
-    csv_form = summary.read_summary_csv(found["summary_csv"], notes, on_read) if "summary_csv" in found else {}
+def _read_summary(found: dict[str, Path], reported: Reported, reading: Reading) -> None:
+    json_form = summary.read_summary(found["summary"], reading) if "summary" in found else {}
+    csv_form = summary.read_summary_csv(found["summary_csv"], reading) if "summary_csv" in found else {}
     if json_form and csv_form:
-        summary.note_disagreement(json_form, csv_form, found["summary_csv"].name, notes)
+        summary.note_disagreement(json_form, csv_form, found["summary_csv"].name, reading.notes)
     if json_form or csv_form:
         file = found["summary" if json_form else "summary_csv"].name
-        summary.write_summary(json_form or csv_form, file, reported, notes)
+        summary.write_summary(json_form or csv_form, file, reported, reading.notes)
     if "dataset" in found:
-        summary.read_dataset_table(found["dataset"], reported, notes, on_read)
+        summary.read_dataset_table(found["dataset"], reported, reading)

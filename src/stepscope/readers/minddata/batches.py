@@ -11,10 +11,10 @@ from typing import Final
 
 import polars as pl
 
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, matched
+from stepscope.readers.files.text_files import matched
 from stepscope.readers.slices.lanes import Lanes
-from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
 _LINE: Final = (
@@ -23,20 +23,18 @@ _LINE: Final = (
 _DURATIONS: Final = {0: "get_us", 1: "push_us", 2: "total_us"}
 
 
-def read_batches(
-    path: Path, out: RankWriter, notes: Notes, lanes: Lanes, on_read: OnRead = None, beside: Reported | None = None
-) -> None:
+def read_batches(path: Path, reading: Reading, lanes: Lanes, beside: Reported | None = None) -> None:
     """One row of ``pipeline_batches`` per batch; the queue's fill over time as a counter.
 
     ``beside`` is given for an iterator that does not feed the training: its numbers go there instead.
     """
-    found = matched(path, _LINE, notes, on_read)
+    found = matched(path, _LINE, reading)
     if found.is_empty():
         return
     lines = found.select(pl.all().cast(pl.Int64))
     is_duration = pl.col("type") == 0
     unknown = lines.filter(is_duration & (pl.col("extra") > 2)).height
-    notes.add("mindspore_rows_dropped", file=path.name, place="durations of unknown kind", count=unknown)
+    reading.notes.add("mindspore_rows_dropped", file=path.name, place="durations of unknown kind", count=unknown)
     # A batch number that comes again (another pipeline, another epoch) is another batch.
     measure = pl.when(is_duration).then("extra").otherwise(-1)
     numbered = lines.filter(~is_duration | (pl.col("extra") <= 2)).with_columns(
@@ -44,13 +42,13 @@ def read_batches(
     )
     rows = _rows(numbered)
     if beside is None:
-        out.add("pipeline_batches", rows)
+        reading.out.add("pipeline_batches", rows)
     else:
-        notes.add("pipeline_second_iterator", file=path.name, count=rows.height)
+        reading.notes.add("pipeline_second_iterator", file=path.name, count=rows.height)
         for row in rows.iter_rows(named=True):
             for metric in rows.columns[1:]:
                 beside.add(path.name, f"batch {row['batch']}", metric, row[metric])
-    _fill_over_time(lines, path, out, lanes)
+    _fill_over_time(lines, path, reading.out, lanes)
 
 
 def _rows(lines: pl.DataFrame) -> pl.DataFrame:

@@ -12,21 +12,18 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers.files.numbers import NS, US, scaled_column
-from stepscope.readers.files.text_files import OnRead, matched
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.text_files import matched
 from stepscope.readers.minddata.stages import DEVICE_QUEUE
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 _LINE: Final = r"^\s*(?<name>GetNext\S*)\s+(?<start>\d+)\s+(?<end>\d+)\s+(?<fill>\d{1,12})\s*$"
 
 
-def read_get_next(
-    path: Path, sink: int, out: RankWriter, notes: Notes, lanes: Lanes, parts: SliceParts, on_read: OnRead = None
-) -> None:
+def read_get_next(path: Path, sink: int, reading: Reading, lanes: Lanes, parts: SliceParts) -> None:
     """Slices of waiting, and the fill of the device's queue as samples of stage ``sink``."""
-    found = matched(path, _LINE, notes, on_read)
+    found = matched(path, _LINE, reading)
     if found.is_empty():
         return
     unit = NS if path.name.startswith("minddata_getnext") else US
@@ -51,9 +48,9 @@ def read_get_next(
     )
     if sink == DEVICE_QUEUE:
         name = "device queue"
-        out.add(
+        reading.out.add(
             "pipeline_ops",
             pl.DataFrame({"op": [DEVICE_QUEUE], "name": [name], "kind": ["DeviceQueue"], "sink": [True]}),
         )
     samples = waits.filter(pl.col("end_ns").is_not_null())
-    out.add("pipeline_samples", samples.select(pl.lit(sink).alias("op"), "queue", time_ns="end_ns"))
+    reading.out.add("pipeline_samples", samples.select(pl.lit(sink).alias("op"), "queue", time_ns="end_ns"))

@@ -14,7 +14,8 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.readers.files.numbers import integer, number
-from stepscope.readers.files.text_files import OnRead, read_json
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.text_files import read_json
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -35,34 +36,36 @@ _MEMORY: Final = ("process_memory_info", "system_memory_info")
 _NO_STAGE: Final = -1  # threads that belong to no stage
 
 
-def read_processors(path: Path, out: RankWriter, notes: Notes, lanes: Lanes, on_read: OnRead = None) -> list[int]:
+def read_processors(path: Path, reading: Reading, lanes: Lanes) -> list[int]:
     """Rows of ``cpu``; returns the times of the samples in ms of the host's steady clock."""
-    content = read_json(path, notes, on_read)
+    content = read_json(path, reading)
     if not isinstance(content, dict):
         if content is not None:
-            notes.add("mindspore_file_damaged", file=path.name)
+            reading.notes.add("mindspore_file_damaged", file=path.name)
         return []
     stamps = _list(content.get("time_stamp"))
     times = [time for stamp in stamps if (time := integer(stamp, 4 * 10**12)) is not None]
     if len(times) != len(stamps):
-        notes.add("mindspore_cells_not_numbers", file=path.name, count=len(stamps) - len(times))
+        reading.notes.add("mindspore_cells_not_numbers", file=path.name, count=len(stamps) - len(times))
         return []
     cores = integer(content.get("cpu_processor_num"))
     if not cores or cores < 1:
-        notes.add("processor_count_missing", file=path.name)
+        reading.notes.add("processor_count_missing", file=path.name)
         cores = 1
-    machine = _machine(_dict(content.get("device_info")), len(times), notes, path.name)
+    machine = _machine(_dict(content.get("device_info")), len(times), reading.notes, path.name)
     first = 1 if _is_placeholder(machine) else 0
     rows = _rows(times, "machine", None, machine, cores / 100, first)
-    rows += _rows(times, "process", None, _task(_dict(content.get("process_info")), times, notes, path.name), 0.01, 0)
+    rows += _rows(
+        times, "process", None, _task(_dict(content.get("process_info")), times, reading.notes, path.name), 0.01, 0
+    )
     for item in _list(content.get("op_info")):
         if not isinstance(item, dict) or (op := integer(item.get("op_id"))) is None:
-            notes.add("mindspore_rows_dropped", file=path.name, place="op_info")
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place="op_info")
             continue
         scope = "worker" if op == _NO_STAGE else "op"
-        rows += _rows(times, scope, op, _task(_dict(item.get("metrics")), times, notes, path.name), 0.01, first)
-    out.add("cpu", pl.DataFrame(rows, infer_schema_length=None))
-    _write_memory(content, times, out, notes, lanes, path.name)
+        rows += _rows(times, scope, op, _task(_dict(item.get("metrics")), times, reading.notes, path.name), 0.01, first)
+    reading.out.add("cpu", pl.DataFrame(rows, infer_schema_length=None))
+    _write_memory(content, times, reading.out, reading.notes, lanes, path.name)
     return times
 
 

@@ -10,9 +10,10 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.readers.files.numbers import integer, number
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, Table, read_csv, read_json
+from stepscope.readers.files.text_files import Table, read_csv, read_json
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -57,30 +58,30 @@ class Pipeline:
         return next((stage.op for stage in self.stages if stage.is_sink), DEVICE_QUEUE)
 
 
-def read_stages(path: Path, notes: Notes, on_read: OnRead = None) -> Pipeline | None:
+def read_stages(path: Path, reading: Reading) -> Pipeline | None:
     """The pipeline as ``pipeline_profiling`` describes it."""
-    content = read_json(path, notes, on_read)
+    content = read_json(path, reading)
     if content is None:
         return None
     listed = content.get("op_info") if isinstance(content, dict) else None
     if not isinstance(listed, list):
-        notes.add("mindspore_file_damaged", file=path.name)
+        reading.notes.add("mindspore_file_damaged", file=path.name)
         return None
     stages = [stage for item in listed if (stage := _stage(item)) is not None]
-    notes.add("mindspore_rows_dropped", file=path.name, place="op_info", count=len(listed) - len(stages))
+    reading.notes.add("mindspore_rows_dropped", file=path.name, place="op_info", count=len(listed) - len(stages))
     parents = _parents(listed)
     for stage in stages:
         stage.parent = parents.get(stage.op)
     return Pipeline(stages, number(content.get("sampling_interval")) or _DEFAULT_INTERVAL_MS)
 
 
-def read_stages_csv(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> Pipeline | None:
+def read_stages_csv(path: Path, reported: Reported, reading: Reading) -> Pipeline | None:
     """The pipeline as MindSpore's own analysis lists it: stages without a queue of their own are left out there."""
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     if table is None:
         return None
     stages = [stage for row in table.rows if (stage := _stage_of_row(table, row)) is not None]
-    notes.add("mindspore_rows_dropped", file=path.name, place="op_id", count=len(table.rows) - len(stages))
+    reading.notes.add("mindspore_rows_dropped", file=path.name, place="op_id", count=len(table.rows) - len(stages))
     for stage, row in zip(stages, table.rows, strict=False):
         for metric, cell in zip(table.header, row, strict=True):
             if metric not in _TEXT_COLUMNS and cell:

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.readers.files.numbers import number
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, read_bytes, read_csv, read_json
+from stepscope.readers.files.text_files import read_bytes, read_csv, read_json
 from stepscope.store.notes import Notes
 
 _NAMES: Final = "pipeline_ops"
@@ -25,19 +26,19 @@ _NOT_APPLICABLE: Final = -1.0
 _DATASET_TEXTS: Final = ("Stage", "Custom Info")
 
 
-def read_summary(path: Path, notes: Notes, on_read: OnRead = None) -> dict[str, list[Any]]:
+def read_summary(path: Path, reading: Reading) -> dict[str, list[Any]]:
     """The JSON form: keys with lists."""
-    content = read_json(path, notes, on_read)
+    content = read_json(path, reading)
     if not isinstance(content, dict):
         if content is not None:
-            notes.add("mindspore_file_damaged", file=path.name)
+            reading.notes.add("mindspore_file_damaged", file=path.name)
         return {}
     return {str(key): value for key, value in content.items() if isinstance(value, list)}
 
 
-def read_summary_csv(path: Path, notes: Notes, on_read: OnRead = None) -> dict[str, list[Any]]:
+def read_summary_csv(path: Path, reading: Reading) -> dict[str, list[Any]]:
     """The CSV form: one key per row, its values in the following cells."""
-    content = read_bytes(path, notes, on_read)
+    content = read_bytes(path, reading)
     found: dict[str, list[Any]] = {}
     text = content.decode("utf-8", "replace").replace("\0", "")
     rows = csv.reader(io.StringIO(text, newline=""))
@@ -46,7 +47,7 @@ def read_summary_csv(path: Path, notes: Notes, on_read: OnRead = None) -> dict[s
             if row:
                 found[row[0].strip()] = [_cell(cell) for cell in row[1:]]
     except csv.Error:
-        notes.add("mindspore_rows_dropped", file=path.name, place=f"line {rows.line_num}")
+        reading.notes.add("mindspore_rows_dropped", file=path.name, place=f"line {rows.line_num}")
     return found
 
 
@@ -72,9 +73,9 @@ def note_disagreement(one: dict[str, list[Any]], other: dict[str, list[Any]], fi
     notes.add("pipeline_files_disagree", file=file, count=len(differing))
 
 
-def read_dataset_table(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> None:
+def read_dataset_table(path: Path, reported: Reported, reading: Reading) -> None:
     """``dataset.csv``: how often and how long each operation of the pipeline ran."""
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     if table is None:
         return
     stage = table.column("Stage")
@@ -82,7 +83,7 @@ def read_dataset_table(path: Path, reported: Reported, notes: Notes, on_read: On
     if operation is not None and stage is not None:
         for row in table.rows:
             row[operation] = f"{row[operation]} {row[stage]}".strip()
-    reported.add_table(path.name, table, ("Operation",), notes, _DATASET_TEXTS)
+    reported.add_table(path.name, table, ("Operation",), reading.notes, _DATASET_TEXTS)
 
 
 def _cell(cell: str) -> Any:

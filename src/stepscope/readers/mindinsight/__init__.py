@@ -14,8 +14,8 @@ import polars as pl
 
 from stepscope.readers import minddata
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead
 from stepscope.readers.mindinsight import device_tasks, display, gpu, memory, operators, step_trace
 from stepscope.readers.mindinsight.calls import calls
 from stepscope.readers.mindinsight.cluster_folder import FOLDER, cluster_sources
@@ -32,8 +32,6 @@ from stepscope.readers.mindspore_cpu.operators import read_details, read_operato
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.steps import one_step
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 # These alone do not make a profiler directory: other formats have them too.
 _COMMON: Final = frozenset(
@@ -68,79 +66,79 @@ def claim_file(path: Path, head: bytes) -> Source | None:
     return Source(path, "mindinsight", found.rank or 0, (path,), found.world)
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+def read(reading: Reading) -> None:
     """Read the files of one rank."""
-    files = RankFiles(source.files)
-    place = Place(source, files, notes, on_read)
+    files = RankFiles(reading.source.files)
+    place = Place(reading, files)
     lanes, parts, reported = Lanes(), SliceParts(), Reported()
-    trace = _read_step_trace(files, reported, notes, on_read)
+    trace = _read_step_trace(files, reported, reading)
     for path in files.every("strategy"):
-        read_strategy(path, place, out, reported, notes, on_read)
-    summary = read_summaries(files, len(trace.steps), reported, notes, on_read)
+        read_strategy(path, place, reading, reported)
+    summary = read_summaries(files, len(trace.steps), reported, reading)
     place.set_capacity(summary.get("capacity"))
     communication = Communication()
     for path in files.every("communication"):
-        communication = read_communication(path, place, reported, notes, on_read)
-    out.add("transfers", communication.transfer_rows())
+        communication = read_communication(path, place, reported, reading)
+    reading.out.add("transfers", communication.transfer_rows())
     # On a GPU the kernels of NCCL are the communication; the calls of the step trace are the operators around them.
     repeated = bool(trace.calls) and files.first("gpu_activities") is not None
     trace.add_slices(lanes, parts, f"Device {place.rank}", "reported" if repeated else "collective")
-    notes.add("step_trace_calls_repeated", file=trace.file, count=len(trace.calls) if repeated else 0)
-    known = _read_ascend_tasks(files, place, lanes, parts, reported, notes, on_read)
+    reading.notes.add("step_trace_calls_repeated", file=trace.file, count=len(trace.calls) if repeated else 0)
+    known = _read_ascend_tasks(files, place, lanes, parts, reported, reading)
     known.calls = bool(trace.calls)
     known.activities, known.gpu_operators, known.host_operators = (
         files.first(subject) is not None for subject in ("gpu_activities", "gpu_operators", "cpu_operators")
     )
-    _read_host_and_gpu(files, lanes, parts, reported, out, notes, on_read)
+    _read_host_and_gpu(files, lanes, parts, reported, reading)
     for subject in ("ascend_display", "gpu_display", "cpu_display"):
         for path in files.every(subject):
-            rows = display.read_display(path, notes, on_read)
+            rows = display.read_display(path, reading)
             is_gpu = subject == "gpu_display"
-            display.add_display(rows, known, trace, lanes, parts, notes, path.name, is_gpu)
+            display.add_display(rows, known, trace, lanes, parts, reading.notes, path.name, is_gpu)
     for path in files.every("dynamic_shapes"):
-        read_dynamic_shapes(path, reported, notes, on_read)
+        read_dynamic_shapes(path, reported, reading)
     for path in files.every("memory_plan"):
-        memory.read_plan(path, reported, notes, on_read)
+        memory.read_plan(path, reported, reading)
     for path in files.every("operator_memory"):
-        memory.read_operator_memory(path, out, notes, on_read)
-    reported.write(out)
-    minddata.read_pipeline(source.files, out, notes, lanes, parts, on_read)
-    note_what_is_missing(source, files, place, notes)
-    slices = parts.build(out, notes, source.path.name)
+        memory.read_operator_memory(path, reading)
+    reported.write(reading.out)
+    minddata.read_pipeline(reading.source.files, reading, lanes, parts)
+    note_what_is_missing(reading.source, files, place, reading.notes)
+    slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     if len(slices) and "pipeline" in files.subjects:
-        notes.add("pipeline_own_clock", file=source.path.name)
+        reading.notes.add("pipeline_own_clock", file=reading.source.path.name)
     if trace.steps or len(slices):
         if not trace.steps:
-            notes.add("no_steps_in_files", file=source.path.name)
+            reading.notes.add("no_steps_in_files", file=reading.source.path.name)
         steps = trace.marks() if trace.steps else one_step(slices)
-        out.add("steps", trace.frame() if trace.steps else steps.frame())
+        reading.out.add("steps", trace.frame() if trace.steps else steps.frame())
         slices.integers["step"] = steps.at(slices.start)
         stage = place.stage_group if any(communication.within_stage.values()) else None
-        out.add(
+        reading.out.add(
             "collectives",
             calls(slices, slices.integers["step"], trace, communication, stage[0] if stage else None),
         )
         if stage and stage[0] not in place.stated_groups:
             inferred = {"group": [stage[0]], "name": [stage[0]], "ranks": [stage[1]]}
-            out.add("groups", pl.DataFrame(inferred | {"origin": ["hccl_raw"], "confidence": ["inferred"]}))
-    slices.write(out)
-    out.add("tracks", lanes.frame())
-    out.add("ranks", pl.DataFrame([place.row(slices)], infer_schema_length=None))
+            reading.out.add("groups", pl.DataFrame(inferred | {"origin": ["hccl_raw"], "confidence": ["inferred"]}))
+    slices.write(reading.out)
+    reading.out.add("tracks", lanes.frame())
+    reading.out.add("ranks", pl.DataFrame([place.row(slices)], infer_schema_length=None))
 
 
-def _read_step_trace(files: RankFiles, reported: Reported, notes: Notes, on_read: OnRead) -> step_trace.StepTrace:
+def _read_step_trace(files: RankFiles, reported: Reported, reading: Reading) -> step_trace.StepTrace:
     """From the analysed file; the GPU's raw one only where that is missing."""
     trace = step_trace.StepTrace()
     if (path := files.first("step_trace")) is not None:
-        trace = step_trace.read_step_trace(path, reported, notes, on_read)
+        trace = step_trace.read_step_trace(path, reported, reading)
     if (path := files.first("gpu_step_trace")) is not None:
-        raw = read_gpu_step_trace(path, notes, on_read)
+        raw = read_gpu_step_trace(path, reading)
         if trace.steps:
-            notes.add("step_trace_source_repeats", file=path.name, count=len(raw.steps))
+            reading.notes.add("step_trace_source_repeats", file=path.name, count=len(raw.steps))
         else:
             trace = raw
     if (path := files.first("points")) is not None:
-        step_trace.read_points(path, trace, notes, on_read)
+        step_trace.read_points(path, trace, reading)
     return trace
 
 
@@ -150,22 +148,21 @@ def _read_ascend_tasks(
     lanes: Lanes,
     parts: SliceParts,
     reported: Reported,
-    notes: Notes,
-    on_read: OnRead,
+    reading: Reading,
 ) -> display.Known:
     """Slices of the device's tasks and AI CPU kernels; what of them is known exactly."""
     device = f"Device {place.rank}"
     paths = {subject: path for subject in ("tasks", "hwts", "framework") if (path := files.first(subject)) is not None}
-    tasks = device_tasks.read_tasks(paths["tasks"], notes, on_read) if "tasks" in paths else _no_tasks()
-    hwts = device_tasks.read_hwts(paths["hwts"], notes, on_read) if "hwts" in paths else _no_tasks("task")
-    facts_of = operators.read_framework(paths["framework"], notes, on_read) if "framework" in paths else None
+    tasks = device_tasks.read_tasks(paths["tasks"], reading) if "tasks" in paths else _no_tasks()
+    hwts = device_tasks.read_hwts(paths["hwts"], reading) if "hwts" in paths else _no_tasks("task")
+    facts_of = operators.read_framework(paths["framework"], reading) if "framework" in paths else None
     device_tasks.add_tasks(
         tasks,
         hwts,
         facts_of if facts_of is not None else operators.nothing(),
         lanes,
         parts,
-        notes,
+        reading.notes,
         device,
         {subject: path.name for subject, path in paths.items()},
     )
@@ -174,18 +171,18 @@ def _read_ascend_tasks(
         subject: table
         for subject in ("aicpu", "aicpu_old")
         if (path := files.first(subject)) is not None
-        and (table := device_tasks.read_aicpu(path, reported, notes, on_read)) is not None
+        and (table := device_tasks.read_aicpu(path, reported, reading)) is not None
     }
     if len(tables) == 2:
         old = files.first("aicpu_old")
         repeated = device_tasks.same_runs(tables["aicpu"], tables["aicpu_old"])
-        notes.add("aicpu_list_repeats", file=old.name if old else "", count=repeated)
+        reading.notes.add("aicpu_list_repeats", file=old.name if old else "", count=repeated)
         if repeated == len(tables["aicpu_old"].rows):
             del tables["aicpu_old"]
     for subject, table in tables.items():
         path = files.first(subject)
         file = path.name if path else ""
-        known.aicpu += device_tasks.add_aicpu(table, file, lanes, parts, notes, device)
+        known.aicpu += device_tasks.add_aicpu(table, file, lanes, parts, reading.notes, device)
     return known
 
 
@@ -194,25 +191,23 @@ def _read_host_and_gpu(
     lanes: Lanes,
     parts: SliceParts,
     reported: Reported,
-    out: RankWriter,
-    notes: Notes,
-    on_read: OnRead,
+    reading: Reading,
 ) -> None:
     """Operators on the host's processors and on a GPU, and CUDA activities."""
-    shift = gpu.read_shift(path, notes, on_read) if (path := files.first("start_time")) is not None else 0
-    types = read_details(path, reported, notes, on_read) if (path := files.first("cpu_details")) is not None else {}
+    shift = gpu.read_shift(path, reading) if (path := files.first("start_time")) is not None else 0
+    types = read_details(path, reported, reading) if (path := files.first("cpu_details")) is not None else {}
     if (path := files.first("cpu_operators")) is not None:
-        read_operators(path, types, files.first("cpu_shapes"), lanes, parts, notes, on_read, shift)
+        read_operators(path, types, files.first("cpu_shapes"), lanes, parts, reading, shift)
     if (path := files.first("cpu_memory")) is not None:
-        read_memory_record(path, out, notes, on_read)
-    types = gpu.read_gpu_details(path, reported, notes, on_read) if (path := files.first("gpu_details")) else {}
+        read_memory_record(path, reading)
+    types = gpu.read_gpu_details(path, reported, reading) if (path := files.first("gpu_details")) else {}
     if (path := files.first("gpu_operators")) is not None:
-        gpu.read_gpu_operators(path, types, files.first("gpu_shapes"), lanes, parts, notes, on_read)
+        gpu.read_gpu_operators(path, types, files.first("gpu_shapes"), lanes, parts, reading)
     launched_by = gpu.no_activity_data()
     if (path := files.first("gpu_activity_data")) is not None:
-        launched_by = gpu.read_activity_data(path, reported, notes, on_read)
+        launched_by = gpu.read_activity_data(path, reported, reading)
     if (path := files.first("gpu_activities")) is not None:
-        gpu.read_activities(path, launched_by, lanes, parts, notes, on_read)
+        gpu.read_activities(path, launched_by, lanes, parts, reading)
 
 
 def _no_tasks(*more: str) -> pl.DataFrame:

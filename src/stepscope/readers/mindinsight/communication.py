@@ -19,8 +19,9 @@ import polars as pl
 from stepscope.readers.ascend.device_tasks import collective_kind
 from stepscope.readers.files import repair
 from stepscope.readers.files.numbers import MS, integer, number, scaled
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, read_csv
+from stepscope.readers.files.text_files import read_csv
 from stepscope.readers.mindinsight.identity import Place
 from stepscope.readers.mindinsight.step_trace import Call
 from stepscope.store.notes import Notes
@@ -51,18 +52,16 @@ class Communication:
         return {"transit_ns": self.transit_ns.get(key), "wait_ns": self.wait_ns.get(key)}
 
 
-def read_communication(
-    path: Path, place: Place, reported: Reported, notes: Notes, on_read: OnRead = None
-) -> Communication:
+def read_communication(path: Path, place: Place, reported: Reported, reading: Reading) -> Communication:
     """All steps of the file; its average row goes to ``reported`` only."""
     result = Communication()
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     if table is None:
         return result
     cells = {name: table.cells(name) for name in _COLUMNS}
     missing = [name for name, column in cells.items() if column is None]
     if missing:
-        notes.add("mindspore_columns_missing", file=path.name, columns=", ".join(missing))
+        reading.notes.add("mindspore_columns_missing", file=path.name, columns=", ".join(missing))
         return result
     for row in zip(*(column for column in cells.values() if column is not None), strict=True):
         said_step, cost, wait, links, calls = row
@@ -70,9 +69,9 @@ def read_communication(
         label = "average" if step is None else "all calls"
         reported.add(path.name, label, "communication_cost", cost, step)
         reported.add(path.name, label, "wait_cost", wait, step)
-        _report_links(path.name, "", _object(links, path.name, notes), step, reported)
-        for name, values in _object(calls, path.name, notes).items():
-            _add_call(result, name, values, step, place, path.name, reported, notes)
+        _report_links(path.name, "", _object(links, path.name, reading.notes), step, reported)
+        for name, values in _object(calls, path.name, reading.notes).items():
+            _add_call(result, name, values, step, place, path.name, reported, reading.notes)
     return result
 
 

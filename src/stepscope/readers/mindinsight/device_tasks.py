@@ -14,8 +14,9 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers.files.numbers import COUNTS, MS, US, scaled_column
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, Table, first_line, lines, matched, read_csv
+from stepscope.readers.files.text_files import Table, first_line, lines, matched, read_csv
 from stepscope.readers.mindinsight.operators import DESCRIPTION
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.slices.lanes import Lanes
@@ -34,11 +35,11 @@ _AICPU_OLD: Final = (
 _AICPU_TOTAL: Final = r"^AI CPU Total Time\(ms\):\s*(?<value>\S+)\s*$"
 
 
-def read_tasks(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
+def read_tasks(path: Path, reading: Reading) -> pl.DataFrame:
     """Columns name, stream, start_ns and dur_ns of ``output_timeline_data``; its heading says the unit of the start."""
     heading = first_line(path)
     unit = US if "start_time(us)" in heading else MS
-    found = matched(path, _TASK, notes, on_read, skip=1 if "start_time" in heading else 0)
+    found = matched(path, _TASK, reading, skip=1 if "start_time" in heading else 0)
     if found.is_empty():
         return pl.DataFrame(schema={"name": pl.String, "stream": pl.Int64, "start_ns": pl.Int64, "dur_ns": pl.Int64})
     dur_unit = US if "duration(us)" in heading else MS
@@ -50,9 +51,9 @@ def read_tasks(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFrame
     )
 
 
-def read_hwts(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
+def read_hwts(path: Path, reading: Reading) -> pl.DataFrame:
     """Columns stream, task, start_ns and dur_ns: each end belongs to the latest start of its task that has none."""
-    found = matched(path, _HWTS, notes, on_read, skip=2)
+    found = matched(path, _HWTS, reading, skip=2)
     schema = {"stream": pl.Int64, "task": pl.Int64, "start_ns": pl.Int64, "dur_ns": pl.Int64}
     if found.is_empty():
         return pl.DataFrame(schema=schema)
@@ -68,8 +69,8 @@ def read_hwts(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
     )
     runs = following.filter(pl.col("starts") & pl.col("ended") & pl.col("time").is_not_null()).sort("place")
     starts = int(edges["starts"].sum())
-    notes.add("hwts_start_without_end", file=path.name, count=starts - runs.height)
-    notes.add("hwts_end_without_start", file=path.name, count=edges.height - starts - runs.height)
+    reading.notes.add("hwts_start_without_end", file=path.name, count=starts - runs.height)
+    reading.notes.add("hwts_end_without_start", file=path.name, count=edges.height - starts - runs.height)
     return runs.select("stream", "task", start_ns="time", dur_ns=pl.col("end") - pl.col("time"))
 
 
@@ -121,12 +122,12 @@ def _described(tasks: pl.DataFrame, framework: pl.DataFrame, notes: Notes, file:
     return tasks.join(known, on="name", how="left", maintain_order="left")
 
 
-def read_aicpu(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> Table | None:
+def read_aicpu(path: Path, reported: Reported, reading: Reading) -> Table | None:
     """``aicpu_intermediate``, or the older ``output_data_preprocess_aicpu`` with the same columns less one."""
     if path.name.startswith("aicpu"):
-        return read_csv(path, notes, on_read)
+        return read_csv(path, reading)
     table = Table([], [])
-    for piece in lines(path, notes, on_read):
+    for piece in lines(path, reading):
         rows = piece.str.extract_groups(_AICPU_OLD).struct.unnest().drop_nulls()
         totals = piece.str.extract(_AICPU_TOTAL, 1).drop_nulls()
         for value in totals:
@@ -135,7 +136,7 @@ def read_aicpu(path: Path, reported: Reported, notes: Notes, on_read: OnRead = N
         table.rows += [list(row) for row in rows.iter_rows()]
         headings = int(piece.str.starts_with("serial_number").sum())
         dropped = len(piece) - rows.height - len(totals) - headings
-        notes.add("mindspore_rows_dropped", file=path.name, place="line", count=dropped)
+        reading.notes.add("mindspore_rows_dropped", file=path.name, place="line", count=dropped)
     return table
 
 

@@ -19,8 +19,8 @@ from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.device_tasks import collective_kind
 from stepscope.readers.files.exact_time import INVALID, nanoseconds
 from stepscope.readers.files.numbers import integer
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
-from stepscope.readers.files.text_files import OnRead
 from stepscope.readers.mindinsight.operators import describe
 from stepscope.readers.mindinsight.step_trace import Step, StepTrace
 from stepscope.readers.mindspore_cpu.scopes import module, phase
@@ -63,23 +63,25 @@ class Known:
     host_operators: bool = False
 
 
-def read_display(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
+def read_display(path: Path, reading: Reading) -> pl.DataFrame:
     """All complete events as rows; empty, with a note, if the file is no trace."""
     frames = []
     names: dict[tuple[str, str], str] = {}
     try:
-        for events in TraceText(path, notes, on_read).batches():
+        for events in TraceText(path, reading.notes, reading.on_read).batches():
             complete = [event for event in events if event.ph == "X"]
             for place, event in enumerate(events):
                 if event.ph == "M" and event.name == "thread_name":
                     names[str(event.pid), str(event.tid)] = str(arguments(event.args).get("name", ""))
                 elif event.ph is None:
-                    notes.add("event_without_phase", file=path.name, place=f"event {place}")
+                    reading.notes.add("event_without_phase", file=path.name, place=f"event {place}")
                 elif event.ph not in ("X", "M"):
-                    notes.add("event_phase_ignored", file=path.name, place=f"event {place}", phase=event.ph[:20])
+                    reading.notes.add(
+                        "event_phase_ignored", file=path.name, place=f"event {place}", phase=event.ph[:20]
+                    )
             frames.append(_rows(complete))
     except UnreadableInputError as error:
-        notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
+        reading.notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
     if not frames:
         return pl.DataFrame(schema=_SCHEMA)
     rows = pl.concat(frames)

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.readers.files.numbers import integer
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, read_json
+from stepscope.readers.files.text_files import read_json
 from stepscope.store.notes import Notes
 
 _EXECUTIONS: Final = ("operator", "kernel")
@@ -21,22 +22,22 @@ _SUM_METRICS: Final = ("total", "count", "avg")
 _GEOMETRY: Final = ("block_dim", "grid_dim")
 
 
-def read_dynamic_shapes(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> None:
+def read_dynamic_shapes(path: Path, reported: Reported, reading: Reading) -> None:
     """Everything to ``reported``; the shapes of an execution are part of its key."""
-    found = read_json(path, notes, on_read)
+    found = read_json(path, reading)
     if not isinstance(found, dict):
-        notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
         return
     if "op_type" in found:
-        _report_ascend(found, path.name, reported, notes)
+        _report_ascend(found, path.name, reported, reading.notes)
         return
     for section in _EXECUTIONS:
-        for step, runs in _steps(found.get(section), path.name, notes):
+        for step, runs in _steps(found.get(section), path.name, reading.notes):
             for run in runs if isinstance(runs, list) else [None]:
                 if not isinstance(run, dict) or not _report_run(section, step, run, path.name, reported):
-                    notes.add("mindspore_rows_dropped", file=path.name, place=f"{section} of step {step}")
+                    reading.notes.add("mindspore_rows_dropped", file=path.name, place=f"{section} of step {step}")
     for section in _SUMS:
-        for step, sums in _steps(found.get(section), path.name, notes):
+        for step, sums in _steps(found.get(section), path.name, reading.notes):
             for name, values in sums.items() if isinstance(sums, dict) else ():
                 for metric, value in zip(_SUM_METRICS, values if isinstance(values, list) else [], strict=False):
                     reported.add(path.name, name, f"{section}.{metric}", value, step)

@@ -15,15 +15,15 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.readers.files.numbers import NS, US, scaled, scaled_column
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, matched, read_bytes, read_csv
+from stepscope.readers.files.text_files import matched, read_bytes, read_csv
 from stepscope.readers.mindspore_cpu.kernel_times import read_kernel_times
 from stepscope.readers.mindspore_cpu.operators import described
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.mindspore_cpu.shapes import read_shapes, with_shapes
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
-from stepscope.store.notes import Notes
 
 _ACTIVITY: Final = r"^(?<name>.*);(?<stream>\d{1,9});(?<start>[^;]+);(?<dur>[^;]+)$"
 _ACTIVITY_TEXTS: Final = ("type", "op_full_name", "stream_id", "block_dim", "grid_dim")
@@ -38,13 +38,12 @@ def read_gpu_operators(
     shapes: Path | None,
     lanes: Lanes,
     parts: SliceParts,
-    notes: Notes,
-    on_read: OnRead = None,
+    reading: Reading,
 ) -> None:
     """Framework operators with their times."""
-    runs = read_kernel_times(path, US, notes, on_read)
+    runs = read_kernel_times(path, US, reading)
     if shapes is not None:
-        runs = with_shapes(runs, read_shapes(shapes, notes, on_read), notes, shapes.name)
+        runs = with_shapes(runs, read_shapes(shapes, reading), reading.notes, shapes.name)
     if runs.is_empty():
         return
     parts.add(
@@ -55,11 +54,9 @@ def read_gpu_operators(
     )
 
 
-def read_activities(
-    path: Path, launched_by: pl.DataFrame, lanes: Lanes, parts: SliceParts, notes: Notes, on_read: OnRead = None
-) -> None:
+def read_activities(path: Path, launched_by: pl.DataFrame, lanes: Lanes, parts: SliceParts, reading: Reading) -> None:
     """Kernels on their streams; those of NCCL are collectives."""
-    found = matched(path, _ACTIVITY, notes, on_read)
+    found = matched(path, _ACTIVITY, reading)
     if found.is_empty():
         return
     streams = found["stream"].unique(maintain_order=True)
@@ -82,15 +79,15 @@ def read_activities(
     )
 
 
-def read_activity_data(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
+def read_activity_data(path: Path, reported: Reported, reading: Reading) -> pl.DataFrame:
     """``gpu_activity_data`` into ``reported``; returns the operator, type and geometry of each kernel by name."""
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     if table is None:
         return no_activity_data()
-    reported.add_table(path.name, table, ("name",), notes, _ACTIVITY_TEXTS)
+    reported.add_table(path.name, table, ("name",), reading.notes, _ACTIVITY_TEXTS)
     names = table.cells("name")
     if names is None:
-        notes.add("mindspore_columns_missing", file=path.name, columns="name")
+        reading.notes.add("mindspore_columns_missing", file=path.name, columns="name")
         return no_activity_data()
     places = [(text, place) for text in _ACTIVITY_TEXTS if (place := table.column(text)) is not None]
     rows = [
@@ -106,21 +103,21 @@ def no_activity_data() -> pl.DataFrame:
     return pl.DataFrame(schema=_ACTIVITY_DATA)
 
 
-def read_gpu_details(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> dict[str, str]:
+def read_gpu_details(path: Path, reported: Reported, reading: Reading) -> dict[str, str]:
     """``gpu_op_detail_info`` into ``reported``; returns the type of each operator by its full name."""
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     if table is None:
         return {}
-    reported.add_table(path.name, table, ("op_full_name", "full_op_name"), notes, _OPERATOR_TEXTS)
+    reported.add_table(path.name, table, ("op_full_name", "full_op_name"), reading.notes, _OPERATOR_TEXTS)
     names, types = table.cells("op_full_name", "full_op_name"), table.cells("op_type")
     return dict(zip(names, types, strict=True)) if names is not None and types is not None else {}
 
 
-def read_shift(path: Path, notes: Notes, on_read: OnRead = None) -> int:
+def read_shift(path: Path, reading: Reading) -> int:
     """What brings times of host operators onto the GPU's clock: the two lines of ``start_time``, host and GPU."""
-    content = read_bytes(path, notes, on_read).decode("utf-8", "replace")
+    content = read_bytes(path, reading).decode("utf-8", "replace")
     found = [scaled(line.rsplit(":", maxsplit=1)[-1], NS) for line in content.splitlines() if line.strip()]
     if len(found) < 2 or found[0] is None or found[1] is None:
-        notes.add("mindspore_file_damaged", file=path.name)
+        reading.notes.add("mindspore_file_damaged", file=path.name)
         return 0
     return found[1] - found[0]

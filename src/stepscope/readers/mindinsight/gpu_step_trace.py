@@ -9,28 +9,29 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.readers.files.numbers import COUNTS, NS, scaled
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
-from stepscope.readers.files.text_files import OnRead, read_bytes
+from stepscope.readers.files.text_files import read_bytes
 from stepscope.readers.mindinsight.step_trace import Call, Step, StepTrace
 from stepscope.store.notes import Notes
 
 
-def read_gpu_step_trace(path: Path, notes: Notes, on_read: OnRead = None) -> StepTrace:
+def read_gpu_step_trace(path: Path, reading: Reading) -> StepTrace:
     """The steps of ``step_trace_profiling``, in either of its forms.
 
     Asynchronous launch: a line per step, ``operator,ns`` for start, forward, backward and end, then ``call,ns,ns`` …
     Otherwise a line per mark, ``operator start,end start,end …`` in counts of 10 ns, one pair per step.
     """
     trace = StepTrace(file=path.name)
-    lines = [line.split() for line in read_bytes(path, notes, on_read).decode("utf-8", "replace").splitlines()]
+    lines = [line.split() for line in read_bytes(path, reading).decode("utf-8", "replace").splitlines()]
     lines = [line for line in lines if line]
     if not lines:
         return trace
     if "," in lines[0][0]:
         for number, line in enumerate(lines, start=1):
-            _add_line_of_step(trace, line, number, notes)
+            _add_line_of_step(trace, line, number, reading.notes)
     else:
-        _add_lines_of_marks(trace, lines, notes)
+        _add_lines_of_marks(trace, lines, reading.notes)
     return trace
 
 

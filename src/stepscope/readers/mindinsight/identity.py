@@ -8,14 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.numbers import integer, scaled
-from stepscope.readers.files.text_files import OnRead, read_json
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.text_files import read_json
 from stepscope.readers.mindinsight.cluster_folder import host_of
 from stepscope.readers.mindinsight.layout import RankFiles, device_kind, named
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.notes import Notes
 
 _VERSIONS: Final = ("ms_version", "cann_version")
 _AI_CPU: Final = "AI_CPU"
@@ -26,18 +25,18 @@ _LARGEST_GROUP: Final = 1 << 20
 class Place:
     """Where a rank stands in its job, as ``profiler_info``, the strategy file and the cluster file's name tell."""
 
-    def __init__(self, source: Source, files: RankFiles, notes: Notes, on_read: OnRead) -> None:
-        self.source = source
-        self.rank = source.rank or 0
+    def __init__(self, reading: Reading, files: RankFiles) -> None:
+        self.source = reading.source
+        self.rank = reading.source.rank or 0
         self.files = files
         path = files.first("info")
-        said = read_json(path, notes, on_read) if path is not None else None
+        said = read_json(path, reading) if path is not None else None
         self.info: dict[str, Any] = said if isinstance(said, dict) else {}
         cluster = files.first("cluster")
         name = named(cluster.name) if cluster is not None else None
         self.mode = name.mode if name else _text(self.info.get("parallel_mode"))
         stated_world, stated_stages = integer(self.info.get("rank_size")), integer(self.info.get("stage_num"))
-        self.world = stated_world if stated_world is not None else source.world_size
+        self.world = stated_world if stated_world is not None else reading.source.world_size
         self.stages = name.stages if name else stated_stages
         numbers = [found.rank for file in files.all if (found := named(file.name)) and found.rank is not None]
         self.device = numbers[0] if numbers else self.rank

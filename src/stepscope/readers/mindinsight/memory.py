@@ -12,11 +12,11 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.readers.files.numbers import US, number, scaled
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, read_csv, read_json
+from stepscope.readers.files.text_files import read_csv, read_json
 from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 _NODE_METRICS: Final = ("node_id", "size", "allocated")
 _TENSOR_METRICS: Final = ("size", "life_start", "life_end")
@@ -25,15 +25,15 @@ _KIB: Final = 1024
 _MIB: Final = 1 << 20
 
 
-def read_plan(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> None:
+def read_plan(path: Path, reported: Reported, reading: Reading) -> None:
     """The plan of each graph: its nodes, the curve over them, and the tensors alive at its peak."""
-    found = read_json(path, notes, on_read)
+    found = read_json(path, reading)
     if not isinstance(found, dict):
-        notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
         return
     for name, graph in found.items():
         if not isinstance(graph, dict):
-            notes.add("mindspore_rows_dropped", file=path.name, place=clean_text(str(name))[:60])
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place=clean_text(str(name))[:60])
             continue
         label = f"graph {graph.get('graph_id', name)}"
         for metric in _GRAPH_METRICS:
@@ -42,14 +42,21 @@ def read_plan(path: Path, reported: Reported, notes: Notes, on_read: OnRead = No
         for place, value in enumerate(_list(graph.get("lines"))):
             reported.add(path.name, f"{label} position {place}", "occupied", value)
         for node in _list(graph.get("nodes")):
-            _report(node, _dict(node).get("fullname") or _dict(node).get("name"), _NODE_METRICS, path, reported, notes)
+            _report(
+                node,
+                _dict(node).get("fullname") or _dict(node).get("name"),
+                _NODE_METRICS,
+                path,
+                reported,
+                reading.notes,
+            )
         for tensor in _flat(graph.get("breakdowns")):
-            _report(tensor, _dict(tensor).get("tensor_name"), _TENSOR_METRICS, path, reported, notes)
+            _report(tensor, _dict(tensor).get("tensor_name"), _TENSOR_METRICS, path, reported, reading.notes)
 
 
-def read_operator_memory(path: Path, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+def read_operator_memory(path: Path, reading: Reading) -> None:
     """Blocks with their life, and the allocator's totals at both ends of it."""
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     if table is None:
         return
     blocks: list[dict[str, Any]] = []
@@ -58,7 +65,7 @@ def read_operator_memory(path: Path, out: RankWriter, notes: Notes, on_read: OnR
         cells = dict(zip(table.header, row, strict=True))
         size, start = number(cells.get("Size(KB)")), scaled(cells.get("Allocation Time(us)"), US)
         if size is None or start is None or not 0 <= size < 1 << 50:
-            notes.add("mindspore_rows_dropped", file=path.name, place=clean_text(cells.get("Name", ""))[:60])
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place=clean_text(cells.get("Name", ""))[:60])
             continue
         end = scaled(cells.get("Release Time(us)"), US)
         lasted = scaled(cells.get("Duration(us)"), US)
@@ -83,9 +90,9 @@ def read_operator_memory(path: Path, out: RankWriter, notes: Notes, on_read: OnR
                 kept = [None if total is None or abs(total) >= 1 << 40 else round(total * _MIB) for total in totals]
                 names = dict(zip(("allocated", "reserved", "active"), kept, strict=True))
                 curve.append({"device": blocks[-1]["device"], "component": "MindSpore", "time_ns": time} | names)
-    out.add("allocations", pl.DataFrame(blocks, infer_schema_length=None))
+    reading.out.add("allocations", pl.DataFrame(blocks, infer_schema_length=None))
     if curve:
-        out.add("memory", pl.DataFrame(curve, infer_schema_length=None).sort("time_ns", maintain_order=True))
+        reading.out.add("memory", pl.DataFrame(curve, infer_schema_length=None).sort("time_ns", maintain_order=True))
 
 
 def _report(item: Any, key: Any, metrics: tuple[str, ...], path: Path, reported: Reported, notes: Notes) -> None:

@@ -10,8 +10,8 @@ import polars as pl
 
 from stepscope.readers.files import repair
 from stepscope.readers.files.numbers import integer
-from stepscope.readers.files.text_files import OnRead, read_csv
-from stepscope.store.notes import Notes
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.text_files import read_csv
 
 _SCHEMA: Final = {
     "name": pl.String,
@@ -29,14 +29,14 @@ _SCHEMA: Final = {
 DESCRIPTION: Final = ("type", "core", "input_shapes", "output_shapes", "dtypes", "formats", "json")
 
 
-def read_framework(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
+def read_framework(path: Path, reading: Reading) -> pl.DataFrame:
     """One row per task, with full name, stream and task number, type, shapes, types and formats of its tensors."""
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     if table is None:
         return pl.DataFrame(schema=_SCHEMA)
     names = table.cells("full_kernel_name", "full_op_name", "op_full_name")
     if names is None:
-        notes.add("mindspore_columns_missing", file=path.name, columns="full_kernel_name")
+        reading.notes.add("mindspore_columns_missing", file=path.name, columns="full_kernel_name")
         return pl.DataFrame(schema=_SCHEMA)
     nothing = [""] * len(names)
     streams, tasks = table.cells("stream_id") or nothing, table.cells("task_id") or nothing
@@ -60,7 +60,7 @@ def read_framework(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataF
                 **describe(tensors or {}),
             }
         )
-    notes.add("operator_tensors_unclear", file=path.name, count=unclear)
+    reading.notes.add("operator_tensors_unclear", file=path.name, count=unclear)
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 

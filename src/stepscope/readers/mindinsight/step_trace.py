@@ -19,9 +19,10 @@ import polars as pl
 
 from stepscope.readers.ascend.device_tasks import collective_kind
 from stepscope.readers.files.numbers import COUNTS, integer, scaled
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, Table, read_csv, read_json
+from stepscope.readers.files.text_files import Table, read_csv, read_json
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.steps import Steps
@@ -122,38 +123,38 @@ class StepTrace:
         parts.add(pl.DataFrame(rows, infer_schema_length=None), self.file)
 
 
-def read_step_trace(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> StepTrace:
+def read_step_trace(path: Path, reported: Reported, reading: Reading) -> StepTrace:
     """The steps of ``step_trace_raw``; averages and other sums of the vendor go to ``reported``."""
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     trace = StepTrace(file=path.name)
     if table is None:
         return trace
     if table.column("step_num") is None or table.column("start_point") is None or table.column("end_point") is None:
-        notes.add("mindspore_columns_missing", file=path.name, columns="step_num, start_point, end_point")
+        reading.notes.add("mindspore_columns_missing", file=path.name, columns="step_num, start_point, end_point")
         return trace
     calls = _call_columns(table)
-    rows = _rows_of_steps(table, path.name, reported, notes)
+    rows = _rows_of_steps(table, path.name, reported, reading.notes)
     for row in rows:
         step = _step(row)
         if step is None:
-            notes.add("mindspore_rows_dropped", file=path.name, place=f"step {row.get('step_num', '')}")
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place=f"step {row.get('step_num', '')}")
             continue
         trace.steps.append(step)
         for metric in _PARTS:
             if metric in row:
                 reported.add(path.name, str(step.number), metric, row[metric], step.number)
-        trace.calls += _calls(row, calls, step.number, path.name, notes)
+        trace.calls += _calls(row, calls, step.number, path.name, reading.notes)
     trace.steps.sort(key=lambda step: step.start)
     return trace
 
 
-def read_points(path: Path, trace: StepTrace, notes: Notes, on_read: OnRead = None) -> None:
+def read_points(path: Path, trace: StepTrace, reading: Reading) -> None:
     """Names of the operators that mark forward start and backward end; one pair for all steps, or one per step."""
-    said = read_json(path, notes, on_read)
+    said = read_json(path, reading)
     listed = said if isinstance(said, list) else [said] * len(trace.steps)
     pairs = [item for item in listed if isinstance(item, dict)]
     if said is not None and len(pairs) != len(listed):
-        notes.add("mindspore_rows_dropped", file=path.name, place="marks", count=len(listed) - len(pairs))
+        reading.notes.add("mindspore_rows_dropped", file=path.name, place="marks", count=len(listed) - len(pairs))
     for step, pair in zip(trace.steps, pairs, strict=False):
         step.first_operator = _name(pair.get("fp_start")) or step.first_operator
         step.last_operator = _name(pair.get("bp_end")) or step.last_operator

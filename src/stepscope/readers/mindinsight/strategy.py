@@ -14,12 +14,11 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.readers.files.numbers import integer
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, read_json
+from stepscope.readers.files.text_files import read_json
 from stepscope.readers.mindinsight.identity import Place
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 _STRATEGIES: Final = ("in_strategy", "gen_strategy", "out_strategy")
 _SPECIAL: Final = ("redistribution", "grad_mirror")
@@ -28,22 +27,20 @@ _TEXTS: Final = ("strVal", "stringVal")
 _DEEPEST: Final = 6
 
 
-def read_strategy(
-    path: Path, place: Place, out: RankWriter, reported: Reported, notes: Notes, on_read: OnRead = None
-) -> None:
+def read_strategy(path: Path, place: Place, reading: Reading, reported: Reported) -> None:
     """Read one rank's strategy file."""
-    found = read_json(path, notes, on_read)
+    found = read_json(path, reading)
     config, graph = (_dict(found.get(key)) if isinstance(found, dict) else {} for key in ("config", "graph"))
     nodes = graph.get("node")
     if not isinstance(nodes, list):
-        notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
         return
     place.stage = integer(config.get("stageId"))
     place.mode = place.mode or (str(config["parallelType"]) if config.get("parallelType") else None)
     groups = _stages(config)
     for node in nodes:
         if not isinstance(node, dict):
-            notes.add("mindspore_rows_dropped", file=path.name, place="node")
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place="node")
             continue
         _report_node(node, path.name, reported)
         groups |= _group(node)
@@ -53,7 +50,7 @@ def read_strategy(
     place.stated_groups = set(groups)
     rows = [{"group": name, "name": name, "ranks": ranks} for name, ranks in groups.items()]
     schema = {"group": pl.String(), "name": pl.String(), "ranks": pl.List(pl.Int32)}
-    out.add(
+    reading.out.add(
         "groups",
         pl.DataFrame(rows, schema=schema).with_columns(origin=pl.lit("parallel_strategy"), confidence=pl.lit("stated")),
     )

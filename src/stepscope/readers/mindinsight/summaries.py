@@ -7,53 +7,51 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope import facts
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, read_bytes, read_csv, read_json
+from stepscope.readers.files.text_files import read_bytes, read_csv, read_json
 from stepscope.readers.mindinsight.layout import RankFiles
-from stepscope.store.notes import Notes
 
 _COMPUTE_TIME: Final = re.compile(r"(?P<name>\S.*?)\s+(?P<time>[-+.\deE]+)\s+(?P<stream>\d+)\s*")
 _TYPE_TIME: Final = re.compile(r"(?P<name>\S+)\s+(?P<time>[-+.\deE]+)\s+(?P<calls>\d+)\s+(?P<percent>[-+.\deE]+)\s*")
 _OPERATOR_TIME: Final = re.compile(r"\S+\s+\S+\s+(?P<time>[-+.\deE]+)\s+\S+\s+(?P<name>\S+)\s*")
 
 
-def read_summaries(
-    files: RankFiles, steps: int, reported: Reported, notes: Notes, on_read: OnRead = None
-) -> dict[str, Any]:
+def read_summaries(files: RankFiles, steps: int, reported: Reported, reading: Reading) -> dict[str, Any]:
     """Read all of them; ``steps`` is the number of steps in the step trace. Returns the memory summary."""
     for subject, entry in facts.table("mindinsight")["summaries"].items():
         for path in files.every(f"table:{subject}"):
-            if (table := read_csv(path, notes, on_read)) is not None:
-                reported.add_table(path.name, table, entry["keys"], notes, entry.get("texts", ()))
+            if (table := read_csv(path, reading)) is not None:
+                reported.add_table(path.name, table, entry["keys"], reading.notes, entry.get("texts", ()))
     memory: dict[str, Any] = {}
     for subject in facts.table("mindinsight")["objects"]:
         for path in files.every(f"object:{subject}"):
-            found = _read_object(path, subject, reported, notes, on_read)
+            found = _read_object(path, subject, reported, reading)
             memory = found if subject == "memory" else memory
     for path in files.every("cluster"):
-        _read_cluster(path, steps, reported, notes, on_read)
+        _read_cluster(path, steps, reported, reading)
     for path in files.every("operator_times"):
-        _read_compute_times(path, reported, notes, on_read)
+        _read_compute_times(path, reported, reading)
     for path in files.every("operator_type_times"):
-        _read_type_times(path, reported, notes, on_read)
+        _read_type_times(path, reported, reading)
     for path in files.every("flops_scope"):
-        _read_scopes(path, reported, notes, on_read)
+        _read_scopes(path, reported, reading)
     return memory
 
 
-def _read_object(path: Path, key: str, reported: Reported, notes: Notes, on_read: OnRead) -> dict[str, Any]:
-    found = read_json(path, notes, on_read)
+def _read_object(path: Path, key: str, reported: Reported, reading: Reading) -> dict[str, Any]:
+    found = read_json(path, reading)
     if not isinstance(found, dict):
-        notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
         return {}
     bad = sum(not reported.add(path.name, key, str(metric), value) for metric, value in found.items())
-    notes.add("mindspore_cells_not_numbers", file=path.name, count=bad)
+    reading.notes.add("mindspore_cells_not_numbers", file=path.name, count=bad)
     return found
 
 
-def _read_cluster(path: Path, steps: int, reported: Reported, notes: Notes, on_read: OnRead) -> None:
+def _read_cluster(path: Path, steps: int, reported: Reported, reading: Reading) -> None:
     """Row i is step i, counted from 1; behind them stands their average, unless there is but one step."""
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     if table is None:
         return
     count = steps if steps in (len(table.rows), len(table.rows) - 1) else max(len(table.rows) - 1, 1)
@@ -62,25 +60,25 @@ def _read_cluster(path: Path, steps: int, reported: Reported, notes: Notes, on_r
         step = place if place <= count else None
         for metric, cell in zip(table.header, row, strict=True):
             bad += not reported.add(path.name, "average" if step is None else str(step), metric, cell, step)
-    notes.add("mindspore_cells_not_numbers", file=path.name, count=bad)
+    reading.notes.add("mindspore_cells_not_numbers", file=path.name, count=bad)
 
 
-def _read_compute_times(path: Path, reported: Reported, notes: Notes, on_read: OnRead) -> None:
+def _read_compute_times(path: Path, reported: Reported, reading: Reading) -> None:
     """``output_op_compute_time``: three lines of heading, then operator, ms and stream; the last line is the total."""
-    for line in read_bytes(path, notes, on_read).decode("utf-8", "replace").splitlines():
+    for line in read_bytes(path, reading).decode("utf-8", "replace").splitlines():
         if not line.strip() or line.startswith(("====", "----", "op_name")):
             continue
         found = _COMPUTE_TIME.fullmatch(line)
         if found is None or not reported.add(path.name, found["name"], "compute_time(ms)", found["time"]):
-            notes.add("mindspore_rows_dropped", file=path.name, place=line[:60])
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place=line[:60])
             continue
         reported.add(path.name, found["name"], "stream_id", found["stream"])
 
 
-def _read_type_times(path: Path, reported: Reported, notes: Notes, on_read: OnRead) -> None:
+def _read_type_times(path: Path, reported: Reported, reading: Reading) -> None:
     """``output_op_compute_time_detail``: times per type, then, behind ``Detail:``, times per operator."""
     in_detail = False
-    for line in read_bytes(path, notes, on_read).decode("utf-8", "replace").splitlines():
+    for line in read_bytes(path, reading).decode("utf-8", "replace").splitlines():
         if not line.strip() or line.startswith(("====", "optype_name", "op_name op_type")):
             continue
         if line.strip() == "Detail:":
@@ -89,30 +87,30 @@ def _read_type_times(path: Path, reported: Reported, notes: Notes, on_read: OnRe
         found = (_OPERATOR_TIME if in_detail else _TYPE_TIME).fullmatch(line)
         metric = "avg_execution_time" if in_detail else "compute_time(ms, per-step)"
         if found is None or not reported.add(path.name, found["name"], metric, found["time"]):
-            notes.add("mindspore_rows_dropped", file=path.name, place=line[:60])
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place=line[:60])
         elif not in_detail:
             reported.add(path.name, found["name"], "called_times(per-step)", found["calls"])
             reported.add(path.name, found["name"], "percent", found["percent"])
 
 
-def _read_scopes(path: Path, reported: Reported, notes: Notes, on_read: OnRead) -> None:
+def _read_scopes(path: Path, reported: Reported, reading: Reading) -> None:
     """``flops_scope``: how many MFLOPs flow from scope to scope. A scope without a link has none to report."""
-    found = read_json(path, notes, on_read)
+    found = read_json(path, reading)
     data = found.get("data") if isinstance(found, dict) else None
     links = data.get("links") if isinstance(data, dict) else None
     nodes = data.get("nodes") if isinstance(data, dict) else None
     if not isinstance(links, list) or not isinstance(nodes, list) or not isinstance(found, dict):
-        notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
         return
     ends: set[str] = set()
     for link in links:
         if not isinstance(link, dict):
-            notes.add("mindspore_rows_dropped", file=path.name, place="links")
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place="links")
             continue
         source, target = str(link.get("source")), str(link.get("target"))
         ends |= {source, target}
         if not reported.add(path.name, f"{source} -> {target}", "value", link.get("value")):
-            notes.add("mindspore_rows_dropped", file=path.name, place=f"{source} -> {target}"[:60])
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place=f"{source} -> {target}"[:60])
     alone = [node for node in nodes if not isinstance(node, dict) or str(node.get("name")) not in ends]
-    notes.add("flops_scope_without_link", file=path.name, count=len(alone))
+    reading.notes.add("flops_scope_without_link", file=path.name, count=len(alone))
     reported.add(path.name, "flops_scope", "max_scope_num", found.get("max_scope_num"))

@@ -16,8 +16,9 @@ import polars as pl
 
 from stepscope.readers import minddata
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, read_csv, read_json
+from stepscope.readers.files.text_files import read_csv, read_json
 from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
 from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
 from stepscope.readers.slices.lanes import Lanes
@@ -25,7 +26,6 @@ from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import ChooseSteps, no_steps, one_step
 from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 _FILES: Final = {
     "times": re.compile(r"cpu_op_execute_timestamp_(\d{1,9})\.txt"),
@@ -78,48 +78,49 @@ def claim_file(path: Path, head: bytes) -> Source | None:
     return None if rank is None or not head.strip() else Source(path, "mindspore_cpu", rank, (path,), form="text")
 
 
-def read(
-    source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None, choose_steps: ChooseSteps | None = None
-) -> None:
+def read(reading: Reading, choose_steps: ChooseSteps | None = None) -> None:
     """Read the files of one rank; ``choose_steps`` is for a capture that knows its steps from elsewhere."""
     found = {
-        subject: file for file in source.files for subject, name in _FILES.items() if name.fullmatch(_plain(file.name))
+        subject: file
+        for file in reading.source.files
+        for subject, name in _FILES.items()
+        if name.fullmatch(_plain(file.name))
     }
     lanes, parts, reported = Lanes(), SliceParts(), Reported()
-    types = read_details(found["details"], reported, notes, on_read) if "details" in found else {}
-    if "types" in found and (table := read_csv(found["types"], notes, on_read)) is not None:
-        reported.add_table(found["types"].name, table, ("op_type",), notes)
-    reported.write(out)
+    types = read_details(found["details"], reported, reading) if "details" in found else {}
+    if "types" in found and (table := read_csv(found["types"], reading)) is not None:
+        reported.add_table(found["types"].name, table, ("op_type",), reading.notes)
+    reported.write(reading.out)
     if "times" in found:
-        read_operators(found["times"], types, found.get("shapes"), lanes, parts, notes, on_read)
+        read_operators(found["times"], types, found.get("shapes"), lanes, parts, reading)
     if "memory" in found:
-        read_memory_record(found["memory"], out, notes, on_read)
-    minddata.read_pipeline(source.files, out, notes, lanes, parts, on_read)
-    _note_what_is_missing(source, found, notes)
-    slices = parts.build(out, notes, source.path.name)
+        read_memory_record(found["memory"], reading)
+    minddata.read_pipeline(reading.source.files, reading, lanes, parts)
+    _note_what_is_missing(reading.source, found, reading.notes)
+    slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     if len(slices):
         steps = no_steps() if choose_steps is None else choose_steps(no_steps())
         if not len(steps.number):
-            notes.add("no_steps_on_cpu", file=source.path.name)
+            reading.notes.add("no_steps_on_cpu", file=reading.source.path.name)
             steps = one_step(slices)
         slices.integers["step"] = steps.at(slices.start)
-        out.add("steps", steps.frame())
-        if any(minddata.rank_of(file.name) is not None for file in source.files):
-            notes.add("pipeline_own_clock", file=source.path.name)
-    slices.write(out)
-    out.add("tracks", lanes.frame())
-    out.add("ranks", pl.DataFrame([_rank_row(source, slices, notes, on_read)]))
+        reading.out.add("steps", steps.frame())
+        if any(minddata.rank_of(file.name) is not None for file in reading.source.files):
+            reading.notes.add("pipeline_own_clock", file=reading.source.path.name)
+    slices.write(reading.out)
+    reading.out.add("tracks", lanes.frame())
+    reading.out.add("ranks", pl.DataFrame([_rank_row(reading, slices)]))
 
 
-def _rank_row(source: Source, slices: SliceTable, notes: Notes, on_read: OnRead) -> dict[str, Any]:
-    metadata = next((file for file in source.files if file.name == _METADATA), None)
-    said = read_json(metadata, notes, on_read) if metadata is not None else None
+def _rank_row(reading: Reading, slices: SliceTable) -> dict[str, Any]:
+    metadata = next((file for file in reading.source.files if file.name == _METADATA), None)
+    said = read_json(metadata, reading) if metadata is not None else None
     row: dict[str, Any] = {
         "framework": "mindspore",
         "device_kind": "cpu",
         "clock_base_ns": 0,
-        "source": str(source.path),
-        "switches": json.dumps({"profile_memory": any("memory_record" in file.name for file in source.files)}),
+        "source": str(reading.source.path),
+        "switches": json.dumps({"profile_memory": any("memory_record" in file.name for file in reading.source.files)}),
     }
     if isinstance(said, dict) and said:
         row["switches"] = json.dumps({**json.loads(row["switches"]), "metadata": said}, default=str)

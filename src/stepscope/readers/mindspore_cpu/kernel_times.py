@@ -11,19 +11,19 @@ from pathlib import Path
 import polars as pl
 
 from stepscope.readers.files.numbers import NS, scaled_column
-from stepscope.readers.files.text_files import OnRead, lines
-from stepscope.store.notes import Notes
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.text_files import lines
 
 
-def read_kernel_times(path: Path, unit: int, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
+def read_kernel_times(path: Path, unit: int, reading: Reading) -> pl.DataFrame:
     """Columns name, label, thread, start_ns and dur_ns, in file order; ``unit`` is that of the durations."""
     parts = []
-    for piece in lines(path, notes, on_read):
+    for piece in lines(path, reading):
         # One line holds all executions of an operator, megabytes of them: cut it by hand, not by a pattern.
         operators = pl.DataFrame({"cells": piece.str.split(";")})
         good = operators.filter(pl.col("cells").list.len() >= 3)
         dropped = operators.height - good.height
-        notes.add("mindspore_rows_dropped", file=path.name, place="line without times", count=dropped)
+        reading.notes.add("mindspore_rows_dropped", file=path.name, place="line without times", count=dropped)
         runs = good.select(
             name=pl.col("cells").list.head(pl.col("cells").list.len() - 2).list.join(";"),
             label=pl.col("cells").list.get(-2),
@@ -37,7 +37,7 @@ def read_kernel_times(path: Path, unit: int, notes: Notes, on_read: OnRead = Non
         )
         whole = found.filter(pl.col("start_ns").is_not_null() & pl.col("dur_ns").is_not_null())
         dropped = found.height - whole.height
-        notes.add("mindspore_rows_dropped", file=path.name, place="execution without times", count=dropped)
+        reading.notes.add("mindspore_rows_dropped", file=path.name, place="execution without times", count=dropped)
         parts.append(whole)
     words = dict.fromkeys(("name", "label", "thread"), pl.Categorical())
     times = dict.fromkeys(("start_ns", "dur_ns"), pl.Int64())

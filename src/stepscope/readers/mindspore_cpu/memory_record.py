@@ -8,22 +8,21 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers.files.numbers import NS, scaled_column
-from stepscope.readers.files.text_files import OnRead, matched
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.text_files import matched
 
 _LINE: Final = r"^\s*(?<time_ns>\d+)\s*,\s*(?<allocated>\d+)\s*,\s*(?<reserved>\d+)\s*,\s*(?<active>\d+)\s*$"
 
 
-def read_memory_record(path: Path, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+def read_memory_record(path: Path, reading: Reading) -> None:
     """Rows of ``memory``. The file's first line names the columns; its order has never changed."""
-    found = matched(path, _LINE, notes, on_read, skip=1)
+    found = matched(path, _LINE, reading, skip=1)
     if found.is_empty():
         return
     rows = found.select(scaled_column(found[name], NS) for name in found.columns)
     whole = rows.drop_nulls()
-    notes.add("mindspore_rows_dropped", file=path.name, place="absurd number", count=rows.height - whole.height)
-    out.add(
+    reading.notes.add("mindspore_rows_dropped", file=path.name, place="absurd number", count=rows.height - whole.height)
+    reading.out.add(
         "memory",
         whole.sort("time_ns", maintain_order=True).with_columns(device=pl.lit("cpu"), component=pl.lit("MindSpore")),
     )

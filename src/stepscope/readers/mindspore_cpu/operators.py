@@ -8,14 +8,14 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers.files.numbers import MS
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import OnRead, read_csv
+from stepscope.readers.files.text_files import read_csv
 from stepscope.readers.mindspore_cpu.kernel_times import read_kernel_times
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.mindspore_cpu.shapes import read_shapes, with_shapes
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
-from stepscope.store.notes import Notes
 
 CORE: Final = "HOST_CPU"
 _TEXT_COLUMNS: Final = ("op_side", "op_type", "op_name", "subgraph", "pid")
@@ -27,14 +27,13 @@ def read_operators(
     shapes: Path | None,
     lanes: Lanes,
     parts: SliceParts,
-    notes: Notes,
-    on_read: OnRead = None,
+    reading: Reading,
     shift_ns: int = 0,
 ) -> None:
     """Slices of all executions; ``types`` are those of operators by full name, ``shift_ns`` is added to times."""
-    runs = read_kernel_times(times, MS, notes, on_read)
+    runs = read_kernel_times(times, MS, reading)
     if shapes is not None:
-        runs = with_shapes(runs, read_shapes(shapes, notes, on_read), notes, shapes.name)
+        runs = with_shapes(runs, read_shapes(shapes, reading), reading.notes, shapes.name)
     if runs.is_empty():
         return
     threads = runs["thread"].cast(pl.String).fill_null("").unique(maintain_order=True)
@@ -65,14 +64,14 @@ def described(runs: pl.DataFrame, types: dict[str, str]) -> pl.DataFrame:
     return joined.with_columns(type=pl.coalesce("known_type", said)).drop("known_type", "said_type", strict=False)
 
 
-def read_details(path: Path, reported: Reported, notes: Notes, on_read: OnRead = None) -> dict[str, str]:
+def read_details(path: Path, reported: Reported, reading: Reading) -> dict[str, str]:
     """``cpu_op_detail_info`` into ``reported``; returns the type of each operator by its full name."""
-    table = read_csv(path, notes, on_read)
+    table = read_csv(path, reading)
     if table is None:
         return {}
-    reported.add_table(path.name, table, ("full_op_name", "op_full_name"), notes, _TEXT_COLUMNS)
+    reported.add_table(path.name, table, ("full_op_name", "op_full_name"), reading.notes, _TEXT_COLUMNS)
     names, types = table.cells("full_op_name", "op_full_name"), table.cells("op_type")
     if names is None or types is None:
-        notes.add("mindspore_columns_missing", file=path.name, columns="full_op_name, op_type")
+        reading.notes.add("mindspore_columns_missing", file=path.name, columns="full_op_name, op_type")
         return {}
     return dict(zip(names, types, strict=True))

@@ -11,15 +11,16 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.files.text_files import OnRead, matched
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.text_files import matched
 from stepscope.store.notes import Notes
 
 _LINE: Final = r"^(?<type>[^;]*);(?<name>[^;]*);(?<graph>[^;]*);(?<inputs>.*)$"
 
 
-def read_shapes(path: Path, notes: Notes, on_read: OnRead = None) -> pl.DataFrame:
+def read_shapes(path: Path, reading: Reading) -> pl.DataFrame:
     """Columns type, name and input_shapes (null where the line is empty), one row per line."""
-    found = matched(path, _LINE, notes, on_read)
+    found = matched(path, _LINE, reading)
     if found.is_empty():
         return pl.DataFrame(schema={"type": pl.String, "name": pl.String, "input_shapes": pl.String})
     inputs = pl.col("inputs").str.strip_chars_end(";").str.replace_all(r"input_\d+:", "").str.replace_all(";", ", ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ import polars as pl
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.raw_bytes import head
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.msmemscope.block_lives import curves, lives
 from stepscope.readers.msmemscope.capture import CONFIG, claim, claim_file, is_trace
 from stepscope.readers.msmemscope.dump_events import DumpEvents
@@ -23,7 +23,6 @@ from stepscope.readers.msmemscope.python_trace import functions
 from stepscope.readers.msmemscope.timeline import Timeline
 from stepscope.readers.msmemscope.vendor_remarks import remark, reported
 from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 __all__ = ["claim", "claim_file", "read"]
 
@@ -31,42 +30,47 @@ _LARGEST_CONFIG: Final = 1 << 20
 _NPU: Final = re.compile(r"^npu:(\d+)$")
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+def read(reading: Reading) -> None:
     """Read the dumps of one device as one rank."""
-    file = source.path.name
-    events, timeline = DumpEvents(), Timeline(notes, file)
-    dumps, traces = _by_content(source, notes)
+    file = reading.source.path.name
+    events, timeline = DumpEvents(), Timeline(reading.notes, file)
+    dumps, traces = _by_content(reading.source, reading.notes)
     for path in dumps:
-        for batch in rows(path, DUMP_COLUMNS, notes, on_read):
-            events.add(batch, notes, path.name)
+        for batch in rows(path, DUMP_COLUMNS, reading):
+            events.add(batch, reading.notes, path.name)
     seen = events.rows  # rows are numbered through all files, dumps first
     for path in traces:
-        for batch in functions(path, seen, notes, None if path in dumps else on_read):
+        for batch in functions(path, seen, reading.unobserved() if path in dumps else reading):
             timeline.add_functions(batch)
             seen += batch.height
     if not seen:
-        raise UnreadableInputError("no_events", path=str(source.path))
-    blocks, others = events.in_order(notes, file)
+        raise UnreadableInputError("no_events", path=str(reading.source.path))
+    blocks, others = events.in_order(reading.notes, file)
     timeline.add_events(others)
     slices = timeline.finish()
     real = blocks.filter(pl.col("shadow").is_null())
     moments = pl.concat([real["time"], others["time"], pl.Series(slices.start), pl.Series(slices.end)])
     window = (_whole(moments.min()), _whole(moments.max()))
     steps, incomplete = marked_steps(others, slices, window)
-    notes.add("msmemscope_without_steps", file=file, count=int(not len(steps.number)))
+    reading.notes.add("msmemscope_without_steps", file=file, count=int(not len(steps.number)))
     slices.integers["step"] = steps.at(slices.start)
-    timeline.write(out)
-    out.add("steps", steps.frame().with_columns(incomplete=pl.Series(incomplete)))
-    out.add("stacks", events.stacks.frame())
+    timeline.write(reading.out)
+    reading.out.add("steps", steps.frame().with_columns(incomplete=pl.Series(incomplete)))
+    reading.out.add("stacks", events.stacks.frame())
     blocks = blocks.with_columns(operator=timeline.operators(blocks["pid"], blocks["tid"], blocks["time"]))
-    found = lives(blocks, window[1], notes, file)
-    out.add("allocations", found.drop("lost_ns", "lost_seq"))
-    out.add("memory", curves(blocks, found))
-    out.add("reported", reported(blocks, file))
-    remark(blocks, notes, file)
-    capacity = write_moments(others, file, out)
-    identity = {"memory_capacity": capacity, "first_ns": window[0], "last_ns": window[1], "source": str(source.path)}
-    out.add("ranks", pl.DataFrame([_identity(source, blocks, others, notes) | identity]))
+    found = lives(blocks, window[1], reading.notes, file)
+    reading.out.add("allocations", found.drop("lost_ns", "lost_seq"))
+    reading.out.add("memory", curves(blocks, found))
+    reading.out.add("reported", reported(blocks, file))
+    remark(blocks, reading.notes, file)
+    capacity = write_moments(others, file, reading.out)
+    identity = {
+        "memory_capacity": capacity,
+        "first_ns": window[0],
+        "last_ns": window[1],
+        "source": str(reading.source.path),
+    }
+    reading.out.add("ranks", pl.DataFrame([_identity(reading.source, blocks, others, reading.notes) | identity]))
 
 
 def _by_content(source: Source, notes: Notes) -> tuple[list[Path], list[Path]]:

@@ -7,7 +7,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import chain
 from pathlib import Path
@@ -18,6 +18,7 @@ import polars as pl
 
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.files.raw_bytes import blocks
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
 from stepscope.store.notes import Notes
 
@@ -56,18 +57,15 @@ _LARGEST_FIELD: Final = 1 << 20  # a stack of 1000 frames has a tenth of it
 _LARGEST_RECORD: Final = 64 << 20
 
 
-def rows(
-    path: Path, wanted: dict[str, str], notes: Notes, on_read: Callable[[int], None] | None = None
-) -> Iterator[pl.DataFrame]:
+def rows(path: Path, wanted: dict[str, str], reading: Reading) -> Iterator[pl.DataFrame]:
     """Batches of the file's dump or trace rows; ``wanted`` is one of the tables of columns above."""
     with path.open("rb") as file:
         is_database = file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
     if is_database:
-        if on_read is not None:
-            on_read(path.stat().st_size)
-        yield from _from_database(path, wanted, notes)
+        reading.took(path.stat().st_size)
+        yield from _from_database(path, wanted, reading.notes)
     else:
-        yield from _from_csv(path, wanted, notes, on_read)
+        yield from _from_csv(path, wanted, reading)
 
 
 def tables(path: Path) -> list[str]:
@@ -86,10 +84,8 @@ def columns_of(header: list[str], wanted: dict[str, str]) -> list[str | None]:
     return [name if name not in names[:place] else None for place, name in enumerate(names)]
 
 
-def _from_csv(
-    path: Path, wanted: dict[str, str], notes: Notes, on_read: Callable[[int], None] | None
-) -> Iterator[pl.DataFrame]:
-    pieces = _pieces(blocks(path, notes, on_read))
+def _from_csv(path: Path, wanted: dict[str, str], reading: Reading) -> Iterator[pl.DataFrame]:
+    pieces = _pieces(blocks(path, reading.notes, reading.on_read))
     line, _, first = next(pieces, b"").partition(b"\n")
     header = next(csv.reader([line.decode("utf-8", "replace").replace("\0", "")]), [])
     names = columns_of(header, wanted)
@@ -97,10 +93,10 @@ def _from_csv(
         raise UnreadableInputError("msmemscope_no_header", path=str(path))
     for name, known in zip(header, names, strict=True):
         if known is None and name.strip():
-            notes.add("msmemscope_column_ignored", file=path.name, column=clean_text(name.strip()[:80]))
+            reading.notes.add("msmemscope_column_ignored", file=path.name, column=clean_text(name.strip()[:80]))
     for piece in chain([first], pieces):
         if piece.strip():
-            yield _parsed(piece, names, notes, path.name)
+            yield _parsed(piece, names, reading.notes, path.name)
 
 
 def _pieces(found: Iterable[bytes]) -> Iterator[bytes]:

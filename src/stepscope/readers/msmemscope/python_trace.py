@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 
 from stepscope.readers.files.exact_time import LARGEST_NS
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.msmemscope.dump_file import TRACE_COLUMNS, rows
-from stepscope.store.notes import Notes
 
 
-def functions(
-    path: Path, first_row: int, notes: Notes, on_read: Callable[[int], None] | None = None
-) -> Iterator[pl.DataFrame]:
+def functions(path: Path, first_row: int, reading: Reading) -> Iterator[pl.DataFrame]:
     """Batches of row, name, start, end, pid, tid; a time that was not recorded is null."""
-    for batch in rows(path, TRACE_COLUMNS, notes, on_read):
+    for batch in rows(path, TRACE_COLUMNS, reading):
         whole = [pl.lit("").alias(name) for name in ("start", "end", "pid", "tid") if name not in batch.columns]
         typed = batch.with_columns(whole).with_row_index("row", offset=first_row)
         first_row += batch.height

@@ -14,7 +14,8 @@ import polars as pl
 from stepscope.layout import names
 from stepscope.readers import kineto, mindspore_cpu
 from stepscope.readers.discovery.source import Source
-from stepscope.readers.files.text_files import OnRead
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.reader import claims_no_file as claim_file
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.slice_table import SliceTable
@@ -26,8 +27,9 @@ from stepscope.readers.stepscope_capture.marks import read_marks
 from stepscope.readers.stepscope_capture.samples import read_samples
 from stepscope.readers.stepscope_capture.step_lines import StepLines, read_steps
 from stepscope.readers.stepscope_capture.tap import Tap
-from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
+
+__all__ = ["claim", "claim_file", "read"]
 
 _READER: Final = "stepscope_capture"
 
@@ -58,48 +60,49 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     ]
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: OnRead = None) -> None:
+def read(reading: Reading) -> None:
     """Read one window of one rank."""
-    raw = source.path / names.RAW_FOLDER
-    said = read_description(source.path / names.CAPTURE_FILE)
+    raw = reading.source.path / names.RAW_FOLDER
+    said = read_description(reading.source.path / names.CAPTURE_FILE)
     if said.cut_off:
-        notes.add("capture_cut_off", file=names.CAPTURE_FILE)
+        reading.notes.add("capture_cut_off", file=names.CAPTURE_FILE)
     last_ns = said.time_ns("stopped") or last_moment(raw)
-    lines = read_steps(raw, said, last_ns, notes, on_read)
-    tap = Tap(out)
-    _read_operators(source, said, lines, tap, notes, on_read)
+    lines = read_steps(raw, said, last_ns, reading)
+    tap = Tap(reading.out)
+    _read_operators(reading, said, lines, tap)
     lanes, parts = Lanes(tap.first_track), SliceParts()
     steps = lines.own()
-    read_marks(raw, last_ns, lanes, parts, notes, on_read)
-    read_samples(raw, out, notes, on_read, tap.memory_devices)
-    read_data_loaders(raw, notes, on_read).write(steps, lanes, parts, out, notes)
-    slices = parts.build(out, notes, source.path.name)
+    read_marks(raw, last_ns, lanes, parts, reading)
+    read_samples(raw, reading, tap.memory_devices)
+    read_data_loaders(raw, reading).write(steps, lanes, parts, reading.out, reading.notes)
+    slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     slices.id = slices.id + tap.first_slice
     slices.integers["step"] = steps.at(slices.start)
-    slices.write(out)
-    out.add("tracks", lanes.frame())
-    _write_steps(lines, tap, out)
-    _write_groups(said, tap, out)
-    out.add("ranks", pl.DataFrame([_rank_row(source, said, tap, slices)], infer_schema_length=None))
+    slices.write(reading.out)
+    reading.out.add("tracks", lanes.frame())
+    _write_steps(lines, tap, reading.out)
+    _write_groups(said, tap, reading.out)
+    reading.out.add("ranks", pl.DataFrame([_rank_row(reading.source, said, tap, slices)], infer_schema_length=None))
 
 
-def _read_operators(
-    source: Source, said: Description, lines: StepLines, tap: Tap, notes: Notes, on_read: OnRead
-) -> None:
+def _read_operators(reading: Reading, said: Description, lines: StepLines, tap: Tap) -> None:
     """Let the framework's own reader read its files; what is missing is noted."""
-    trace = source.path / names.RAW_FOLDER / names.TRACE_FILE
-    framework = tuple(file for file in source.files if file.parent.name == names.FRAMEWORK_FOLDER)
+    trace = reading.source.path / names.RAW_FOLDER / names.TRACE_FILE
+    framework = tuple(file for file in reading.source.files if file.parent.name == names.FRAMEWORK_FOLDER)
 
     def chosen(marked: Steps) -> Steps:
         return lines.fitted(marked)
 
     if trace.is_file():
-        kineto.read(Source(trace, "kineto", source.rank, (trace,)), tap, notes, on_read, choose_steps=chosen)
+        inner = Source(trace, "kineto", reading.source.rank, (trace,))
+        kineto.read(reading.part(inner, tap), choose_steps=chosen)
     elif framework:
-        inner = Source(source.path, "mindspore_cpu", source.rank, framework)
-        mindspore_cpu.read(inner, tap, notes, on_read, choose_steps=chosen)
+        inner = Source(reading.source.path, "mindspore_cpu", reading.source.rank, framework)
+        mindspore_cpu.read(reading.part(inner, tap), choose_steps=chosen)
     elif said.backend != "plain" and not said.marks_only:
-        notes.add("operators_failed" if said.backend_failed else "operators_lost", file=source.path.name)
+        reading.notes.add(
+            "operators_failed" if said.backend_failed else "operators_lost", file=reading.source.path.name
+        )
 
 
 def _write_steps(lines: StepLines, tap: Tap, out: RankWriter) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.layout import names
-from stepscope.readers.files.text_files import OnRead
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.steps import Steps
@@ -104,13 +104,13 @@ class DataLoaders:
             parts.add(_slices(taken, track, pl.lit("DataLoader")), names.BATCHES_FILE)
 
 
-def read_data_loaders(raw: Path, notes: Notes, on_read: OnRead = None) -> DataLoaders:
+def read_data_loaders(raw: Path, reading: Reading) -> DataLoaders:
     """Read the files; missing ones are empty."""
     spans = ("start_ns", "end_ns")
     return DataLoaders(
-        read_lines(raw / names.LOADERS_FILE, _LOADERS, ("loader",), notes, on_read),
-        read_lines(raw / names.BATCHES_FILE, _BATCHES, ("loader", "batch", *spans), notes, on_read),
-        read_lines(raw / names.STAGES_FILE, _STAGES, ("stage", *spans), notes, on_read),
+        read_lines(raw / names.LOADERS_FILE, _LOADERS, ("loader",), reading),
+        read_lines(raw / names.BATCHES_FILE, _BATCHES, ("loader", "batch", *spans), reading),
+        read_lines(raw / names.STAGES_FILE, _STAGES, ("stage", *spans), reading),
     )
 
 

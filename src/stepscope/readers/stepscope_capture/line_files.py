@@ -9,33 +9,29 @@ from typing import Any
 
 import polars as pl
 
-from stepscope.readers.files.text_files import OnRead
-from stepscope.store.notes import Notes
+from stepscope.readers.files.reading import Reading
 
 Schema = Mapping[str, Any]
 
 
-def read_lines(
-    path: Path, schema: Schema, required: tuple[str, ...], notes: Notes, on_read: OnRead = None
-) -> pl.DataFrame:
+def read_lines(path: Path, schema: Schema, required: tuple[str, ...], reading: Reading) -> pl.DataFrame:
     """One row per line, in the order of the file; what is no record, or lacks a required value, is noted."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
         return pl.DataFrame(schema=schema)
     except OSError as error:
-        notes.add("capture_file_unreadable", file=path.name, reason=error.strerror or str(error))
+        reading.notes.add("capture_file_unreadable", file=path.name, reason=error.strerror or str(error))
         return pl.DataFrame(schema=schema)
-    if on_read is not None:
-        on_read(len(raw))
+    reading.took(len(raw))
     whole = raw.rfind(b"\n") + 1
     if whole < len(raw):
-        notes.add("capture_line_cut", file=path.name)
+        reading.notes.add("capture_line_cut", file=path.name)
     lines = [line for line in raw[:whole].split(b"\n") if line.strip()]
     parts = _parsed(lines, schema)
     rows = pl.concat(parts) if parts else pl.DataFrame(schema=schema)
     good = rows.drop_nulls(required) if required else rows
-    notes.add("capture_lines_dropped", file=path.name, count=len(lines) - good.height)
+    reading.notes.add("capture_lines_dropped", file=path.name, count=len(lines) - good.height)
     return good
 
 

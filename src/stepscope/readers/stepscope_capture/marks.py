@@ -8,11 +8,10 @@ from typing import Final
 import polars as pl
 
 from stepscope.layout import names
-from stepscope.readers.files.text_files import OnRead
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.stepscope_capture.line_files import read_lines
-from stepscope.store.notes import Notes
 
 _SCHEMA: Final = {
     "event": pl.String,
@@ -26,15 +25,15 @@ _SCHEMA: Final = {
 _PROCESS: Final = "mstx"
 
 
-def read_marks(raw: Path, last_ns: int, lanes: Lanes, parts: SliceParts, notes: Notes, on_read: OnRead = None) -> None:
+def read_marks(raw: Path, last_ns: int, lanes: Lanes, parts: SliceParts, reading: Reading) -> None:
     """Add them to ``parts``; a range that was never ended lasts to ``last_ns``."""
-    lines = read_lines(raw / names.MARKS_FILE, _SCHEMA, ("event", "id", "time_ns"), notes, on_read)
+    lines = read_lines(raw / names.MARKS_FILE, _SCHEMA, ("event", "id", "time_ns"), reading)
     if lines.is_empty():
         return
     # A forked child counts on from its parent's ids.
     ends = lines.filter(pl.col("event") == "end").unique(["pid", "id"], keep="first").select("pid", "id", end="time_ns")
     begins = lines.filter(pl.col("event") == "begin").join(ends, on=["pid", "id"], how="left", nulls_equal=True)
-    notes.add("ranges_open", file=names.MARKS_FILE, count=begins["end"].null_count())
+    reading.notes.add("ranges_open", file=names.MARKS_FILE, count=begins["end"].null_count())
     ranges = begins.with_columns(
         dur_ns=(pl.col("end").fill_null(last_ns) - pl.col("time_ns")).clip(lower_bound=0), kind=pl.lit("annotation")
     )

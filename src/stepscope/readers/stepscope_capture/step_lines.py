@@ -10,11 +10,10 @@ import polars as pl
 
 from stepscope.layout import names
 from stepscope.layout.optimizer_steps import steps_of_the_training
-from stepscope.readers.files.text_files import OnRead
+from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.steps import Steps, no_steps
 from stepscope.readers.stepscope_capture.description import Description
 from stepscope.readers.stepscope_capture.line_files import read_lines
-from stepscope.store.notes import Notes
 
 _SCHEMA: Final = {"event": pl.String, "step": pl.Int64, "optimizer": pl.Int64, "time_ns": pl.Int64}
 
@@ -53,14 +52,14 @@ class StepLines:
         return self.steps.filter("incomplete")["step"].to_list()
 
 
-def read_steps(raw: Path, said: Description, last_ns: int, notes: Notes, on_read: OnRead = None) -> StepLines:
+def read_steps(raw: Path, said: Description, last_ns: int, reading: Reading) -> StepLines:
     """Read the file; a step that was open when the process died lasts to ``last_ns``, the last that is known."""
-    lines = read_lines(raw / names.STEPS_FILE, _SCHEMA, ("event", "time_ns"), notes, on_read)
+    lines = read_lines(raw / names.STEPS_FILE, _SCHEMA, ("event", "time_ns"), reading)
     called = _called(lines, last_ns)
     if called.filter(~pl.col("incomplete")).is_empty() and not said.has_schedule:
         by_optimizer = _by_optimizer(lines, called)
         if not by_optimizer.is_empty():
-            notes.add("steps_from_optimizer", file=names.STEPS_FILE, count=by_optimizer.height)
+            reading.notes.add("steps_from_optimizer", file=names.STEPS_FILE, count=by_optimizer.height)
             return StepLines(by_optimizer, "optimizer_step")
         return StepLines(called.with_columns(incomplete=pl.lit(said.cut_off)), "window")
     return StepLines(called, "profiler_step")

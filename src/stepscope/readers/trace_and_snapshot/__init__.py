@@ -6,7 +6,6 @@ from before the window on and with call stacks; of other memory, such as the hos
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import polars as pl
@@ -14,27 +13,30 @@ import polars as pl
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import kineto, memory_snapshot
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.reading import Reading
+from stepscope.readers.reader import claims_no_directory as claim  # two files become one source in discovery
+from stepscope.readers.reader import claims_no_file as claim_file
 from stepscope.readers.trace_and_snapshot.joined_tables import SnapshotTables, TraceTables, rank_row
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
+
+__all__ = ["claim", "claim_file", "read"]
 
 
-def read(source: Source, out: RankWriter, notes: Notes, on_read: Callable[[int], None] | None = None) -> None:
+def read(reading: Reading) -> None:
     """Read the trace, then the snapshot; where the snapshot cannot be read, the trace stands alone."""
-    trace_file, snapshot_file = source.files
-    trace = TraceTables(out)
-    kineto.read(replace(source, reader="kineto", files=(trace_file,)), trace, notes, on_read)
-    snapshot = SnapshotTables(out, first_stack=trace.next_stack)
+    trace_file, snapshot_file = reading.source.files
+    trace = TraceTables(reading.out)
+    kineto.read(reading.part(replace(reading.source, reader="kineto", files=(trace_file,)), trace))
+    snapshot = SnapshotTables(reading.out, first_stack=trace.next_stack)
     try:
-        own = Source(snapshot_file, "memory_snapshot", source.rank, (snapshot_file,))
-        memory_snapshot.read(own, snapshot, notes, on_read)
+        own = Source(snapshot_file, "memory_snapshot", reading.source.rank, (snapshot_file,))
+        memory_snapshot.read(reading.part(own, snapshot))
     except UnreadableInputError as error:
-        notes.add("snapshot_unreadable", file=snapshot_file.name, **error.as_reason())
+        reading.notes.add("snapshot_unreadable", file=snapshot_file.name, **error.as_reason())
         trace.write_memory(followed_elsewhere=set())
-        out.add("ranks", trace.ranks())
+        reading.out.add("ranks", trace.ranks())
         return
     trace.write_memory(followed_elsewhere=snapshot.devices)
     ranks, overlaps = rank_row(trace.ranks(), snapshot.ranks())
     if not overlaps:
-        notes.add("snapshot_of_another_time", file=snapshot_file.name, trace=trace_file.name)
-    out.add("ranks", pl.DataFrame([ranks], infer_schema_length=None))
+        reading.notes.add("snapshot_of_another_time", file=snapshot_file.name, trace=trace_file.name)
+    reading.out.add("ranks", pl.DataFrame([ranks], infer_schema_length=None))

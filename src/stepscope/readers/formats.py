@@ -1,0 +1,37 @@
+"""All readers, by the name that a source has for its reader."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.readers import (
+    ascend_db,
+    ascend_text,
+    chrome,
+    cluster_analysis,
+    kineto,
+    memory_snapshot,
+    minddata,
+    mindinsight,
+    mindspore_cpu,
+    msmemscope,
+    stepscope_capture,
+    trace_and_snapshot,
+)
+from stepscope.readers.reader import Reader
+
+#: In the order in which they are asked; a general format comes after the special ones that use it.
+READERS: Final[dict[str, Reader]] = {
+    "stepscope_capture": stepscope_capture,
+    "mindspore_cpu": mindspore_cpu,
+    "mindinsight": mindinsight,
+    "ascend_text": ascend_text,
+    "ascend_db": ascend_db,
+    "cluster_analysis": cluster_analysis,
+    "minddata": minddata,
+    "trace_and_snapshot": trace_and_snapshot,
+    "memory_snapshot": memory_snapshot,
+    "msmemscope": msmemscope,
+    "kineto": kineto,
+    "chrome": chrome,
+}
