@@ -31,3 +31,12 @@ def test_kernels_of_which_no_module_and_no_operator_is_known_are_one_row(
     assert shown.code == 0
     assert "kernels take 6.000 ms on the device; the capture does not tell what they belong to" in shown.out
     assert ("with_modules=True" if by == "module" else "PyTorch activities with CPU") in shown.err
+
+
+def test_escape_bytes_in_names_do_not_reach_the_terminal(stepscope: Command, tmp_path: Path) -> None:
+    events = [call("cudaLaunchKernel", 0, 1_000, 1), kernel("gemm\x1b[2J\x07", 2_000, 6_000_000, 1)]
+    trace = write(tmp_path / "trace\x1b[31m.json", document(events))
+    shown = stepscope("operators", trace, "--store", tmp_path / "store")
+    assert shown.code == 0
+    assert "gemm␛[2J" in shown.out
+    assert not [letter for letter in shown.out + shown.err if ord(letter) < 32 and letter != "\n"]

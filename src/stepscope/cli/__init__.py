@@ -80,5 +80,7 @@ def main() -> None:
 
 def _fail(message: str, code: int) -> None:
     if message:
-        typer.echo(f"stepscope: {message}", err=True)
+        from stepscope.report.console import harmless
+
+        typer.echo(f"stepscope: {harmless(message)}", err=True)
     sys.exit(code)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 import polars as pl
-from rich.console import Console
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cpu import Cpu, CpuRank
+from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 

@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 import polars as pl
-from rich.console import Console
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.critical_path import CriticalPath
+from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
 from stepscope.analysis.answer import Answer
 from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, FindingEvidence
+from stepscope.report.console import Console
 from stepscope.report.tables import cell, wide_console
 from stepscope.texts import text
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rich.console import Console
-
 from stepscope.questions.explain import Explanation
+from stepscope.report.console import Console
 from stepscope.texts import text
 
 _MOST = 20

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 import polars as pl
-from rich.console import Console
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.flops import Flops
 from stepscope.analysis.flops.question import RankFlops
+from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 

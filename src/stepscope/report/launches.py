@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import msgspec
 import polars as pl
-from rich.console import Console
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.launches import Launches
 from stepscope.analysis.launches.types import Idle, StepLaunches
+from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import polars as pl
-from rich.console import Console
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.leaks.structures import Leaks, Site
+from stepscope.report.console import Console
 from stepscope.report.memory import mib
 from stepscope.report.tables import show_table
 from stepscope.texts import text

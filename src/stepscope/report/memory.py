@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 import polars as pl
-from rich.console import Console
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.memory.structures import Memory, OutOfMemory, Owner
+from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 import polars as pl
-from rich.console import Console
 
 from stepscope.analysis.answer import Answer
 from stepscope.facts.kernel_names import short_name
+from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 

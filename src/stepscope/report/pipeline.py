@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 import polars as pl
-from rich.console import Console
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.pipeline.structure import Pipeline, Sentence, Starving, Verdict
+from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 

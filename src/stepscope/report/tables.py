@@ -6,10 +6,10 @@ import sys
 from typing import Any, Final
 
 import polars as pl
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from stepscope.report.console import Console
 from stepscope.texts import text
 
 _ANY_WIDTH: Final = 10_000

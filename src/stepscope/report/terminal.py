@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from stepscope.report.console import Console
 from stepscope.store.note_groups import grouped, ranges
 from stepscope.store.notes import Note
 from stepscope.texts import text
