@@ -20,6 +20,7 @@ class RunContext:
     def __init__(self, store: RunStore) -> None:
         self.store = store
         self._answers: dict[str, Any] = {}
+        self._by_rank: dict[tuple[str, str], dict[int, list[Any]]] = {}
 
     def answer(self, question: str) -> Any | None:
         """The data of the answer to a question; None where this run has no answer to it."""
@@ -29,6 +30,14 @@ class RunContext:
             except NoAnswerError:
                 self._answers[question] = None
         return self._answers[question]
+
+    def entries(self, question: str, part: str, rank: int) -> list[Any]:
+        """The entries of one rank in a list of an answer; none where there is no answer."""
+        if (question, part) not in self._by_rank:
+            index = self._by_rank[question, part] = {}
+            for entry in getattr(self.answer(question), part, ()):
+                index.setdefault(entry.rank, []).append(entry)
+        return self._by_rank[question, part].get(rank, [])
 
     @cached_property
     def notes(self) -> list[Note]:

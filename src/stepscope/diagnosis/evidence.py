@@ -20,9 +20,7 @@ def number(
 
 def gaps_as_proof(run: RunContext, rank: int, chosen: Callable[[Gap], bool]) -> list[Proof]:
     """The longest gaps of a rank that are of the wanted kind, as ranges of its time."""
-    launches = run.answer("launches")
-    gaps = [gap for gap in launches.gaps if gap.rank == rank and chosen(gap)] if launches is not None else []
-    gaps.sort(key=lambda gap: -gap.duration_us)
+    gaps: list[Gap] = sorted(filter(chosen, run.entries("launches", "gaps", rank)), key=lambda gap: -gap.duration_us)
     return [
         Proof(
             rank=rank,

@@ -12,7 +12,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 
 # What tells the entries of a list within a row whose they are.
-_KEYS: Final = ("rank", "step")
+_KEYS: Final = ("id", "rank", "step")
 
 
 def tables(name: str, answer: Answer[Any]) -> dict[str, pl.DataFrame]:

@@ -16,6 +16,7 @@ from stepscope.texts import text
 _STYLES: Final = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan", "healthy": "bold green"}
 _SCALES: Final = {"share": "%", "us": "us", "bytes": "MiB"}
 _INDENT: Final = 4
+_LONG_US: Final = 1000
 
 
 def show(answer: Answer[Diagnosis], lang: str) -> None:
@@ -51,7 +52,9 @@ def show_sentence(sentence: Bilingual, lang: str) -> None:
 
 def _show_finding(console: Console, number: int, finding: Finding, lang: str) -> None:
     severity = text(f"finding_severity.{finding.severity}", lang)
-    head = Text.assemble(f"{number:2}. ", (severity, _STYLES[finding.severity]), f" {_in(finding.title, lang)}")
+    space = "" if lang == "zh" else " "  # the Chinese colon brings its own
+    title = f"{space}{_in(finding.title, lang)}"
+    head = Text.assemble(f"{number:2}. ", (severity, _STYLES[finding.severity]), title)
     console.print(head, soft_wrap=True)
     facts = [finding.kind, *([finding.cause] if finding.cause else [])]
     facts.append(text(f"finding_confidence.{finding.confidence}", lang))
@@ -60,7 +63,8 @@ def _show_finding(console: Console, number: int, finding: Finding, lang: str) ->
         facts.append(text("report.finding_gain", lang, gain=gain, share=share))
     _line(console, " · ".join(facts), _INDENT, style="dim")
     if finding.evidence:
-        _line(console, "; ".join(_evidence(entry, lang) for entry in finding.evidence), _INDENT)
+        between = "；" if lang == "zh" else "; "
+        _line(console, between.join(_evidence(entry, lang) for entry in finding.evidence), _INDENT)
     _line(console, f"→ {_in(finding.advice, lang)}", _INDENT)
     if finding.next_commands:
         commands = ", ".join(f"stepscope {command}" for command in finding.next_commands)
@@ -69,10 +73,13 @@ def _show_finding(console: Console, number: int, finding: Finding, lang: str) ->
 
 def _evidence(entry: FindingEvidence, lang: str) -> str:
     unit = _SCALES.get(entry.unit, "")
-    words = f"{_in(entry.label, lang)} {cell(entry.value, unit=unit)} {unit or entry.unit}"
-    if entry.baseline is not None:
-        words += f" ({text('report.finding_baseline', lang)} {cell(entry.baseline, unit=unit)})"
-    return words
+    if unit == "us" and entry.value >= _LONG_US:
+        unit = "ms"
+    label, value = _in(entry.label, lang), f"{cell(entry.value, unit=unit)} {unit or entry.unit}"
+    if entry.baseline is None:
+        return f"{label} {value}"
+    baseline = f"{cell(entry.baseline, unit=unit)} {unit or entry.unit}"
+    return text("report.finding_evidence", lang, label=label, value=value, baseline=baseline)
 
 
 def _in(sentence: Bilingual, lang: str) -> str:

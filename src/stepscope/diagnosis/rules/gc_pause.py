@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.analysis.launches import Launches
+from stepscope.analysis.launches.types import Pause
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof
@@ -12,15 +12,13 @@ from stepscope.diagnosis.rule import Rule
 
 def judge(run: RunContext) -> list[Finding]:
     """Ranks that lose time to collections."""
-    launches: Launches | None = run.answer("launches")
     losses = []
     for rank, time in run.times.items():
         idle = time.idle_by_cause.get("gc", 0.0)
         share = time.share(idle)
         if not worth_telling(share):
             continue
-        pauses = [pause for pause in launches.gc_pauses if pause.rank == rank] if launches is not None else []
-        pauses.sort(key=lambda pause: -pause.duration_us)
+        pauses: list[Pause] = sorted(run.entries("launches", "gc_pauses", rank), key=lambda pause: -pause.duration_us)
         losses.append(
             Loss(
                 rank=rank,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.analysis.cpu import Cpu
-from stepscope.analysis.launches import Launches
+from stepscope.analysis.cpu import CpuRank
+from stepscope.analysis.launches.types import Activity
 from stepscope.diagnosis.compiling import compiling_us
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
@@ -66,10 +66,10 @@ def judge(run: RunContext) -> list[Finding]:
 
 
 def _main_activity(run: RunContext, rank: int) -> str:
-    launches: Launches | None = run.answer("launches")
     spent: dict[str, float] = {}
-    for entry in launches.activities if launches is not None else []:
-        if entry.rank == rank and entry.activity in _CAUSES:
+    activities: list[Activity] = run.entries("launches", "activities", rank)
+    for entry in activities:
+        if entry.activity in _CAUSES:
             cause = _CAUSES[entry.activity]
             spent[cause] = spent.get(cause, 0.0) + entry.idle_us
     return max(spent, key=lambda cause: spent[cause]) if spent else "dispatch"
@@ -77,8 +77,8 @@ def _main_activity(run: RunContext, rank: int) -> str:
 
 def _contended(run: RunContext, rank: int) -> bool:
     """Whether other processes take the processors that the host would need."""
-    cpu: Cpu | None = run.answer("cpu")
-    return any(entry.rank == rank and entry.contended for entry in cpu.ranks) if cpu is not None else False
+    machines: list[CpuRank] = run.entries("cpu", "ranks", rank)
+    return any(machine.contended for machine in machines)
 
 
 RULE = Rule(kinds=("host_bound",), needs=("idle_causes",), judge=judge)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.analysis.launches import Launches
+from stepscope.analysis.launches.types import Sync
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Finding, Where
@@ -41,11 +41,10 @@ def judge(run: RunContext) -> list[Finding]:
 
 
 def _costliest_call(run: RunContext, rank: int) -> str | None:
-    launches: Launches | None = run.answer("launches")
     cost: dict[str, float] = {}
-    for call in launches.syncs if launches is not None else []:
-        if call.rank == rank:
-            cost[call.name] = cost.get(call.name, 0.0) + call.idle_us
+    calls: list[Sync] = run.entries("launches", "syncs", rank)
+    for call in calls:
+        cost[call.name] = cost.get(call.name, 0.0) + call.idle_us
     return max(cost, key=lambda name: cost[name]) if cost else None
 
 
