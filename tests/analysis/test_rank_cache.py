@@ -16,9 +16,9 @@ from polars.testing import assert_frame_equal
 from analysis.stores import make_store
 from stepscope.analysis.foundation import rank_cache, rank_tables
 from stepscope.analysis.foundation.byte_cache import ByteCache
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.foundation.rank_tables import COLUMNS, links_of, slices_of
 from stepscope.analysis.foundation.work import work_of
+from stepscope.arrays import Int64s
 from stepscope.errors import StepscopeError
 from stepscope.questions import QUESTIONS
 from stepscope.store.run_store import RunStore, open_store

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stepscope.readers.files.exact_time import INVALID, LARGEST_NS, nanoseconds
+from stepscope.arrays import NULL
+from stepscope.readers.files.exact_time import LARGEST_NS, nanoseconds
 
 _JSON_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
 
@@ -21,9 +22,9 @@ def expected(text: str) -> int:
     """By fractions, which know no precision: microseconds times 1000, rounded to the nearest, ties to even."""
     text = text[1:-1] if text.startswith('"') and text.endswith('"') else text
     if not _JSON_NUMBER.fullmatch(text):
-        return INVALID
+        return NULL
     whole = round(Fraction(text) * 1000)
-    return whole if abs(whole) <= LARGEST_NS else INVALID
+    return whole if abs(whole) <= LARGEST_NS else NULL
 
 
 def test_digits_of_an_epoch_in_microseconds_all_survive() -> None:
@@ -35,7 +36,7 @@ def test_digits_of_an_epoch_in_microseconds_all_survive() -> None:
 def test_microseconds_beyond_2_to_the_53_keep_each_unit() -> None:
     texts = [b"9007199254740993", b"9007199254740992.999"]
     # 2^53 + 1 us is 9.007e18 ns, more than a time may be; half of it is not.
-    assert nanoseconds(texts).tolist() == [INVALID, INVALID]
+    assert nanoseconds(texts).tolist() == [NULL, NULL]
     assert nanoseconds([b"3007199254740993.001", b"3007199254740993"]).tolist() == [
         3_007_199_254_740_993_001,
         3_007_199_254_740_993_000,
@@ -64,26 +65,26 @@ def test_microseconds_beyond_2_to_the_53_keep_each_unit() -> None:
         ('"42.125"', 42_125),
         ('"-1e2"', -100_000),
         ("4000000000000000", LARGEST_NS),
-        ("4000000000000000.001", INVALID),
+        ("4000000000000000.001", NULL),
         ("3999999999999999.9999", LARGEST_NS),
-        ("-4000000000000000.001", INVALID),
-        ("1e400", INVALID),
-        ("1e999999999999", INVALID),
+        ("-4000000000000000.001", NULL),
+        ("1e400", NULL),
+        ("1e999999999999", NULL),
         ("1e-999999999999", 0),
-        ("", INVALID),
-        ("null", INVALID),
-        ("true", INVALID),
-        ("NaN", INVALID),
-        ("Infinity", INVALID),
-        ("-Infinity", INVALID),
-        ('"N/A"', INVALID),
-        ('""', INVALID),
-        ("[1]", INVALID),
-        ("{}", INVALID),
-        ("1.2.3", INVALID),
-        ("--1", INVALID),
-        ('"１２"', INVALID),
-        ('"12\\n"', INVALID),
+        ("", NULL),
+        ("null", NULL),
+        ("true", NULL),
+        ("NaN", NULL),
+        ("Infinity", NULL),
+        ("-Infinity", NULL),
+        ('"N/A"', NULL),
+        ('""', NULL),
+        ("[1]", NULL),
+        ("{}", NULL),
+        ("1.2.3", NULL),
+        ("--1", NULL),
+        ('"１２"', NULL),
+        ('"12\\n"', NULL),
     ],
 )
 def test_each_kind_of_text_alone_and_among_plain_ones(text: str, value: int) -> None:
@@ -138,7 +139,7 @@ def test_one_absurd_text_does_not_slow_the_others_down() -> None:
     texts = [f"{number}.125".encode() for number in range(20_000)] + [b"9" * 100_000, b"1e999999999"]
     found = nanoseconds(texts)
     assert found[:20_000].tolist() == [number * 1_000 + 125 for number in range(20_000)]
-    assert found[20_000:].tolist() == [INVALID, INVALID]
+    assert found[20_000:].tolist() == [NULL, NULL]
     assert not math.isfinite(float("9" * 100_000))
 
 

@@ -6,10 +6,11 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from stepscope.arrays import NULL
 from stepscope.readers.slices.flows import flow_links
 from stepscope.readers.slices.slice_table import KIND, SliceTable
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import ENDS_AT_NEXT, NULL, EventColumns
+from stepscope.readers.trace_json.event_columns import ENDS_AT_NEXT, EventColumns
 from stepscope.store.notes import Notes
 
 Flow = tuple[int, int, int, str]  # category, id, time, phase; N stands for an end that belongs to the next slice

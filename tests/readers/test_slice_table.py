@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stepscope.arrays import NULL
 from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
 from stepscope.readers.slices.steps import Steps
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 from stepscope.store.schema import SLICE_KINDS

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from stepscope.arrays import NONE
 from stepscope.store import ancestors, overlapping
-from stepscope.store.nesting import NONE, Nesting, nearest, nest
+from stepscope.store.nesting import Nesting, nearest, nest
 from support.limits import at_most
 
 Interval = tuple[int, int, int]  # track, start, duration

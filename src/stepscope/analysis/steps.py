@@ -10,12 +10,13 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
-from stepscope.analysis.foundation.intervals import Bools, Int64s, Intervals, joined, union
+from stepscope.analysis.foundation.intervals import Intervals, joined, union
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_pace import host_ran_ahead
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, ranks_of, work_of
+from stepscope.arrays import Bools, Int64s
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore

@@ -15,15 +15,13 @@ from pathlib import Path
 from typing import Any, Final, TextIO
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
+from stepscope.arrays import NONE
 from stepscope.readers.slices.flows import OWN_CATEGORY
-from stepscope.store.nesting import NONE, nearest
+from stepscope.store.nesting import nearest
 from stepscope.store.run_store import RunStore
-
-Int64s = npt.NDArray[np.int64]
 
 # Kinds and links by the names that PyTorch's profiler uses, so that other tools understand the file too.
 _CATEGORIES: Final = {

@@ -5,14 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
-
-#: Stands for "no slice" in arrays of positions.
-NONE: Final = -1
+from stepscope.arrays import NONE, Bools, Int32s, Int64s
 
 _MOST_ROUNDS: Final = 64  # before a hostile shape is gone through slice by slice
 

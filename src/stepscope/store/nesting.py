@@ -10,16 +10,13 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from stepscope.store.ancestors import NONE, nearest
+from stepscope.arrays import NONE, Bools, Int32s, Int64s
+from stepscope.store.ancestors import nearest
 from stepscope.store.overlapping import lay
 
 __all__ = ["NONE", "Nesting", "nearest", "nest"]
 
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 _PLAIN_STEPS = 64  # from slice to parent, before the ancestors of all slices are worked out
 

@@ -12,13 +12,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from stepscope.store.ancestors import NONE, depths, enclosing, nearest
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
+from stepscope.arrays import NONE, Int32s, Int64s
+from stepscope.store.ancestors import depths, enclosing, nearest
 
 _PAIRS_PER_SLICE: Final = 4  # more are not listed, to bound time and memory
 _STEPS_PER_SLICE: Final = 32  # of looking for them

@@ -13,9 +13,10 @@ from stepscope.analysis.critical_path.host_edges import host_edges, threads_of
 from stepscope.analysis.critical_path.nodes import Device, Nodes, device_of, nodes_of
 from stepscope.analysis.critical_path.recorded_waits import recorded_waits
 from stepscope.analysis.foundation.host_activity import NONE, Host, host_of
-from stepscope.analysis.foundation.intervals import Int64s, union
+from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import Launched, launched_of
 from stepscope.analysis.foundation.work import Work
+from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 

@@ -11,8 +11,8 @@ from stepscope.analysis.critical_path.nodes import Device, Nodes
 from stepscope.analysis.critical_path.recorded_waits import RecordedWaits
 from stepscope.analysis.foundation import work as lanes
 from stepscope.analysis.foundation.host_activity import NONE
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.foundation.launched import Launched
+from stepscope.arrays import Bools, Int64s
 
 _KIND_OF_LANE = {lanes.COMPUTE: kinds.COMPUTE, lanes.COMMUNICATION: kinds.COMMUNICATION, lanes.COPY: kinds.COPY}
 

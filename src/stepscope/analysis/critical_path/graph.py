@@ -10,11 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from stepscope.analysis.foundation.intervals import Int64s
-
-Int8s = npt.NDArray[np.int8]
+from stepscope.arrays import Int8s, Int64s
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.foundation.intervals import Bools, Int64s, union
+from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import Launched
+from stepscope.arrays import Bools, Int64s
 
 _END, _POINT, _START = range(3)  # order of nodes at one moment: what ends lets others go on
 

@@ -11,8 +11,9 @@ from stepscope import facts
 from stepscope.analysis.critical_path import kinds
 from stepscope.analysis.critical_path.build import StepGraph
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE, Host, expanded
-from stepscope.analysis.foundation.intervals import Bools, Int64s, union
+from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import running_reach
+from stepscope.arrays import Bools, Int64s
 
 _BOUND = {name: number for number, name in enumerate(kinds.BOUNDS)}
 _CPU = _BOUND["cpu_bound"]

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.foundation.rank_tables import links_of, slices_of
+from stepscope.arrays import Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 _STREAM_SYNC: Final = "Stream Sync"

@@ -15,11 +15,11 @@ from stepscope.analysis.flops.formulas import cost, known_names, needs_arguments
 from stepscope.analysis.flops.recomputation import is_recomputed, with_recomputation
 from stepscope.analysis.flops.shapes import ARGUMENTS, arguments, dtypes, lists, shapes
 from stepscope.analysis.flops.typed import rules, typed_cost
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.operators.executed import chosen_steps
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
+from stepscope.arrays import Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 _SCHEMA: Final = {

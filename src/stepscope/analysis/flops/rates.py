@@ -14,9 +14,10 @@ from stepscope import facts
 from stepscope.analysis.flops.counting import Counted
 from stepscope.analysis.flops.kernel_units import with_units
 from stepscope.analysis.flops.peaks import Peaks
-from stepscope.analysis.foundation.intervals import Int64s, union
+from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.operators.nesting import NOWHERE
+from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 _KEYS: Final = {

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership
+from stepscope.arrays import Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 _SAME: Final = ["name", "input_shapes", "dtype"]

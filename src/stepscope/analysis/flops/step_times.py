@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.arrays import Int64s
 
 
 def step_times(marks: pl.DataFrame, kernels: pl.DataFrame) -> pl.DataFrame:

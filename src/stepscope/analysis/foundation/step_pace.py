@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import Work, work_of
+from stepscope.arrays import Int64s
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 

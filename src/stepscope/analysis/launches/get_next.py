@@ -9,11 +9,12 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.foundation.host_activity import NONE
-from stepscope.analysis.foundation.intervals import Bools, Intervals, intersection, union
+from stepscope.analysis.foundation.intervals import Intervals, intersection, union
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.foundation.work import COMPUTE
 from stepscope.analysis.launches.types import GetNext
+from stepscope.arrays import Bools
 from stepscope.store.run_store import RunStore
 
 

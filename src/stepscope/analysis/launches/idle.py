@@ -12,9 +12,10 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.foundation.host_activity import ALL, CATEGORIES, NONE, expanded
-from stepscope.analysis.foundation.intervals import Bools, Int64s, Intervals, union
+from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.launched import UNKNOWN, Launched
 from stepscope.analysis.foundation.work import COMMUNICATION
+from stepscope.arrays import Bools, Int64s
 
 #: What the device may wait for.
 CAUSES: Final = ("host", "kernel", "collective", "data", "other")

@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
 from stepscope.analysis.foundation.host_activity import NONE
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.types import Queue
+from stepscope.arrays import Float64s, Int64s
 from stepscope.store.run_store import RunStore
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -25,7 +22,7 @@ class Curves:
     key: Int64s
     changes: Int64s
     span: Int64s
-    mean: Floats
+    mean: Float64s
     most: Int64s
     empty: Int64s
     full: Int64s

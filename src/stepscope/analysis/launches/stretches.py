@@ -6,11 +6,12 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE
-from stepscope.analysis.foundation.intervals import Int64s, union
+from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.idle import CAUSES, HOST, Gaps, Windows
 from stepscope.analysis.launches.syncs import BlockingCalls
 from stepscope.analysis.launches.types import Activity, Gap, Idle
+from stepscope.arrays import Int64s
 
 
 def idle_rows(rank: int, work: Launched, windows: Windows, gaps: Gaps, blocked: Int64s) -> list[Idle]:

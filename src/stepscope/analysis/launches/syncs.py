@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE, Host
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.foundation.launched import running_reach
 from stepscope.analysis.launches.idle import HOST, Gaps
 from stepscope.analysis.launches.types import Sync
+from stepscope.arrays import Int64s
 
 _SYNC: Final = CATEGORIES.index("sync")
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.leaks.trend import cache_evidence, largest_fall, parts, r_squared
+from stepscope.arrays import Bools, Int64s
 
 CONFIRMED, LIKELY, SUSPECT = "confirmed", "likely", "suspect"
 _HALVES, _THIRDS = 2, 3

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.step_windows import StepWindows
+from stepscope.arrays import Bools, Int64s
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.leaks.growth import grows
 from stepscope.analysis.leaks.structures import Pool
 from stepscope.analysis.leaks.trend import median_slope
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.step_windows import StepWindows
+from stepscope.arrays import Int64s
 
 FLAT, LEAK, UNEXPLAINED, RESERVED = "flat", "leak", "unexplained_growth", "reserved_growth"
 

@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.leaks.growth import Course, confidence, grows, judge
 from stepscope.analysis.leaks.levels import Levels, levels
 from stepscope.analysis.leaks.structures import Birth, Site
@@ -21,6 +20,7 @@ from stepscope.analysis.memory.phases import phases_of
 from stepscope.analysis.memory.sites import sites_of
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.step_windows import StepWindows
+from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 LEAK: Final = "leak"

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Bools, Int64s
+from stepscope.arrays import Bools, Int64s
 
 # How many entries a cache may have beyond those seen: one by one, then further apart.
 _NEAR: Final = 30

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Bools, Int64s
+from stepscope.arrays import Bools, Int64s
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 

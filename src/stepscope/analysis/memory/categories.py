@@ -15,10 +15,10 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Bools
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.phases import BACKWARD, DATA, FORWARD, OPTIMIZER, Phases
 from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows
+from stepscope.arrays import Bools
 
 BEFORE_WINDOW: Final = "before_window"
 OTHER: Final = "other"

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.structures import CategoryCurve, Curve
+from stepscope.arrays import Bools, Int64s
 
 
 def points_per_curve(curves: int) -> int:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.free_runs import FreeRuns, free_runs, segments_of
 from stepscope.analysis.memory.peak import Moment
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.structures import Fragmentation
+from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 

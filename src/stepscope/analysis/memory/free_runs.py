@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 

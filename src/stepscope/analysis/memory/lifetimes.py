@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.analysis.memory.structures import Lifetime, LifetimeBin
+from stepscope.arrays import Int64s
 
 # In the order in which they are shown.
 CLASSES = (

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.spaces import Space, residual
 from stepscope.analysis.memory.step_windows import StepWindows
+from stepscope.arrays import Int64s
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s, Intervals, union
+from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows
+from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 UNKNOWN, DATA, FORWARD, BACKWARD, OPTIMIZER = range(5)

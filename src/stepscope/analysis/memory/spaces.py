@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.memory.blocks import Blocks, blocks_of, ordered
+from stepscope.arrays import Int64s
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows
 from stepscope.analysis.memory.structures import StepBalance
+from stepscope.arrays import Int64s
 
 
 def step_balance(space: Space, windows: StepWindows) -> list[StepBalance]:

@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.arrays import Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 OUTSIDE: Final = -1

@@ -7,10 +7,10 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.operators.executed import LANES, chosen_steps
 from stepscope.analysis.operators.groups import longest_first, statistics
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
+from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 _COLUMNS: Final = {

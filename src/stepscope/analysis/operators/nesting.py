@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.foundation.rank_tables import slices_of
+from stepscope.arrays import Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 NOWHERE: Final = -1

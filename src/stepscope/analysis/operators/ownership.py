@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.foundation.rank_tables import links_of
 from stepscope.analysis.operators.nesting import NOWHERE, Nesting, nesting_of
+from stepscope.arrays import Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 

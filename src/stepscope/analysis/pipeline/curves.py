@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.arrays import Int64s
 
 
 def kept_points(values: npt.NDArray[np.float64], most: int) -> Int64s:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.arrays import Int64s
 
 _FAR = np.iinfo(np.int64).max
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.timeline.columns import NONE, RankColumns
+from stepscope.analysis.timeline.columns import RankColumns
+from stepscope.arrays import NONE
 from stepscope.store.schema import SLICE_KINDS
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
+from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 _PER_BILLION: Final = 1_000_000_000

@@ -14,16 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.timeline.clock import RunClock
+from stepscope.arrays import NONE, Int32s, Int64s
 from stepscope.store.run_store import RunStore
 
 UInt32s = npt.NDArray[np.uint32]
-Int32s = npt.NDArray[np.int32]
 UInt8s = npt.NDArray[np.uint8]
-
-#: Stands for "no slice" in arrays of positions.
-NONE: Final = -1
 
 #: Stands for "no kind" among the codes of slice kinds.
 NO_KIND: Final = 255

@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.timeline.clock import RunClock
 from stepscope.analysis.timeline.tiles import BINS, UInt16s
+from stepscope.arrays import Float64s, Int64s
 from stepscope.store.run_store import RunStore
-
-Float64s = npt.NDArray[np.float64]
 
 _FAR = 1 << 62
 

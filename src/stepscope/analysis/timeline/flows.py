@@ -9,10 +9,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
-from stepscope.analysis.timeline.columns import NONE
 from stepscope.analysis.timeline.rows import RowRange, chosen_rows
 from stepscope.analysis.timeline.view import TimelineView
+from stepscope.arrays import NONE, Int64s
 
 MOST_FLOWS: Final = 2_000
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s
-from stepscope.analysis.timeline.columns import NONE, RankColumns
+from stepscope.analysis.timeline.columns import RankColumns
+from stepscope.arrays import NONE, Int64s
 from stepscope.store.run_store import RunStore
 
 

@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.analysis.foundation.intervals import Int64s, union
-from stepscope.analysis.timeline.columns import NONE, RankColumns
+from stepscope.analysis.foundation.intervals import union
+from stepscope.analysis.timeline.columns import RankColumns
 from stepscope.analysis.timeline.selection import Selection
+from stepscope.arrays import NONE, Int64s
 from stepscope.store.run_store import RunStore
 
 _MANY_ROWS: Final = 1 << 40

@@ -15,10 +15,11 @@ import polars as pl
 
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.timeline.brief import SliceBrief, brief
-from stepscope.analysis.timeline.columns import NONE, RankColumns
+from stepscope.analysis.timeline.columns import RankColumns
 from stepscope.analysis.timeline.rows import RowRange, chosen_rows, rows_of_their_tracks
 from stepscope.analysis.timeline.selection import select
 from stepscope.analysis.timeline.view import TimelineView
+from stepscope.arrays import NONE
 from stepscope.store.schema import SLICE_KINDS
 
 GROUPINGS: Final = ("name", "kind", "track")

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Bools, Int64s
 from stepscope.analysis.timeline.brief import SliceBrief, brief
-from stepscope.analysis.timeline.columns import NONE, RankColumns
+from stepscope.analysis.timeline.columns import RankColumns
 from stepscope.analysis.timeline.view import TimelineView
+from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.errors import UsageError
 from stepscope.store.schema import SLICE_KINDS
 

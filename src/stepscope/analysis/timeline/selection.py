@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.analysis.foundation.intervals import Int64s
-from stepscope.analysis.timeline.columns import NONE, RankColumns
+from stepscope.analysis.timeline.columns import RankColumns
+from stepscope.arrays import NONE, Int64s
 
 Values = TypeVar("Values", bound=npt.NDArray[Any])
 

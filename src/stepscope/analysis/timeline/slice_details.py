@@ -9,10 +9,11 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Int64s, union
+from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.timeline.brief import SliceBrief, brief, briefs
-from stepscope.analysis.timeline.columns import NONE, RankColumns
+from stepscope.analysis.timeline.columns import RankColumns
 from stepscope.analysis.timeline.view import TimelineView
+from stepscope.arrays import NONE, Int64s
 from stepscope.errors import UsageError
 from stepscope.store.run_store import RunStore
 

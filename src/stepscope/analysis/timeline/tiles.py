@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.analysis.foundation.intervals import Int64s
 from stepscope.analysis.timeline.columns import RankColumns, UInt8s, UInt32s
+from stepscope.arrays import Float32s, Int64s
 
 BINS: Final = 1024
 BLOCK_ROWS: Final = 16
@@ -26,7 +26,6 @@ _MOST_COUNT: Final = 65535
 _FULL: Final = 255
 _FAR: Final = 1 << 62
 
-Float32s = npt.NDArray[np.float32]
 UInt16s = npt.NDArray[np.uint16]
 
 

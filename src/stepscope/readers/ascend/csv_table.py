@@ -15,17 +15,14 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.files.exact_time import nanoseconds
 from stepscope.readers.files.raw_bytes import blocks
 from stepscope.readers.files.reading import Reading
-from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
 
 _PIECE_BYTES: Final = 16 << 20
 _MOST_UNQUOTED_BYTES: Final = 64 << 20  # a quote that never closes must not swallow the file

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import Steps
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def device_windows(steps: Steps, slices: SliceTable, work: Bools, cause: Int64s) -> tuple[Int64s, Int64s]:

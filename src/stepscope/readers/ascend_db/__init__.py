@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.communication import calls_without_timeline, groups_seen, transfers_of_links
 from stepscope.readers.ascend.database import Database
@@ -34,14 +35,10 @@ from stepscope.readers.ascend_db.tables import is_by_msprof, note_foreign, note_
 from stepscope.readers.ascend_db.timeline import Timeline
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import SliceTable
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
 __all__ = ["claim", "claim_file", "read"]
-
-Int64s = npt.NDArray[np.int64]
 
 
 def read(reading: Reading) -> None:

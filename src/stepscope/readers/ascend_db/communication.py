@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import (
     bytes_of_type,
@@ -24,10 +24,7 @@ from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
 from stepscope.readers.ascend_db.timeline import Part, Timeline, connections, numbers
 from stepscope.readers.slices.slice_table import KIND, SliceTable
-from stepscope.readers.trace_json.event_columns import NULL, nullable
-from stepscope.store.nesting import NONE
-
-Int64s = npt.NDArray[np.int64]
+from stepscope.readers.trace_json.event_columns import nullable
 
 _CALL: Final = ["startNs", "endNs", "connectionId", "opId", "relay", "retry", "dataType", "count", "deviceId"]
 # RDMA tasks that only signal: of ENUM_HCCL_RDMA_TYPE.

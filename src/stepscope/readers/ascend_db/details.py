@@ -6,19 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, Int64s
 from stepscope.readers.ascend_db.communication import Calls
 from stepscope.readers.ascend_db.device import DeviceTasks
 from stepscope.readers.ascend_db.host import HostCalls
 from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
 from stepscope.readers.ascend_db.timeline import Timeline
-from stepscope.store.nesting import NONE
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
 
 _ROWS_AT_ONCE: Final = 1 << 18
 _TASK: Final = ("deviceId", "globalTaskId", "contextId", "taskId", "modelId")

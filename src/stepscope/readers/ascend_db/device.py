@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import plane_kind, task_kind, unknown_task_kind
 from stepscope.readers.ascend_db.groups import Groups
@@ -17,14 +17,7 @@ from stepscope.readers.ascend_db.joins import Joined, coalesced, distinct, first
 from stepscope.readers.ascend_db.strings import Coded, Strings
 from stepscope.readers.ascend_db.timeline import NO_VALUE, Layer, Part, Timeline, connections, numbers
 from stepscope.readers.slices.slice_table import KIND
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Int8s = npt.NDArray[np.int8]
-Bools = npt.NDArray[np.bool_]
 
 HARDWARE: Final = Layer("Ascend Hardware", "NPU", 13)
 

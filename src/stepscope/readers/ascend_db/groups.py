@@ -7,12 +7,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from stepscope.arrays import NULL, Int32s, Int64s
 from stepscope.readers.ascend.identity import group_id
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import Coded, Strings
-from stepscope.readers.ascend_db.timeline import Int32s, Int64s, Layer, Timeline
+from stepscope.readers.ascend_db.timeline import Layer, Timeline
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
 
 _COMMUNICATION_API: Final = 5500  # of ENUM_API_TYPE
 _OLD_NAME: Final = "HCCL"

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import Int32s, Int64s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import UNKNOWN, Coded, Strings
@@ -17,9 +18,6 @@ from stepscope.readers.ascend_db.timeline import Layer, Part, Timeline, connecti
 from stepscope.readers.slices.pytorch import STEP_NAME
 from stepscope.readers.slices.slice_table import KIND
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
 
 PYTHON: Final = Layer("Python", "CPU", 0)
 _GC: Final = Layer("Python GC", "CPU", 1)

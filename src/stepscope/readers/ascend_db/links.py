@@ -5,20 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.host import OPERATOR, QUEUE, HostCalls
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.timeline import Timeline, connections, numbers
 from stepscope.readers.slices.slice_table import SliceTable
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE, nearest
+from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass

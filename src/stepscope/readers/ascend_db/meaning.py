@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_db.links import Causes
@@ -15,13 +15,9 @@ from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import Steps, one_step, whole_window, with_device_work
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, nullable
-from stepscope.store.nesting import NONE
+from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def fill(

@@ -5,20 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.device import DeviceTasks
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.strings import Strings, as_texts
 from stepscope.readers.ascend_db.timeline import numbers
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
 
 # The whole time of a core has another name in the tables of kernels.
 _RENAMED: Final = {

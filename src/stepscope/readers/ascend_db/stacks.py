@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.strings import UNKNOWN, Strings, as_texts
 from stepscope.readers.ascend_db.timeline import numbers
 from stepscope.readers.slices.slice_table import SliceTable
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE, nearest
-
-Int64s = npt.NDArray[np.int64]
+from stepscope.store.nesting import nearest
 
 
 def read_stacks(database: Database, strings: Strings, wanted: pl.Series) -> tuple[Int64s, pl.DataFrame]:

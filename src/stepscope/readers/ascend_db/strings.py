@@ -8,12 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import Int32s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import is_missing
 from stepscope.readers.trace_json.codes import Codes
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
 
 #: A column of texts: a code per row, negative where there is none, and the texts.
 Coded = tuple[npt.NDArray[Any], list[str | None]]

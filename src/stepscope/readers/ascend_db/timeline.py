@@ -9,19 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int8s, Int32s, Int64s
 from stepscope.readers.ascend_db.strings import UNKNOWN, Coded
 from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.slices.slice_table import SliceTable, believable
 from stepscope.readers.slices.tracks import track_rows
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Int8s = npt.NDArray[np.int8]
-
 
 #: Stands for "no context", "no connection", "no model", "local rank".
 NO_VALUE: Final = 4294967295

@@ -8,16 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.ascend import device_tasks
 from stepscope.readers.ascend.communication import TIMES, members_of
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, categorical, nullable
-from stepscope.store.nesting import NONE
+from stepscope.readers.trace_json.event_columns import categorical, nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
 
 # The vendor rounds the start in communication.json to a quarter of a microsecond.
 _SAME_START_NS: Final = 1_000

@@ -12,9 +12,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from stepscope.arrays import NULL
 from stepscope.readers.files.exact_time import nanoseconds
 from stepscope.readers.files.reading import Reading
-from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

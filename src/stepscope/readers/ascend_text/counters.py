@@ -13,12 +13,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.trace_json.event_columns import NULL, Batch, EventColumns, arguments
+from stepscope.arrays import NULL, Int32s, Int64s
+from stepscope.readers.trace_json.event_columns import Batch, EventColumns, arguments
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
 
 _ACCELERATOR: Final = "acc_id"
 _AT_ONCE: Final = 1 << 14

@@ -11,16 +11,14 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import KIND, SliceTable
-from stepscope.readers.trace_json.event_columns import NULL, categorical, nullable
+from stepscope.readers.trace_json.event_columns import categorical, nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
 
 _WORDS: Final = {
     "name": ("Name", "Op Name", "kernel_name"),

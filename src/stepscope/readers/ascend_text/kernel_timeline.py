@@ -7,13 +7,14 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from stepscope.arrays import NULL
 from stepscope.readers.ascend.device_tasks import task_kind, unknown_task_kind
 from stepscope.readers.ascend_text.counters import CounterSeries
 from stepscope.readers.ascend_text.layers import CODE, lanes
 from stepscope.readers.ascend_text.task_arguments import TaskArguments
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
-from stepscope.readers.trace_json.event_columns import NULL, EventColumns
+from stepscope.readers.trace_json.event_columns import EventColumns
 from stepscope.store.notes import Notes
 
 _HARDWARE, _COMMUNICATION = "Ascend Hardware", "Communication"

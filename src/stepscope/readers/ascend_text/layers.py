@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from stepscope import facts
+from stepscope.arrays import Int32s
 from stepscope.readers.trace_json.codes import Codes
-
-Int32s = npt.NDArray[np.int32]
 
 LAYERS: Final = (
     "python",

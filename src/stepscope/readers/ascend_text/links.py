@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
+from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.slices.flows import flow_links
 from stepscope.readers.slices.slice_table import KIND, SliceTable
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE, nearest
+from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
 
 
 @dataclass

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_text.kernel_details import fill_texts
 from stepscope.readers.ascend_text.links import Causes
@@ -17,12 +18,11 @@ from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.steps import with_device_work
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, nullable
-from stepscope.store.nesting import NONE, nearest
+from stepscope.readers.trace_json.event_columns import nullable
+from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
-Int64s = npt.NDArray[np.int64]
 Coded = tuple[npt.NDArray[Any], list[str | None]]
 
 

@@ -9,10 +9,11 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from stepscope.arrays import NULL
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend.device_tasks import module_component
 from stepscope.readers.files.reading import Reading
-from stepscope.readers.trace_json.event_columns import NULL, nullable
+from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.rank_writer import RankWriter
 
 OnRead = Callable[[int], None] | None

@@ -5,20 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import Steps, told_apart, whole_window
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-
 
 _KERNEL_TABLE: Final = "kernel_table"
 

@@ -11,11 +11,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, Batch
+from stepscope.readers.trace_json.event_columns import Batch
 from stepscope.readers.trace_json.typed_arguments import NO_TEXT, typed_columns
-
-Int64s = npt.NDArray[np.int64]
 
 
 class _Operator(msgspec.Struct, gc=False):

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from stepscope.arrays import NULL
 from stepscope.readers.ascend.csv_table import CsvTable
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.files.reading import Reading
-from stepscope.readers.trace_json.event_columns import NULL
 
 
 def write_task_table(

@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.arrays import NULL, Bools, Int8s, Int32s, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.device_tasks import plane_kind, task_kind
 from stepscope.readers.ascend_text.counters import CounterSeries
@@ -19,14 +20,9 @@ from stepscope.readers.ascend_text.task_arguments import FAMILY_LAYERS, TaskArgu
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, EventColumns, details
+from stepscope.readers.trace_json.event_columns import EventColumns, details
 from stepscope.readers.trace_json.trace_text import TraceText
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Int8s = npt.NDArray[np.int8]
-Bools = npt.NDArray[np.bool_]
 
 #: torch_npu writes the bare name, MindSpore puts module and event before it.
 STEP_NAME: Final = re.compile(r"(?:.*::)?ProfilerStep\s*#\s*(\d{1,18})")

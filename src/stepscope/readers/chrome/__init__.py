@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
+from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.chrome.stack_frames import referred_stacks
 from stepscope.readers.discovery.source import Source, named_rank
@@ -23,15 +24,12 @@ from stepscope.readers.slices.step_of_slices import step_of_slices
 from stepscope.readers.slices.steps import Steps, extent, whole_window
 from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, Batch, EventColumns, arguments, details
+from stepscope.readers.trace_json.event_columns import Batch, EventColumns, arguments, details
 from stepscope.readers.trace_json.trace_text import TraceText, looks_like_trace
-from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 
 __all__ = ["claim", "claim_file", "read"]
 
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _DEVICE_PROCESS: Final = re.compile(r"^/device:(GPU|TPU):(\d+)")
 # Rows that XProf computes itself: they sum up the operations below them.

@@ -6,13 +6,10 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
-
-Int64s = npt.NDArray[np.int64]
 
 _DEEPEST: Final = 500
 

@@ -14,11 +14,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-Int64s = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
+from stepscope.arrays import NULL, Int64s
 
-#: What stands where the text is no number, or one beyond LARGEST_NS.
-INVALID: Final = int(np.iinfo(np.int64).min)
+Bytes = npt.NDArray[np.uint8]
 
 #: Times stay below this (the year 2096 as an epoch), so that twice a time still fits 63 bits.
 LARGEST_NS: Final = 4 * 10**18
@@ -32,7 +30,7 @@ _EXACT: Final = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_EVEN)
 
 
 def nanoseconds(texts: Sequence[bytes | memoryview]) -> Int64s:
-    """Exact nanoseconds of each text, a JSON number or string of microseconds; ``INVALID`` where it is none.
+    """Exact nanoseconds of each text, a JSON number or string of microseconds; ``NULL`` where it is none or too large.
 
     >>> nanoseconds([b"1736405443871466.840", b'"0.5"', b"null"]).tolist()
     [1736405443871466840, 500, -9223372036854775808]
@@ -153,6 +151,6 @@ def _one(text: bytes | memoryview) -> int:
     try:
         micro = decimal.Decimal(bytes(text).decode("ascii").strip(' \t\r\n"'))
         nano = _EXACT.to_integral_value(_EXACT.multiply(micro, decimal.Decimal(1000)))
-        return int(nano) if nano.is_finite() and abs(nano) <= LARGEST_NS else INVALID
+        return int(nano) if nano.is_finite() and abs(nano) <= LARGEST_NS else NULL
     except (ValueError, ArithmeticError):
-        return INVALID
+        return NULL

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.kineto import collectives as communication
@@ -28,14 +29,10 @@ from stepscope.readers.slices.step_of_slices import step_of_slices
 from stepscope.readers.slices.steps import ChooseSteps, extent, told_apart, whole_window, with_device_work
 from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, EventColumns, details
+from stepscope.readers.trace_json.event_columns import EventColumns, details
 from stepscope.readers.trace_json.trace_text import TraceText
-from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 __all__ = ["claim", "claim_file", "read"]
 

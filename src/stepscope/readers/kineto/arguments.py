@@ -8,12 +8,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, Batch, EventColumns, arguments
+from stepscope.readers.trace_json.event_columns import Batch, EventColumns, arguments
 from stepscope.readers.trace_json.typed_arguments import NO_TEXT, typed_columns
-
-Int64s = npt.NDArray[np.int64]
 
 
 class _Any(msgspec.Struct, gc=False):

@@ -10,16 +10,13 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
+from stepscope.arrays import NONE, Int64s
 from stepscope.readers.kineto.identity import group_rows, integer, rank_list
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.trace_json.event_columns import nullable
-from stepscope.store.nesting import NONE
-
-Int64s = npt.NDArray[np.int64]
 
 _ANONYMOUS: Final = "(anonymous namespace)::"
 _BEHIND_THE_NAME: Final = re.compile(r"[<(]")  # of templates and arguments

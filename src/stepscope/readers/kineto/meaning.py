@@ -5,21 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from stepscope import facts
+from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.slices.pytorch import MODULE_PREFIX, STEP_NAME
 from stepscope.readers.slices.slice_table import KIND, SliceTable
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE, nearest
+from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Int8s = npt.NDArray[np.int8]
-Bools = npt.NDArray[np.bool_]
 
 _MARKING: Final = ("user_annotation", "cpu_op", "operator")
 

@@ -6,20 +6,18 @@ from typing import Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
+from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.slices.block_lives import lives
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, Batch, categorical, nullable
+from stepscope.readers.trace_json.event_columns import Batch, categorical, nullable
 from stepscope.readers.trace_json.typed_arguments import typed_columns
-from stepscope.store.nesting import NONE, nearest
+from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
 
 _NAME: Final = "[memory]"
 

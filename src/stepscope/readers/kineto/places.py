@@ -8,14 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from stepscope.arrays import Bools, Int32s
 from stepscope.readers.kineto.categories import ON_DEVICE, kind_of_category
 from stepscope.readers.slices.tracks import Described
 from stepscope.readers.trace_json.event_columns import EventColumns
-
-Int32s = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
 
 _HOST_CATEGORIES: Final = ("user_annotation", "cpu_op", "operator")
 _HOST_KINDS: Final = ("runtime", "python")

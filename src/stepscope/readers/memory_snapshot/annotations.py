@@ -8,16 +8,15 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.memory_snapshot.final_state import MOST_DEVICES
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
 from stepscope.readers.slices.steps import Steps
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, integers
+from stepscope.readers.trace_json.event_columns import integers
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
 
 _PROFILER_STEP: Final = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})$")
 _OPTIMIZER_STEP: Final = "Optimizer.step#"

@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
+from stepscope.arrays import NULL, Bools, Int64s
 from stepscope.readers.memory_snapshot.final_state import LARGEST_SIZE, Blocks
 from stepscope.readers.memory_snapshot.trace_columns import Trace
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 NEVER: Final = -1
 PAST: Final = -2  # before the window

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.memory_snapshot.block_lives import NEVER, Lives
 from stepscope.readers.memory_snapshot.final_state import FinalState
 from stepscope.readers.memory_snapshot.trace_columns import Trace
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
-
-Int64s = npt.NDArray[np.int64]
 
 _SMALLEST_BLOCK: Final = 512
 _SMALL_POOL: Final = 1 << 20  # requests up to this come from the pool of small blocks; also the rest worth splitting

@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.memory_snapshot.block_lives import NEVER, Lives
 from stepscope.readers.memory_snapshot.trace_columns import Trace
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
-
-Int64s = npt.NDArray[np.int64]
 
 COMPONENT: Final = "caching allocator"
 _RESERVES: Final = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unmap": -1}

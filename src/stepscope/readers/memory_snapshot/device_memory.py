@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.memory_snapshot.block_lives import NEVER, pair, with_older
 from stepscope.readers.memory_snapshot.block_sizes import Regions, Rounding, sizes
 from stepscope.readers.memory_snapshot.curve import COMPONENT, curve
@@ -15,11 +15,9 @@ from stepscope.readers.memory_snapshot.final_state import DEFAULT_POOL, FinalSta
 from stepscope.readers.memory_snapshot.stack_texts import NO_STACK
 from stepscope.readers.memory_snapshot.trace_columns import Trace, TraceColumns
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, categorical, nullable
+from stepscope.readers.trace_json.event_columns import categorical, nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
 
 _LIFE_ACTIONS = ("alloc", "free_requested", "free_completed", "free")
 

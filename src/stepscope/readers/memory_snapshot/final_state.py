@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import Bools, Int64s
 from stepscope.readers.memory_snapshot.stack_texts import StackTexts
 from stepscope.readers.memory_snapshot.trace_columns import pool_of
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _HIGHEST_ADDRESS: Final = 1 << 62
 MOST_DEVICES: Final = 1024

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.files.exact_time import LARGEST_NS, nanoseconds
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.memory_snapshot.stack_texts import StackTexts
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, integers
-
-Int64s = npt.NDArray[np.int64]
+from stepscope.readers.trace_json.event_columns import integers
 
 _KNOWN: Final = frozenset(
     (

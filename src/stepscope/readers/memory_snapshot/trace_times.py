@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from stepscope.arrays import NULL
 from stepscope.readers.memory_snapshot.trace_columns import Trace
 from stepscope.readers.slices.slice_table import SliceTable
-from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 
 #: Apart from each other where only the order is known.

@@ -15,9 +15,10 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
+from stepscope.arrays import NULL
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.device_tasks import collective_kind
-from stepscope.readers.files.exact_time import INVALID, nanoseconds
+from stepscope.readers.files.exact_time import nanoseconds
 from stepscope.readers.files.numbers import integer
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
@@ -166,7 +167,7 @@ def _rows(events: list[Event]) -> pl.DataFrame:
         )
     frame = pl.DataFrame(rows, schema={name: kind for name, kind in _SCHEMA.items() if not name.endswith("_ns")})
     times = {
-        name: pl.Series(np.where(values == INVALID, 0, values)).set(pl.Series(values == INVALID), None)
+        name: pl.Series(np.where(values == NULL, 0, values)).set(pl.Series(values == NULL), None)
         for name, values in (("start_ns", start), ("dur_ns", dur))
     }
     return frame.with_columns(**times).select(*_SCHEMA)

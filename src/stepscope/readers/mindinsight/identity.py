@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from stepscope.arrays import NULL
 from stepscope.readers.files.numbers import integer, scaled
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.text_files import read_json
 from stepscope.readers.mindinsight.cluster_folder import host_of
 from stepscope.readers.mindinsight.layout import RankFiles, device_kind, named
 from stepscope.readers.slices.slice_table import SliceTable
-from stepscope.readers.trace_json.event_columns import NULL
 
 _VERSIONS: Final = ("ms_version", "cann_version")
 _AI_CPU: Final = "AI_CPU"

@@ -6,19 +6,16 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.msmemscope import attributes
 from stepscope.readers.msmemscope.begin_end import pair
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE, nearest
+from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
 
 # Event type of a begin: kind of the slice, and the type of its end.
 _PAIRED: Final = {

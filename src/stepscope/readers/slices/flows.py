@@ -5,18 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int8s, Int32s, Int64s
 from stepscope.readers.slices.slice_table import SliceTable
-from stepscope.readers.trace_json.event_columns import ENDS_AT_NEXT, NULL, EventColumns
-from stepscope.store.nesting import NONE
+from stepscope.readers.trace_json.event_columns import ENDS_AT_NEXT, EventColumns
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Int8s = npt.NDArray[np.int8]
-Bools = npt.NDArray[np.bool_]
 
 #: Stands before the kind of a link in the category that our own export gives it.
 OWN_CATEGORY: Final = "stepscope:"

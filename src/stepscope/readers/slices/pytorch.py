@@ -11,16 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Int8s, Int32s, Int64s
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import Steps
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.ancestors import depths
-from stepscope.store.nesting import NONE, nearest
+from stepscope.store.nesting import nearest
 
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Int8s = npt.NDArray[np.int8]
 Coded = npt.NDArray[np.signedinteger[Any]]
 
 Values = TypeVar("Values", bound=Coded)

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import polars as pl
 
-from stepscope.readers.trace_json.event_columns import NULL, Batch, EventColumns, arguments
+from stepscope.arrays import NULL
+from stepscope.readers.trace_json.event_columns import Batch, EventColumns, arguments
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
-
-Int64s = npt.NDArray[np.int64]
 
 _INTEGERS: Final = ("stream", "bytes")
 _TEXTS: Final = ("phase", "operator", "type", "core", "module", "input_shapes", "output_shapes", "dtypes", "formats")

@@ -10,19 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
 from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.slices.freed_memory import give_back
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import NULL, nullable
-from stepscope.store.nesting import NONE, Nesting, nest
+from stepscope.readers.trace_json.event_columns import nullable
+from stepscope.store.nesting import Nesting, nest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 from stepscope.store.schema import SLICE_KINDS, Kind
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-Int8s = npt.NDArray[np.int8]
-Bools = npt.NDArray[np.bool_]
 
 KIND: Final = {name: code for code, name in enumerate(SLICE_KINDS)}
 

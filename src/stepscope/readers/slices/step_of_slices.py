@@ -8,15 +8,10 @@ before the window and belongs to no step. Only where no launch at all was record
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import Steps
-from stepscope.readers.trace_json.event_columns import NULL
-from stepscope.store.nesting import NONE
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def step_of_slices(steps: Steps, slices: SliceTable, launch: Int64s, device_work: Bools) -> Int64s:

@@ -6,16 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.readers.slices.slice_table import SliceTable
-from stepscope.readers.trace_json.event_columns import NULL, categorical
-from stepscope.store.nesting import NONE
+from stepscope.readers.trace_json.event_columns import categorical
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass

@@ -9,13 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.files.exact_time import INVALID
+from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.store.nesting import NONE
 from stepscope.store.notes import Notes
-
-Int64s = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _BEGINS: Final = tuple(map(ord, "BbS"))
 _NESTED: Final = tuple(map(ord, "BE"))
@@ -34,7 +30,7 @@ def pair(columns: tuple[npt.NDArray[Any], ...], tracks: Codes, notes: Notes, fil
 
     A begin without end lasts to the last moment seen on its track; an end without begin is dropped.
     """
-    usable = columns[4] != INVALID
+    usable = columns[4] != NULL
     notes.add("event_without_time", file=file, count=int((~usable).sum()))
     index, track, category, name, time, ids, phase = (column[usable] for column in columns)
     begins, nested = np.isin(phase, _BEGINS), np.isin(phase, _NESTED)
@@ -54,7 +50,7 @@ def pair(columns: tuple[npt.NDArray[Any], ...], tracks: Codes, notes: Notes, fil
     notes.add("end_without_begin", file=file, count=int((is_open & ~begins).sum()))
     is_open &= begins
     notes.add("begin_without_end", file=file, count=int(is_open.sum()))
-    last = np.full(len(keys), INVALID, np.int64)
+    last = np.full(len(keys), NULL, np.int64)
     np.maximum.at(last, track, time)
     dur = np.where(is_open, last[track], time[end]) - time
     lane = track.copy()

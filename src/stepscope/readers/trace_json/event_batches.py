@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
+from stepscope.arrays import Int32s, Int64s
 from stepscope.readers.files.exact_time import nanoseconds
 from stepscope.readers.trace_json.event_identity import identities
 from stepscope.readers.trace_json.trace_event import ABSENT, EVENT, Event
@@ -17,8 +17,6 @@ from stepscope.readers.trace_json.trace_event import ABSENT, EVENT, Event
 if TYPE_CHECKING:
     from stepscope.readers.trace_json.event_scanner import Scan
 
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
 _Value = TypeVar("_Value")
 
 _ENDS_AROUND: Final = msgspec.Raw(b'"e"')

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope.readers.files.exact_time import INVALID
+from stepscope.arrays import NULL, Int32s, Int64s
 from stepscope.readers.trace_json.begin_end import pair, pair_details
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_batches import DecodedEvents, ScannedEvents, Sort, field, pick
@@ -21,12 +21,6 @@ from stepscope.store.notes import Notes
 
 if TYPE_CHECKING:
     from stepscope.readers.trace_json.event_scanner import Scan
-
-Int64s = npt.NDArray[np.int64]
-Int32s = npt.NDArray[np.int32]
-
-#: Stands for "not there" in integer columns while they are NumPy arrays.
-NULL: Final = INVALID
 
 
 # Events of a trace by phase; what they have in common is the letter of the first.

@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import astuple
 
+from stepscope.arrays import NULL, Int64s
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_batches import pick
-from stepscope.readers.trace_json.event_columns import NULL, Batch, arguments, integers
+from stepscope.readers.trace_json.event_columns import Batch, arguments, integers
 from stepscope.readers.trace_json.trace_event import FAULTS
 
 if TYPE_CHECKING:
     from stepscope.readers.trace_json.event_scanner import Scan
 
-Int64s = npt.NDArray[np.int64]
 Column = npt.NDArray[Any]
 
 #: What an argument is that an event does not have, where its text is asked for.

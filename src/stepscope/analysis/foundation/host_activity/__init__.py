@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from stepscope.analysis.foundation.host_activity.categories import CATEGORIES, NONE, OTHER, category_of
+from stepscope.analysis.foundation.host_activity.categories import CATEGORIES, OTHER, category_of
 from stepscope.analysis.foundation.host_activity.host import ALL, Host, expanded
 from stepscope.analysis.foundation.host_activity.read import host_of
+from stepscope.arrays import NONE
 
 __all__ = ["ALL", "CATEGORIES", "NONE", "OTHER", "Host", "category_of", "expanded", "host_of"]

@@ -7,9 +7,7 @@ from functools import cache
 from typing import Final
 
 from stepscope import facts
-
-#: Stands for "no category", "no thread" and "no slice".
-NONE: Final = -1
+from stepscope.arrays import NONE
 
 #: Categories, the one that wins first; the last stands for Python code and for what was not recorded.
 CATEGORIES: Final = (*(str(entry["name"]) for entry in facts.table("host_activity")["category"]), "other")

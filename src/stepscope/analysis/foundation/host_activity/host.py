@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.foundation.host_activity.categories import CATEGORIES, NONE, OTHER
-from stepscope.analysis.foundation.intervals import Bools, Int64s, Intervals, joined, union
-
-Int8s = npt.NDArray[np.int8]
+from stepscope.analysis.foundation.host_activity.categories import CATEGORIES, OTHER
+from stepscope.analysis.foundation.intervals import Intervals, joined, union
+from stepscope.arrays import NONE, Bools, Int8s, Int64s
 
 # What covers less of an interval than this does not tell what the host did.
 _LEAST_SHARE: Final = float(facts.table("host_activity")["dominant"]["least_share"])

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity.categories import NONE, OTHER, category_of
+from stepscope.analysis.foundation.host_activity.categories import OTHER, category_of
 from stepscope.analysis.foundation.host_activity.host import Host
-from stepscope.analysis.foundation.intervals import Int64s, Intervals
+from stepscope.analysis.foundation.intervals import Intervals
 from stepscope.analysis.foundation.rank_tables import slices_of
+from stepscope.arrays import NONE, Int8s, Int32s, Int64s
 from stepscope.store.run_store import RunStore
-
-Int8s = npt.NDArray[np.int8]
-Int32s = npt.NDArray[np.int32]
 
 _DEVICE_TRACKS: Final = ("stream", "plane", "vendor", "counter")
 # Kinds that are never the host's, and marks, which take no time.
