@@ -9,6 +9,7 @@ import pytest
 from analysis.stores import make_store
 from diagnosis.cases import context, judged, mean_step
 from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.measures import Spread
 from stepscope.diagnosis.ranking import ranked
 
 
@@ -85,6 +86,19 @@ def test_a_slow_rank_explains_what_the_others_wait(tmp_path: Path) -> None:
     run = context(tmp_path, *times, mean_step(2, computing=98, communication=2))
     found = ranked([*judged("exposed_communication", run), *judged("slow_rank", run)])
     assert [(finding.kind, finding.ranks) for finding in found] == [("slow_rank", [2])]
+
+
+def test_causes_of_idle_time_are_apart_and_go_by_cost(tmp_path: Path) -> None:
+    run = context(tmp_path, mean_step(computing=60, idle={"data": 10, "host": 30}))
+    found = ranked([*judged("data_starved", run), *judged("host_bound", run)])
+    assert [(finding.kind, finding.gain_us) for finding in found] == [("host_bound", 30.0), ("data_starved", 10.0)]
+
+
+def test_long_steps_that_wait_for_data_are_told_by_that(tmp_path: Path) -> None:
+    spread = Spread(usual_us=80.0, longest_us=160.0, long_steps=[4, 8], rhythm=4)
+    run = context(tmp_path, mean_step(computing=80, idle={"data": 20}, spread=spread))
+    found = ranked([*judged("step_jitter", run), *judged("data_starved", run)])
+    assert [finding.kind for finding in found] == ["data_starved"]
 
 
 def test_the_reason_stands_before_what_is_left_of_its_effect(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, NotChecked, RunVerdict
 from stepscope.diagnosis.kept import kept
-from stepscope.diagnosis.words import milliseconds, percent
+from stepscope.diagnosis.words import duration, percent
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
 
@@ -74,5 +74,5 @@ def sentence_of(finding: Finding) -> Bilingual:
         title = Bilingual.of("finding_verdict.suspected", title=title)
     if finding.gain_us is None:
         return Bilingual(f"{title.en}.", f"{title.zh}。")
-    gain, share = milliseconds(finding.gain_us), percent(finding.gain_share)
+    gain, share = duration(finding.gain_us), percent(finding.gain_share)
     return Bilingual.of("finding_verdict.with_gain", title=title, gain=gain, share=share)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from stepscope.diagnosis.finding import ACCUSING, Finding
-from stepscope.diagnosis.losses import severity_of
+from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
 from stepscope.facts.findings import finding_facts
 
 
@@ -26,15 +26,16 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
             finding.id,
         ),
     )
-    return _reasons_first(by_cost)
+    return _slow_ranks_first(by_cost)
 
 
-def _reasons_first(findings: list[Finding]) -> list[Finding]:
-    """What is partly explained by another finding stands behind it, even where the rest of it costs more."""
+def _slow_ranks_first(findings: list[Finding]) -> list[Finding]:
+    """What others lose to a slow rank stands behind it, even where the rest of that costs more."""
     left = list(findings)
     placed = []
     while left:
-        chosen = next((one for one in left if not _reasons(one, left)), left[0])
+        reasons = [one for one in left if _is_of_cluster(one)]
+        chosen = next((one for one in left if not _reasons(one, reasons)), left[0])
         placed.append(chosen)
         left.remove(chosen)
     return placed
@@ -46,7 +47,10 @@ def _reasons(finding: Finding, among: list[Finding]) -> list[Finding]:
     return [
         other
         for other in among
-        if finding.kind in kinds[other.kind].explains and other.accuses and _concerns(other, finding)
+        if finding.kind in kinds[other.kind].explains
+        and other.accuses
+        and _concerns(other, finding)
+        and not other.gain_method == finding.gain_method == IDLE_REMOVED  # causes of idle time share nothing
     ]
 
 
@@ -70,5 +74,8 @@ def _explained_once(findings: list[Finding]) -> list[Finding]:
 
 def _concerns(reason: Finding, finding: Finding) -> bool:
     """Others wait for a slow rank, so it explains what they lose; anything else explains its own ranks."""
-    scope = finding_facts().kinds[reason.kind].scope
-    return scope == "cluster" or bool(set(reason.ranks) & set(finding.ranks))
+    return _is_of_cluster(reason) or bool(set(reason.ranks) & set(finding.ranks))
+
+
+def _is_of_cluster(finding: Finding) -> bool:
+    return finding_facts().kinds[finding.kind].scope == "cluster"

@@ -8,19 +8,21 @@ from stepscope.diagnosis.finding import Bilingual
 
 _MOST_NAMED = 8
 _BOTH = 2
-_MICROSECONDS = 1000
+_LONG_US = 10_000_000
 _SMALL_MEBIBYTES = 0.01
 
 
-def milliseconds(time_us: float | None) -> str:
-    """A time with its unit.
+def duration(time_us: float | None) -> str:
+    """A time with the unit that suits it.
 
-    >>> milliseconds(12_345.6), milliseconds(87.31), milliseconds(None)
-    ('12.3 ms', '87.3 us', '?')
+    >>> duration(12_345_678.9), duration(12_345.6), duration(87.31), duration(None)
+    ('12.3 s', '12.3 ms', '87.3 us', '?')
     """
     if time_us is None:
         return "?"
-    return f"{time_us / _MICROSECONDS:,.1f} ms" if time_us >= _MICROSECONDS else f"{time_us:,.1f} us"
+    if time_us >= _LONG_US:
+        return f"{time_us / 1e6:,.1f} s"
+    return f"{time_us / 1000:,.1f} ms" if time_us >= 1000 else f"{time_us:,.1f} us"
 
 
 def percent(share: float | None) -> str:

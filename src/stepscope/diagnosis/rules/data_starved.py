@@ -8,7 +8,7 @@ from stepscope.analysis.pipeline.structure import Pipeline, Verdict
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Bilingual, Finding, Proof, Where
-from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
 
 _CAUSES: Final = {"pipeline": "processing", "transfer": "transfer", "user_code": "user_code", "getnext": "getnext"}
@@ -81,7 +81,7 @@ def _by_idle(run: RunContext, rank: int) -> Loss | None:
         advice="finding_advice.data_starved",
         gain_us=idle,
         gain_share=share,
-        gain_method="idle_removed",
+        gain_method=IDLE_REMOVED,
         words={"stage": ""},
         evidence=[number("idle_for_data_share", share, "share", link="timeline")],
         proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "data"),

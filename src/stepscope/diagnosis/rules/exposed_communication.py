@@ -50,7 +50,6 @@ def judge(run: RunContext) -> list[Finding]:
                 gain_us=exposed,
                 gain_share=share,
                 gain_method="exposure_removed",
-                confidence="suspect" if waits is None else "likely",
                 evidence=evidence,
                 proof=_longest(run, rank),
             )

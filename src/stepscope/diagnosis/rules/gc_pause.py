@@ -6,7 +6,7 @@ from stepscope.analysis.launches.types import Pause
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof
-from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
 
 
@@ -27,7 +27,7 @@ def judge(run: RunContext) -> list[Finding]:
                 advice="finding_advice.gc_pause",
                 gain_us=idle,
                 gain_share=share,
-                gain_method="idle_removed",
+                gain_method=IDLE_REMOVED,
                 confidence="confirmed",
                 words={"count": len(pauses)},
                 evidence=[

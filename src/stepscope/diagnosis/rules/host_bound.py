@@ -10,7 +10,7 @@ from stepscope.diagnosis.compiling import compiling_us
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
 
 #: What the host did meanwhile, as a cause.
@@ -57,7 +57,7 @@ def judge(run: RunContext) -> list[Finding]:
                 advice=_ADVICE[cause],
                 gain_us=idle,
                 gain_share=share,
-                gain_method="idle_removed",
+                gain_method=IDLE_REMOVED,
                 evidence=evidence,
                 proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "host"),
             )

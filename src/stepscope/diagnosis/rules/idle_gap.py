@@ -7,7 +7,7 @@ from typing import Final
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
 
 _TITLES: Final = {"dependency": "finding_title.idle_dependency", "unknown": "finding_title.idle_unknown"}
@@ -34,7 +34,7 @@ def judge(run: RunContext) -> list[Finding]:
                     advice=_ADVICE[cause],
                     gain_us=idle,
                     gain_share=share,
-                    gain_method="idle_removed",
+                    gain_method=IDLE_REMOVED,
                     confidence="suspect",
                     evidence=[
                         number("idle_unexplained_share", share, "share", link="timeline"),

@@ -8,7 +8,7 @@ from stepscope.diagnosis.compiling import compiling_us
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Finding, Proof
-from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.measures import RankTime
 from stepscope.diagnosis.rule import Rule
 
@@ -34,7 +34,7 @@ def _compiling(run: RunContext, time: RankTime) -> Loss | None:
         advice="finding_advice.operator_compile",
         gain_us=idle,
         gain_share=share,
-        gain_method="idle_removed",
+        gain_method=IDLE_REMOVED,
         evidence=[number("idle_while_compiling_share", share, "share", link="timeline")],
         proof=gaps_as_proof(run, time.rank, lambda gap: gap.activity == "compile"),
     )
