@@ -17,6 +17,7 @@ from stepscope.analysis.timeline import wire
 from stepscope.analysis.timeline.tracks import tracks
 from stepscope.analysis.timeline.view import TimelineView
 from stepscope.cli import app as command_line
+from stepscope.facts.server import server_facts
 from stepscope.questions import QUESTIONS
 from stepscope.report.json_document import document
 from stepscope.server.routes.texts import PAGE_SECTIONS
@@ -195,9 +196,8 @@ class TestSql:
         assert (refused.status_code, refused.json()["code"]) == (400, code), refused.text
 
     def test_a_query_without_end_is_stopped(self, server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-        from stepscope import facts
-
-        monkeypatch.setitem(facts.table("server"), "most_sql_seconds", 0.3)
+        hurried = msgspec.structs.replace(server_facts(), most_sql_seconds=0.3)
+        monkeypatch.setattr("stepscope.server.routes.sql.server_facts", lambda: hurried)
         endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
         with at_most(30):
             stopped = self._sql(server, endless)

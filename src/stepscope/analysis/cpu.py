@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import ranks_of
@@ -29,6 +28,7 @@ from stepscope.analysis.pipeline.processors import (
 )
 from stepscope.analysis.pipeline.step_clock import StepClock, step_clock
 from stepscope.errors import NoAnswerError
+from stepscope.facts.pipeline import pipeline_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -155,7 +155,7 @@ def _by_step(
 def _of_rank(
     rank: int, samples: pl.DataFrame, clock: StepClock | None, sibling_cores: float, notes: list[Note]
 ) -> CpuRank:
-    limits = facts.table("pipeline")["processors"]
+    limits = pipeline_facts().processors
     seen = processors_of(samples, sibling_cores)
     if seen.cores is None:
         notes.append(Note("cpu_cores_unknown", rank=rank))
@@ -168,7 +168,7 @@ def _of_rank(
         sibling_cores=seen.sibling_cores,
         other_cores=seen.other_cores,
         other_share=seen.other_share,
-        contended=None if seen.other_share is None else seen.other_share > limits["other_processes_share"],
+        contended=None if seen.other_share is None else seen.other_share > limits.other_processes_share,
         runnable_mean=None if runnable is None else float(runnable),
         crowded_share=seen.crowded_share,
         context_switches_per_s=seen.switches_per_s,
@@ -210,7 +210,7 @@ def _steps(rank: int, samples: pl.DataFrame) -> Iterator[CpuStep]:
 
 def _curves(store: RunStore, rank: int, samples: pl.DataFrame) -> Iterator[CpuCurve]:
     stages = _stages(store, rank)
-    most = facts.table("pipeline")["curves"]["largest_points"]
+    most = pipeline_facts().curves.largest_points
     for (scope, number), rows in _in_order(samples).group_by("scope", "id", maintain_order=True):
         busy = rows["busy"].cast(pl.Float64).fill_null(np.nan).to_numpy()
         kept = rows[kept_points(busy, most)]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.steps import steps_facts
 
 
 class Spread(msgspec.Struct, frozen=True):
@@ -74,13 +74,13 @@ def _spreads(rows: pl.DataFrame, fields: list[str]) -> Iterable[Spread]:
 
 def outliers(duration: pl.Series) -> pl.Series:
     """Steps beyond Tukey's upper fence that are also noticeably longer than the median."""
-    limits = facts.table("steps")["outlier"]
+    limits = steps_facts().outlier
     low, high = duration.quantile(0.25, "linear"), duration.quantile(0.75, "linear")
     median = duration.median()
     if low is None or high is None or not isinstance(median, float):
         return pl.Series([False] * len(duration))
-    fence = high + limits["interquartile_ranges"] * (high - low)
-    beyond: pl.Series = (duration > fence) & (duration > median * (1 + limits["least_share_over_median"]))
+    fence = high + limits.interquartile_ranges * (high - low)
+    beyond: pl.Series = (duration > fence) & (duration > median * (1 + limits.least_share_over_median))
     return beyond
 
 

@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.intervals import joined, union
 from stepscope.analysis.foundation.question import question
@@ -17,6 +16,7 @@ from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Wor
 from stepscope.analysis.step_statistics import StepStatistics, step_statistics, typical
 from stepscope.analysis.steps import Step
 from stepscope.analysis.steps import steps as step_trace
+from stepscope.facts.delimitation import delimitation_facts
 from stepscope.store.run_store import RunStore
 
 _FIELDS: Final = tuple(name for name in Step.__struct_fields__ if name.endswith("_us"))
@@ -185,19 +185,19 @@ def _groups(store: RunStore, captured: list[int]) -> list[tuple[str, str | None,
 
 
 def _share(part: str, column: str, rows: pl.DataFrame, group: str, dimension: str | None) -> GroupShare:
-    limits = facts.table("delimitation")
+    limits = delimitation_facts()
     total = rows["total_us"].to_numpy()
     value = rows[column].to_numpy()
     share = float(rows[f"{part}_share"].to_numpy().mean())
     spread = float((value.max() - value.min()) / total.mean())
     reasons = []
-    if share > limits["largest_share"].get(part, 1.0):
+    if share > limits.largest_share.get(part, 1.0):
         reasons.append("share")
-    if spread > limits["largest_spread_share"]:
+    if spread > limits.largest_spread_share:
         reasons.append("spread")
     # A rank that communicates least is the one the others wait for.
     typical_value = float(np.median(value))
     away = (typical_value - value) if part == "communication" else (value - typical_value)
-    apart = away > limits["largest_spread_share"] * total.mean()
+    apart = away > limits.largest_spread_share * total.mean()
     outstanding = [int(rank) for rank in rows["rank"].to_numpy()[apart]] if "spread" in reasons else []
     return GroupShare(group, dimension, share, spread, bool(reasons), reasons, outstanding)

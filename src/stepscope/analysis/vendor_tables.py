@@ -6,16 +6,15 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from stepscope import facts
 from stepscope.errors import NoAnswerError
+from stepscope.facts.vendor_tables import vendor_tables_facts
 from stepscope.store.run_store import RunStore
 
 
 def no_operators(code: str, store: RunStore, ranks: Sequence[int]) -> NoAnswerError:
     """The error ``code``, or, where the maker's tables of operators were read, one that says how to see them."""
-    begins: list[str] = facts.table("vendor_tables")["operators"]
     files = store.scan("reported", list(ranks)).select(pl.col("file").cast(pl.String).unique()).collect()["file"]
-    named = sorted(file for file in files.drop_nulls() if file.startswith(tuple(begins)))
+    named = sorted(file for file in files.drop_nulls() if file.startswith(vendor_tables_facts().operators))
     if not named:
         return NoAnswerError(code)
     among = ", ".join("'" + file.replace("'", "''") + "'" for file in named)

@@ -19,6 +19,7 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.arrays import NONE
+from stepscope.facts.communication import communication_facts
 from stepscope.readers.slices.flows import OWN_CATEGORY
 from stepscope.store.nesting import nearest
 from stepscope.store.run_store import RunStore
@@ -39,7 +40,7 @@ _LINK_CATEGORIES: Final = {"forward_backward": "fwdbwd", "flow": "flow"}
 _JOINED_BY_ID: Final = "ac2g"  # arrows of PyTorch's profiler that only repeat what correlation ids say
 # Annotations by whose names the reader knows steps and collectives.
 _SPEAKING_NAME: Final = re.compile(
-    "|".join([r"ProfilerStep\s*#\s*\d", *(f"{word}:" for word in facts.table("communication")["host_prefixes"])])
+    "|".join([r"ProfilerStep\s*#\s*\d", *(f"{word}:" for word in communication_facts().host_prefixes)])
 )
 _LEAST_TIDS_PER_TRACK: Final = 1000
 

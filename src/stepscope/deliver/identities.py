@@ -13,15 +13,15 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Final
 
-from stepscope import facts
+from stepscope.facts.redaction import redaction_facts
 
-_FACTS: Final = facts.table("redaction")
-_HOMES: Final = "|".join(_FACTS["homes"])
+_FACTS: Final = redaction_facts()
+_HOMES: Final = "|".join(_FACTS.homes)
 _PART: Final = r"""[^/\\\s"'<>|,;:*]+"""  # of a path in running text
 _WIDE_PART: Final = r"""[^\\/:*?"'<>|,;\r\n]+"""  # may contain blanks
 _ROOT: Final = r"(?:/|[A-Za-z]:[\\/])"
 _END: Final = r"""(?=[/\\\s"'<>|,;:)\]}]|$)"""
-_IN_HOME: Final = "(?:" + "|".join(rf"(?<=[\\/]{home}[\\/])|(?<=[\\/]{home}\\\\)" for home in _FACTS["homes"]) + ")"
+_IN_HOME: Final = "(?:" + "|".join(rf"(?<=[\\/]{home}[\\/])|(?<=[\\/]{home}\\\\)" for home in _FACTS.homes) + ")"
 
 
 def _place_pattern(known: Iterable[str]) -> re.Pattern[str]:
@@ -49,8 +49,8 @@ def _place_pattern(known: Iterable[str]) -> re.Pattern[str]:
 
 
 _USER: Final = re.compile(rf"(?:(?:^|/)(?:{_HOMES})/|^~)([^/]+)")
-_PACKAGES: Final = re.compile(rf".*[\\/](?=(?:{'|'.join(_FACTS['packages'])})(?:[\\/]|$))", re.DOTALL)
-_HOST_IN_NAME: Final = [re.compile(pattern) for pattern in _FACTS["host_in_name"]]
+_PACKAGES: Final = re.compile(rf".*[\\/](?=(?:{'|'.join(_FACTS.packages)})(?:[\\/]|$))", re.DOTALL)
+_HOST_IN_NAME: Final = [re.compile(pattern) for pattern in _FACTS.host_in_name]
 _PORT: Final = re.compile(r":\d+$")
 
 
@@ -70,13 +70,13 @@ class Finder:
 
     def host(self, name: str) -> None:
         """Take a name that is known to be a host's."""
-        if name and name.lower() not in _FACTS["plain_hosts"]:
+        if name and name.lower() not in _FACTS.plain_hosts:
             self.hosts.setdefault(name.lower())
 
     def capture(self, name: str) -> None:
         """Take the name of a captured file or directory, which may begin with a host."""
         for pattern in _HOST_IN_NAME:
-            if (found := pattern.match(name)) and found["host"].lower() not in _FACTS["plain_words"]:
+            if (found := pattern.match(name)) and found["host"].lower() not in _FACTS.plain_words:
                 self.host(found["host"])
 
     def piece(self, text: str) -> None:
@@ -174,13 +174,13 @@ def _is_address(name: str) -> bool:
 
 
 def _is_local(name: str) -> bool:
-    return not name or name in _FACTS["plain_hosts"] or name.startswith("127.")
+    return not name or name in _FACTS.plain_hosts or name.startswith("127.")
 
 
 def _is_telling(word: str) -> bool:
     """Whether a word in running text means the host or user of that name."""
     return (
-        len(word) >= _FACTS["least_letters"]
-        and word.lower() not in _FACTS["plain_words"]
+        len(word) >= _FACTS.least_letters
+        and word.lower() not in _FACTS.plain_words
         and (_is_address(word) or re.search(r"[^\W\d_]", word) is not None)
     )

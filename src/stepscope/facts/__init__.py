@@ -6,13 +6,27 @@ import re
 import tomllib
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+Structure = TypeVar("Structure")
+
+_LOADED: Final[dict[str, Any]] = {}
 
 
 @cache
 def table(name: str) -> dict[str, Any]:
     """The content of ``<name>.toml``."""
     return tomllib.loads((resources.files(__package__) / f"{name}.toml").read_text("utf-8"))
+
+
+def load(name: str, structure: type[Structure]) -> Structure:
+    """The content of ``<name>.toml`` as the structure that describes it; a field that does not fit is an error."""
+    if name not in _LOADED:
+        _LOADED[name] = msgspec.convert(table(name), structure)
+    loaded: Structure = _LOADED[name]
+    return loaded
 
 
 @cache

@@ -12,8 +12,8 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from stepscope import facts
 from stepscope.errors import UsageError
+from stepscope.facts.server import server_facts
 from stepscope.server.replies import error_reply
 from stepscope.server.settings import Settings
 
@@ -26,7 +26,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._settings = settings
-        self._headers: dict[str, str] = facts.table("server")["headers"]
+        self._headers: dict[str, str] = server_facts().headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

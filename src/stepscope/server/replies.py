@@ -8,8 +8,8 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from stepscope import facts
 from stepscope.errors import NoAnswerError, StepscopeError, UnreadableInputError
+from stepscope.facts.server import server_facts
 from stepscope.texts import LANGUAGES, catalogue, text
 
 _UNPROCESSABLE: Final = 422
@@ -50,7 +50,7 @@ def fault_of(error: StepscopeError, lang: str) -> Fault:
 
 def status_of(error: StepscopeError) -> int:
     """The HTTP status of an error, by its code, else by its kind."""
-    known: dict[str, int] = facts.table("server")["status"]
+    known: dict[str, int] = server_facts().status
     if error.code in known:
         return known[error.code]
     return _UNPROCESSABLE if isinstance(error, (NoAnswerError, UnreadableInputError)) else 400

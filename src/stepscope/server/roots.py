@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepscope import facts
 from stepscope.errors import UnreadableInputError, UsageError
+from stepscope.facts.server import server_facts
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def listing(text: str | None, roots: Sequence[Path]) -> Listing:
         directory = directory.parent
         if not any(directory.is_relative_to(root) for root in roots):
             return listing(None, roots)
-    most = int(facts.table("server")["most_listed_entries"])
+    most = int(server_facts().most_listed_entries)
     try:
         children = sorted(directory.iterdir(), key=lambda child: child.name)
     except OSError as error:

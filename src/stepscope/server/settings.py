@@ -7,7 +7,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from stepscope import facts
+from stepscope.facts.server import server_facts
 from stepscope.store.location import default_root
 
 
@@ -23,7 +23,7 @@ def is_loopback(host: str) -> bool:
 
 def most_upload_bytes() -> int:
     """The largest file that may be dropped onto the page."""
-    return int(facts.table("server")["most_upload_bytes"])
+    return int(server_facts().most_upload_bytes)
 
 
 @dataclass(frozen=True)

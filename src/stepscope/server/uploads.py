@@ -14,8 +14,8 @@ from typing import Final
 
 from starlette.concurrency import run_in_threadpool
 
-from stepscope import facts
 from stepscope.errors import UnreadableInputError, UsageError
+from stepscope.facts.server import server_facts
 from stepscope.server.settings import Settings
 
 _STRANGE: Final = re.compile(r"[^\w.\-+=@ ()\[\]]+")
@@ -50,7 +50,7 @@ async def receive(name: str, content: AsyncIterator[bytes], settings: Settings) 
 
 def sweep(settings: Settings) -> None:
     """Remove what a server that was killed left behind."""
-    oldest = time.time() - int(facts.table("server")["keep_uploads_seconds"])
+    oldest = time.time() - int(server_facts().keep_uploads_seconds)
     with contextlib.suppress(OSError):
         for entry in settings.uploads.iterdir():
             if entry.stat().st_mtime < oldest:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from stepscope import facts
+from stepscope.facts.notes import notes_facts
 from stepscope.store.notes import Note
 
 Level = Literal["note", "info"]
@@ -51,7 +51,7 @@ class NoteGroup:
 
 def level_of(code: str) -> Level:
     """``info`` for what asks nothing of a user."""
-    return "info" if code in facts.table("notes")["info"] else "note"
+    return "info" if code in notes_facts().info else "note"
 
 
 def grouped(notes: Iterable[Note]) -> list[NoteGroup]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepscope import facts
+from stepscope.facts.communication import communication_facts
 from stepscope.readers.kineto.collectives import collective_kind
 
 # Function names of NCCL before and since 2.19, of PyTorch's symmetric memory, vLLM, SGLang and DeepEP, and of
@@ -57,9 +58,9 @@ def test_such_kernels_are_known_to_communicate(name: str) -> None:
     assert facts.communication_kernel().search(name)
 
 
-@pytest.mark.parametrize("spelling", facts.table("communication")["kinds"])
+@pytest.mark.parametrize("spelling", communication_facts().kinds)
 def test_each_listed_spelling_means_what_the_list_says(spelling: str) -> None:
-    assert collective_kind(spelling) == facts.table("communication")["kinds"][spelling]
+    assert collective_kind(spelling) == communication_facts().kinds[spelling]
 
 
 def test_a_name_without_end_costs_no_time() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope import facts
 from stepscope.analysis.critical_path import kinds
 from stepscope.analysis.critical_path.graph import Edges
 from stepscope.analysis.critical_path.nodes import Device, Nodes
@@ -13,6 +12,7 @@ from stepscope.analysis.foundation import work as lanes
 from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.critical_path import critical_path_facts
 
 _KIND_OF_LANE = {lanes.COMPUTE: kinds.COMPUTE, lanes.COMMUNICATION: kinds.COMMUNICATION, lanes.COPY: kinds.COPY}
 
@@ -80,7 +80,7 @@ def _overlaps(device: Device) -> tuple[Int64s, Int64s]:
     order = np.lexsort((device.start, device.track))
     first, second = order[:-1], order[1:]
     over = device.end[first] - device.start[second]
-    little = facts.table("critical_path")["inference"]["stream_wait_us"] * 1000
+    little = critical_path_facts().inference.stream_wait_us * 1000
     near = (device.track[first] == device.track[second]) & (over > 0) & (over <= little)
     return first[near], second[near]
 
@@ -118,7 +118,7 @@ def _inferred(
 
     Where waits between streams were recorded, only behind one of those.
     """
-    limits = facts.table("critical_path")["inference"]
+    limits = critical_path_facts().inference
     everywhere = np.zeros(len(device.start), np.int64)
     last = latest_end(everywhere, device.start, everywhere, device.end)
     end = np.where(last == NONE, ready, device.end[last])
@@ -126,8 +126,8 @@ def _inferred(
         (last != NONE)
         & (device.track[last] != device.track)
         & (end > ready)
-        & (device.start - ready > limits["least_delay_us"] * 1000)
-        & (device.start - end <= limits["stream_wait_us"] * 1000)
+        & (device.start - ready > limits.least_delay_us * 1000)
+        & (device.start - end <= limits.stream_wait_us * 1000)
     )
     if waits.known:
         call = work.call_start[device.work]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.critical_path import kinds
 from stepscope.analysis.critical_path.device_edges import edges, issued
 from stepscope.analysis.critical_path.graph import Edges
@@ -19,6 +18,7 @@ from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.rank_tables import links_of
 from stepscope.analysis.launches.syncs import blocking_calls
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.critical_path import critical_path_facts
 from stepscope.store.run_store import RunStore
 
 
@@ -45,7 +45,7 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, host_
     primary = np.unique(np.concatenate((host.thread[forward], host.thread[backward], [host.loop])))
     blocked = np.union1d(host.place_of(blocking_calls(host).slice), _blocking_copies(work, device))
     collective = np.flatnonzero(host.of("collective"))
-    pause = facts.table("critical_path")["inference"]["handoff_gap_us"] * 1000
+    pause = critical_path_facts().inference.handoff_gap_us * 1000
     queued = set(host.thread[dequeue].tolist())
     calls = host.of("operator", "runtime", "collective")
     busy = {}
@@ -82,7 +82,7 @@ def _placed(host: Host, arrows: pl.DataFrame) -> tuple[Int64s, Int64s]:
 
 def _blocking_copies(work: Launched, device: Device) -> Int64s:
     """Calls that copy to pageable memory and return when that is done."""
-    pattern = facts.table("critical_path")["copies"]["blocking"]
+    pattern = critical_path_facts().copies.blocking
     names = work.name[device.work].cast(pl.String)
     chosen = device.work[names.str.contains(pattern).fill_null(False).to_numpy()]
     return np.unique(work.call[chosen][work.call[chosen] != NONE])

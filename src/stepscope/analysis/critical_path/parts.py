@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.critical_path import kinds
 from stepscope.analysis.critical_path.build import StepGraph
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE, Host, expanded
 from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import running_reach
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.critical_path import critical_path_facts
 
 _BOUND = {name: number for number, name in enumerate(kinds.BOUNDS)}
 _CPU = _BOUND["cpu_bound"]
@@ -36,9 +36,10 @@ def parts_of(step: StepGraph, path: Int64s) -> Parts:
     start, end = graph.time[graph.source[path]], graph.time[graph.target[path]]
     on_host = np.isin(kind, [kinds.HOST, kinds.HANDOFF])
     bound = np.array([_BOUND[kinds.BOUND_OF_EDGE.get(number, "other")] for number in kind.tolist()], np.int64)
-    limits = facts.table("critical_path")["overhead"]
-    for name in ("launch", "kernel_kernel"):
-        held_up = (bound == _BOUND[f"{name}_overhead"]) & (end - start > limits[f"longest_{name}_us"] * 1000)
+    limits = critical_path_facts().overhead
+    longest_us = {"launch": limits.longest_launch_us, "kernel_kernel": limits.longest_kernel_kernel_us}
+    for name, longest in longest_us.items():
+        held_up = (bound == _BOUND[f"{name}_overhead"]) & (end - start > longest * 1000)
         bound[held_up] = _BOUND["other"]
     found = [Parts(about[~on_host], start[~on_host], end[~on_host], bound[~on_host])]
     units = _units(step)
@@ -88,15 +89,15 @@ def _units(step: StepGraph) -> _Units:
 
 def _wrappers(host: Host, calls: Bools, window: int) -> Int64s:
     """Long calls most of whose time others take inside them."""
-    limits = facts.table("critical_path")["units"]
-    places = np.flatnonzero(calls & (host.end - host.start > limits["wrapper_from_share"] * window))
+    limits = critical_path_facts().units
+    places = np.flatnonzero(calls & (host.end - host.start > limits.wrapper_from_share * window))
     operators = np.flatnonzero(host.of("operator", "collective"))
     found = []
     for place in places.tolist():
         inside = (host.thread[operators] == host.thread[place]) & (host.depth[operators] > host.depth[place])
         inside &= (host.start[operators] >= host.start[place]) & (host.end[operators] <= host.end[place])
         taken = union(host.start[operators[inside]], host.end[operators[inside]]).length
-        if taken >= limits["wrapped_from_share"] * int(host.end[place] - host.start[place]):
+        if taken >= limits.wrapped_from_share * int(host.end[place] - host.start[place]):
             found.append(place)
     return np.array(found, np.int64)
 

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.rank_tables import links_of, slices_of
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.critical_path import critical_path_facts
 from stepscope.store.run_store import RunStore
 
 _STREAM_SYNC: Final = "Stream Sync"
@@ -61,7 +61,7 @@ def recorded_waits(store: RunStore, rank: int, window: tuple[int, int]) -> Recor
     )
     slices = slices_of(store, rank)
     rows = slices.filter(pl.col("kind").is_in(["sync", "wait"])).select(columns).collect()
-    pattern = re.compile("|".join(facts.table("critical_path")["waits"]["patterns"]))
+    pattern = re.compile("|".join(critical_path_facts().waits.patterns))
     names = [name for name in rows["name"].unique().drop_nulls() if pattern.search(name)]
     waits = rows.filter(pl.col("name").is_in(names))
     inside = waits.filter((pl.col("start_ns") < window[1]) & (pl.col("end_ns") >= window[0]))

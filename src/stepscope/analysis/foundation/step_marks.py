@@ -6,8 +6,8 @@ from typing import Final
 
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.facts.steps import steps_facts
 from stepscope.store.run_store import RunStore
 
 _DEVICE: Final = ["kernel", "collective", "copy"]
@@ -45,15 +45,15 @@ def _with_host_phases(store: RunStore, rank: int, marks: pl.DataFrame) -> pl.Dat
 
 def _warm_up(marks: pl.DataFrame) -> pl.Series:
     """Leading steps that are far longer than the typical one."""
-    limits = facts.table("steps")["warm_up"]
+    limits = steps_facts().warm_up
     duration = marks["host_end_ns"] - marks["host_start_ns"]
-    if len(marks) < limits["least_steps"]:
+    if len(marks) < limits.least_steps:
         return pl.Series([False] * len(marks))
     median = duration.median()
     assert isinstance(median, float)
-    longer = duration > median * limits["longer_than_median"]
+    longer = duration > median * limits.longer_than_median
     leading = longer.cast(pl.UInt8).cum_min().cast(pl.Boolean)
-    most = int(len(marks) * limits["largest_share"])
+    most = int(len(marks) * limits.largest_share)
     found: pl.Series = leading & (pl.int_range(len(marks), eager=True) < most)
     return found
 
@@ -70,7 +70,7 @@ def _mark_is_cut(marks: pl.DataFrame) -> bool:
     duration = marks["host_end_ns"] - marks["host_start_ns"]
     typical = duration.head(len(marks) - 1).median()
     assert isinstance(typical, float)
-    return bool(int(duration[-1]) < typical * facts.table("steps")["incomplete"]["least_share_of_median"])
+    return bool(int(duration[-1]) < typical * steps_facts().incomplete.least_share_of_median)
 
 
 def _work_is_missing(store: RunStore, rank: int, marks: pl.DataFrame) -> bool:
@@ -85,7 +85,7 @@ def _work_is_missing(store: RunStore, rank: int, marks: pl.DataFrame) -> bool:
     )
     slices_of = {(step, on_device): count for step, on_device, count in counts.iter_rows()}
     before, last = (slices_of.get((step, True), 0) for step in last_two)
-    if last < before * facts.table("steps")["incomplete"]["least_share_of_previous"]:
+    if last < before * steps_facts().incomplete.least_share_of_previous:
         return True
     before, last = (slices_of.get((step, False), 0) for step in last_two)
     return bool(last == 0 < before)

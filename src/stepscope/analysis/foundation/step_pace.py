@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import Work, work_of
 from stepscope.arrays import Int64s
+from stepscope.facts.steps import steps_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -34,7 +34,7 @@ def paced(marks: pl.DataFrame, work: Work) -> tuple[Int64s, Int64s]:
 def host_ran_ahead(store: RunStore, rank: int) -> list[Note]:
     """A note where the device needs notably longer for a step than its mark lasts."""
     marked, needed = _medians(store, rank)
-    if needed <= marked * facts.table("steps")["ahead"]["longer_than_mark"]:
+    if needed <= marked * steps_facts().ahead.longer_than_mark:
         return []
     return [Note("host_ran_ahead", {"mark": f"{marked / 1e6:,.3f}", "device": f"{needed / 1e6:,.3f}"}, rank=rank)]
 

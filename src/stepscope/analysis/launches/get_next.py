@@ -7,7 +7,6 @@ import re
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.intervals import Intervals, intersection, union
 from stepscope.analysis.foundation.launched import Launched
@@ -15,6 +14,7 @@ from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.foundation.work import COMPUTE
 from stepscope.analysis.launches.types import GetNext
 from stepscope.arrays import Bools
+from stepscope.facts.launches import launches_facts
 from stepscope.store.run_store import RunStore
 
 
@@ -33,7 +33,7 @@ def get_next_rows(rank: int, work: Launched, waits: pl.DataFrame) -> list[GetNex
     start = np.concatenate((work.start[fetches], waits["start_ns"].to_numpy()))
     end = np.concatenate((work.end[fetches], waits["end_ns"].to_numpy()))
     step = np.concatenate((work.step[fetches], waits["step"].to_numpy()))
-    limit = facts.table("launches")["get_next"]["least_overlapped_share"]
+    limit = launches_facts().get_next.least_overlapped_share
     rows = []
     for own in np.unique(step).tolist():
         mine = step == own
@@ -48,7 +48,7 @@ def get_next_rows(rank: int, work: Launched, waits: pl.DataFrame) -> list[GetNex
 def is_get_next(work: Launched) -> Bools:
     """Which work slices fetch a batch, by name or type."""
     found = np.zeros(len(work.slice), np.bool_)
-    pattern = re.compile("|".join(facts.table("launches")["get_next"]["patterns"]))
+    pattern = re.compile("|".join(launches_facts().get_next.patterns))
     for words in (work.name, work.type):
         matching = [word for word in words.unique().cast(pl.String).drop_nulls() if pattern.search(word)]
         if matching:

@@ -10,12 +10,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.host_activity import ALL, CATEGORIES, NONE, expanded
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.launched import UNKNOWN, Launched
 from stepscope.analysis.foundation.work import COMMUNICATION
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.launches import launches_facts
 
 #: What the device may wait for.
 CAUSES: Final = ("host", "kernel", "collective", "data", "other")
@@ -147,7 +147,7 @@ def _causes(
     rest, open_ones = ~late, ~late & unknown
     found[rest, DATA] = data_wait[rest]
     found[open_ones, DATA] = np.maximum(found[open_ones, DATA], activity[open_ones, _DATA_LOADING])
-    usual = facts.table("launches")["idle"]["between_kernels_us"] * 1000
+    usual = launches_facts().idle.between_kernels_us * 1000
     cause = np.where(length < usual, KERNEL, np.where(beside_collective, COLLECTIVE, OTHER_CAUSE))
     found[rest, cause[rest]] += length[rest] - found[rest, DATA]
     return found

@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.queue import curves
+from stepscope.facts.launches import launches_facts
 
 HOST_BOUND: Final = "host_bound"
 DEVICE_BOUND: Final = "device_bound"
@@ -60,12 +60,12 @@ def bound_class(host_bound_share: float, launches: int) -> str | None:
     >>> bound_class(0.9, 500), bound_class(0.1, 500), bound_class(0.5, 500), bound_class(1.0, 3)
     ('host_bound', 'device_bound', 'mixed', None)
     """
-    limits = facts.table("launches")["trend"]
-    if launches < limits["least_launches"]:
+    limits = launches_facts().trend
+    if launches < limits.least_launches:
         return None
-    if host_bound_share >= limits["host_bound_from_share"]:
+    if host_bound_share >= limits.host_bound_from_share:
         return HOST_BOUND
-    return DEVICE_BOUND if host_bound_share <= limits["device_bound_to_share"] else MIXED
+    return DEVICE_BOUND if host_bound_share <= limits.device_bound_to_share else MIXED
 
 
 def _counts(work: Launched) -> pl.DataFrame:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.types import Queue
 from stepscope.arrays import Float64s, Int64s
+from stepscope.facts.launches import launches_facts
 from stepscope.store.run_store import RunStore
 
 
@@ -67,7 +67,7 @@ def queues(store: RunStore, rank: int, work: Launched) -> list[Queue]:
     """Per stream, over the whole capture."""
     known = np.flatnonzero(work.call != NONE)
     track, begin = work.track[known], work.call_start[known]
-    waiting = curves(track, begin, work.start[known], facts.table("launches")["queue"]["full_length"])
+    waiting = curves(track, begin, work.start[known], launches_facts().queue.full_length)
     outstanding = curves(track, begin, work.end[known])
     names = dict(store.scan("tracks", [rank]).select("track", pl.col("name").cast(pl.String)).collect().iter_rows())
     launches = np.bincount(work.track[work.first], minlength=int(track.max(initial=0)) + 1)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.latency import latencies
 from stepscope.analysis.launches.types import Statistics
+from stepscope.facts.launches import launches_facts
 
 
 def statistics_rows(rank: int, work: Launched) -> list[Statistics]:
     """One entry per step. A call that launches many slices (a graph) is compared with all of them together."""
-    limits = facts.table("launches")["statistics"]
-    longest_call, longest_delay = (limits[key] * 1000 for key in ("longest_usual_call_us", "longest_usual_delay_us"))
+    limits = launches_facts().statistics
+    longest_call, longest_delay = limits.longest_usual_call_us * 1000, limits.longest_usual_delay_us * 1000
     known = work.call != NONE
     device = np.zeros(len(work.host.slice), np.int64)
     np.add.at(device, work.call[known], (work.end - work.start)[known])

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stepscope import facts
 from stepscope.analysis.leaks.trend import cache_evidence, largest_fall, parts, r_squared
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.memory import memory_facts
 
 CONFIRMED, LIKELY, SUSPECT = "confirmed", "likely", "suspect"
 _HALVES, _THIRDS = 2, 3
@@ -43,10 +43,10 @@ class Finding:
 
 def confidence(intervals: int) -> str:
     """How sure a verdict over so many intervals between step ends can be."""
-    limits = facts.table("memory")["leaks"]
-    if intervals >= limits["confirmed_intervals"]:
+    limits = memory_facts().leaks
+    if intervals >= limits.confirmed_intervals:
         return CONFIRMED
-    return LIKELY if intervals >= limits["likely_intervals"] else SUSPECT
+    return LIKELY if intervals >= limits.likely_intervals else SUSPECT
 
 
 def _level(intervals: int) -> int:
@@ -70,7 +70,7 @@ def judge(course: Course, warm_up: int) -> Finding:
 
 def _kept(course: Course, births: Bools, warm_up: int) -> Finding:
     """Blocks are kept beyond the usual life. ``births``: in which of the steps watched."""
-    limits = facts.table("memory")["leaks"]
+    limits = memory_facts().leaks
     places = np.flatnonzero(births)
     count, first, last = len(places), int(places[0]), int(places[-1])
     values = {"births": str(count), "steps": str(len(births))}
@@ -78,20 +78,20 @@ def _kept(course: Course, births: Bools, warm_up: int) -> Finding:
         return Finding(False, "one_off", values={"step": str(course.numbers[first + warm_up])})
     rate = count / (last - first + 2)
     goes_on = _goes_on(course, births, warm_up)
-    improbable = limits["improbable_pause"][_level(len(course.held) - warm_up)]
+    improbable = limits.improbable_pause[_level(len(course.held) - warm_up)]
     if goes_on:
-        improbable = limits["improbable_pause_while_allocating"]
+        improbable = limits.improbable_pause_while_allocating
     if (1 - rate) ** (len(births) - 1 - last) < improbable:
         return Finding(False, "saturated", values=values)
     start, late = warm_up - 1, (1 - rate) ** first < improbable
     if late:
         start += first
         births = births[first:]
-        if len(births) + course.depth < limits["least_late_steps"] or count < limits["least_late_events"]:
+        if len(births) + course.depth < limits.least_late_steps or count < limits.least_late_events:
             return Finding(False, "too_recent", start, values)
     intervals = len(course.held) - 1 - start
     level = _level(intervals)
-    if count < limits["least_events"][level]:
+    if count < limits.least_events[level]:
         return Finding(False, "rare", start, values)
     growth = int(course.held[-1] - course.held[start])
     if 2 * growth < int(course.kept[start + 1 : len(course.kept) - course.depth].sum()):
@@ -110,7 +110,7 @@ def _goes_on(course: Course, births: Bools, warm_up: int) -> bool:
 
 def _not_steady(course: Course, births: Bools, start: int, level: int) -> str | None:
     """Why births are not those of a leak: they stop, or become rarer like those of a cache."""
-    limits = facts.table("memory")["leaks"]
+    limits = memory_facts().leaks
     if level == 0:
         return None if all(births[part].any() for part in parts(len(births), _HALVES)) else "saturated"
     if not all(births[part].any() for part in parts(len(births), _THIRDS)):
@@ -120,7 +120,7 @@ def _not_steady(course: Course, births: Bools, start: int, level: int) -> str | 
         return None
     kept_blocks = int(course.kept_blocks.sum())
     distinct = course.distinct_sizes == kept_blocks
-    limit = limits["cache_evidence_distinct"] if distinct else limits["cache_evidence_repeated"]
+    limit = limits.cache_evidence_distinct if distinct else limits.cache_evidence_repeated
     entries = int((course.kept_blocks[: start + 1] > 0).sum())
     return "slowing" if cache_evidence(births, entries) > limit else None
 
@@ -132,13 +132,13 @@ def _replaced(held: Int64s, warm_up: int) -> Finding | None:
 
 def grows(held: Int64s) -> bool:
     """Whether a line of bytes at step ends rises in each part of the time, without large falls."""
-    limits = facts.table("memory")["leaks"]
+    limits = memory_facts().leaks
     growth, fall, intervals = int(held[-1] - held[0]), largest_fall(held), len(held) - 1
-    if growth <= 0 or fall > limits["largest_fall_on_line"] * growth:
+    if growth <= 0 or fall > limits.largest_fall_on_line * growth:
         return False
-    if fall > limits["largest_fall"] * growth and (r_squared(held) or 0.0) < limits["least_r_squared"]:
+    if fall > limits.largest_fall * growth and (r_squared(held) or 0.0) < limits.least_r_squared:
         return False
-    number = _HALVES if intervals < limits["likely_intervals"] else _THIRDS
+    number = _HALVES if intervals < limits.likely_intervals else _THIRDS
     return all(held[part.stop] > held[part.start] for part in parts(intervals, number))
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.memory import memory_facts
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def levels(blocks: Blocks, site: Int64s, windows: StepWindows) -> Levels:
 
 
 def _depth(site: Int64s, crossed: Int64s, freed: Bools, sites: int) -> Int64s:
-    quantile = facts.table("memory")["leaks"]["depth_quantile"]
+    quantile = memory_facts().leaks.depth_quantile
     chosen = freed & (crossed > 0)
     found = (
         pl.DataFrame({"site": site[chosen], "crossed": crossed[chosen]})

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope import facts
 from stepscope.analysis.leaks.growth import grows
 from stepscope.analysis.leaks.structures import Pool
 from stepscope.analysis.leaks.trend import median_slope
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.arrays import Int64s
+from stepscope.facts.memory import memory_facts
 
 FLAT, LEAK, UNEXPLAINED, RESERVED = "flat", "leak", "unexplained_growth", "reserved_growth"
 
@@ -43,7 +43,7 @@ def pool(space: Space, windows: StepWindows, explained: float, warm_up: int) -> 
 
 def _verdict(held: Int64s, reserved: Int64s | None, slope: float, explained: float) -> str:
     """Whether it grows, and whether leaks explain it; growth of what is only held is no leak of tensors."""
-    share = facts.table("memory")["leaks"]["flat_share"]
+    share = memory_facts().leaks.flat_share
 
     def rises(line: Int64s) -> bool:
         return grows(line) and int(line[-1] - line[0]) > share * int(line[-1])

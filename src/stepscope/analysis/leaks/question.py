@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import ranks_of
@@ -19,6 +18,7 @@ from stepscope.analysis.memory.out_of_memory import capacity_of
 from stepscope.analysis.memory.spaces import Space, spaces_of
 from stepscope.analysis.memory.step_windows import StepWindows, step_windows
 from stepscope.errors import NoAnswerError
+from stepscope.facts.memory import memory_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -26,8 +26,8 @@ from stepscope.store.run_store import RunStore
 @question()
 def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None) -> Answer[Leaks]:
     """Verdict, confidence and reason per site, leaks first. Only complete steps count, or those given."""
-    limits = facts.table("memory")["leaks"]
-    warm_up: int = limits["warm_up_steps"]
+    limits = memory_facts().leaks
+    warm_up: int = limits.warm_up_steps
     notes: list[Note] = []
     sites: list[Site] = []
     pools: list[Pool] = []
@@ -47,7 +47,7 @@ def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequenc
             notes += uncovered(space, marked, windows)
         most_marked = max(most_marked, len(marked))
         most = max(most, *(len(windows) for _, windows in told))
-        judged = [(space, windows) for space, windows in told if len(windows) - warm_up >= limits["least_intervals"]]
+        judged = [(space, windows) for space, windows in told if len(windows) - warm_up >= limits.least_intervals]
         if len(judged) < len(told):
             fewest = min(len(windows) for _, windows in told)
             notes.append(Note("leaks_too_few_steps", rank=rank, params=_steps_needed(fewest)))
@@ -110,11 +110,11 @@ def _room(space: Space, capacity: int | None) -> int | None:
 
 
 def _remarks(rank: int, judged: list[tuple[Space, StepWindows]]) -> list[Note]:
-    limits = facts.table("memory")["leaks"]
+    limits = memory_facts().leaks
     found = []
     fewest = min(len(windows) for _, windows in judged)
-    if fewest - limits["warm_up_steps"] < limits["confirmed_intervals"]:
-        params = {"steps": fewest, "advised": limits["advised_steps"]}
+    if fewest - limits.warm_up_steps < limits.confirmed_intervals:
+        params = {"steps": fewest, "advised": limits.advised_steps}
         found.append(Note("leaks_more_steps", rank=rank, params=params))
     for space, _ in judged:
         if space.blocks is None:
@@ -130,11 +130,11 @@ def _remarks(rank: int, judged: list[tuple[Space, StepWindows]]) -> list[Note]:
 
 
 def _steps_needed(steps: int) -> dict[str, int]:
-    limits = facts.table("memory")["leaks"]
+    limits = memory_facts().leaks
     return {
         "steps": steps,
-        "needed": limits["warm_up_steps"] + limits["least_intervals"],
-        "advised": limits["advised_steps"],
+        "needed": limits.warm_up_steps + limits.least_intervals,
+        "advised": limits.advised_steps,
     }
 
 

@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.leaks.growth import Course, confidence, grows, judge
 from stepscope.analysis.leaks.levels import Levels, levels
 from stepscope.analysis.leaks.structures import Birth, Site
@@ -21,6 +20,7 @@ from stepscope.analysis.memory.sites import sites_of
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.arrays import Int64s
+from stepscope.facts.memory import memory_facts
 from stepscope.store.run_store import RunStore
 
 LEAK: Final = "leak"
@@ -51,7 +51,7 @@ def judged_sites(
     numbers, known = sites_of(store, space.rank, blocks.frame, by_size=by_size)
     site = numbers.to_numpy().astype(np.int64)
     found = levels(blocks, site, windows)
-    most = facts.table("memory")["leaks"]["most_temporary_sites"]
+    most = memory_facts().leaks.most_temporary_sites
     taken = np.bincount(site, weights=blocks.bytes, minlength=len(known))[found.temporary]
     shown = found.temporary[np.argsort(-taken, kind="stable")][:most]
     here = ~blocks.older

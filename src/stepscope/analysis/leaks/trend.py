@@ -7,8 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from stepscope import facts
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.memory import memory_facts
 
 # How many entries a cache may have beyond those seen: one by one, then further apart.
 _NEAR: Final = 30
@@ -21,7 +21,7 @@ def median_slope(values: Int64s) -> float:
     >>> median_slope(np.array([0, 10, 20, 1000, 40, 50]))
     10.0
     """
-    most = facts.table("memory")["leaks"]["slope_points"]
+    most = memory_facts().leaks.slope_points
     if len(values) < 2 or not np.ptp(values):
         return 0.0
     x = np.arange(len(values)) if len(values) <= most else np.unique(np.linspace(0, len(values) - 1, most).astype(int))

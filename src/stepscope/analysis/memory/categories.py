@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.phases import BACKWARD, DATA, FORWARD, OPTIMIZER, Phases
 from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows
 from stepscope.arrays import Bools
+from stepscope.facts.memory import memory_facts
 
 BEFORE_WINDOW: Final = "before_window"
 OTHER: Final = "other"
@@ -29,7 +29,7 @@ _CONFIDENCES: Final = (UNKNOWN, STATED, LIKELY, GUESS)
 
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
-    table: dict[str, list[str]] = facts.table("memory")["categories"]["stated"]
+    table = memory_facts().categories.stated
     return [(category, re.compile("|".join(words), re.IGNORECASE)) for category, words in table.items()]
 
 
@@ -90,7 +90,7 @@ def _stated(words: pl.Series) -> dict[str, Bools]:
 
 def _matches(frame: pl.DataFrame, category: str) -> Bools:
     """Blocks whose pool or operator is known to serve a category."""
-    pattern = "|".join(f"(?:{word})" for word in facts.table("memory")["categories"]["inferred"][category])
+    pattern = "|".join(f"(?:{word})" for word in memory_facts().categories.inferred[category])
     found = pl.Series([False]).new_from_index(0, len(frame))
     for name in ("pool", "operator"):
         words = frame[name].unique().drop_nulls()
@@ -100,6 +100,6 @@ def _matches(frame: pl.DataFrame, category: str) -> Bools:
 
 def _library_workspace(blocks: Blocks) -> Bools:
     """Blocks that stay, and have a size that matrix libraries take once per stream and handle."""
-    sizes: list[int] = facts.table("memory")["categories"]["workspace_sizes"]
+    sizes = memory_facts().categories.workspace_sizes
     asked = blocks.frame.select(pl.coalesce("requested_bytes", "bytes").is_in(sizes)).to_series().to_numpy()
     return np.asarray(asked & blocks.stays & ~blocks.older)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.spaces import Space
 from stepscope.analysis.memory.structures import CategoryCurve, Curve
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.memory import memory_facts
 
 
 def points_per_curve(curves: int) -> int:
     """So many that the answer stays of a size that a page can take."""
-    limits = facts.table("memory")["curves"]
-    affordable = limits["points_in_all"] // max(curves, 1)
-    return int(max(limits["least_points"], min(limits["most_points"], affordable)))
+    limits = memory_facts().curves
+    affordable = limits.points_in_all // max(curves, 1)
+    return int(max(limits.least_points, min(limits.most_points, affordable)))
 
 
 def curve(space: Space, most: int) -> Curve:

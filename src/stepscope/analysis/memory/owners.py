@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.categories import BEFORE_WINDOW, OTHER, UNKNOWN
 from stepscope.analysis.memory.peak import Moment
 from stepscope.analysis.memory.spaces import Space, settled_residual
 from stepscope.analysis.memory.step_windows import OUTSIDE, StepWindows
 from stepscope.analysis.memory.structures import CategoryPart, Owner
+from stepscope.facts.memory import memory_facts
 
 RECORDED = "recorded"
 BEFORE = "before_window"
@@ -83,7 +83,7 @@ def _groups(
 def _savings(blocks: Blocks, labels: pl.DataFrame, groups: pl.DataFrame) -> list[int | None]:
     """By how much the peak would be lower without a site, for the largest ones."""
     highest = int(blocks.running.max())
-    most = facts.table("memory")["owners"]["savings_for"]
+    most = memory_facts().owners.savings_for
     site = labels["site"].to_numpy()
     found: list[int | None] = []
     seen: dict[int, int] = {}

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import Option, question
 from stepscope.analysis.foundation.work import ranks_of
@@ -29,6 +28,7 @@ from stepscope.analysis.memory.step_difference import chosen_steps, step_differe
 from stepscope.analysis.memory.step_windows import StepWindows, step_windows
 from stepscope.analysis.memory.structures import Memory, OutOfMemory, Peak
 from stepscope.errors import NoAnswerError
+from stepscope.facts.memory import memory_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -158,7 +158,7 @@ def _peak(space: Space, moment: Moment, windows: StepWindows, capacity: int | No
 
 def _fullest(spaces: list[Space], highest: list[Moment]) -> int:
     """The space to tell about: on an accelerator if any is used, of the framework's own allocator, the highest."""
-    order: list[str] = facts.table("memory")["spaces"]["order"]
+    order = memory_facts().spaces.order
 
     def preference(place: int) -> tuple[bool, bool, int, int]:
         space = spaces[place]

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.memory import memory_facts
 from stepscope.store.run_store import RunStore
 
 _ADDRESS: Final = r" at 0x[0-9a-fA-F]+"
@@ -22,7 +22,7 @@ _NO_STACK: Final = "(no stack)"
 @cache
 def _any_of(patterns: str) -> str:
     """Matches what one of these patterns matches."""
-    return "|".join(f"(?:{pattern})" for pattern in facts.table("memory")["sites"][patterns])
+    return "|".join(f"(?:{pattern})" for pattern in memory_facts().sites[patterns])
 
 
 def _foreign() -> str:

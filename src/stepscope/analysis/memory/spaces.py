@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.memory.blocks import Blocks, blocks_of, ordered
 from stepscope.arrays import Int64s
+from stepscope.facts.memory import memory_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -129,7 +129,7 @@ def settled_residual(space: Space) -> tuple[Int64s, Int64s]:
     if space.blocks is None or not len(space.time):
         return np.empty(0, np.int64), np.empty(0, np.int64)
     moments, rest = residual(space.time, space.line, space.blocks)
-    lasts = np.append(np.diff(moments) >= facts.table("memory")["owners"]["settled_ns"], True)
+    lasts = np.append(np.diff(moments) >= memory_facts().owners.settled_ns, True)
     return moments[lasts], rest[lasts]
 
 

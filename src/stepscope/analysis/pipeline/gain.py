@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stepscope import facts
 from stepscope.analysis.pipeline.costs import Costs
 from stepscope.analysis.pipeline.loop import Loop
 from stepscope.analysis.pipeline.observed import Observed
 from stepscope.analysis.pipeline.structure import Bound
+from stepscope.facts.pipeline import pipeline_facts
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ def potential(seen: Observed, loop: Loop, costs: Costs, bound: Bound, culprit: i
     period = loop.period_us
     if lost is None or not period:
         return Gain()
-    transparent = facts.table("pipeline")["kinds"]["transparent"]
+    transparent = pipeline_facts().kinds.transparent
     paces = [(period - lost, "training")]
     if bound == "pipeline" and seen.mode == "sink" and loop.push_us is not None:
         paces.append((loop.push_us, "transfer"))

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from stepscope import facts
 from stepscope.analysis.pipeline.costs import Costs
 from stepscope.analysis.pipeline.observed import Observed, StageFacts
 from stepscope.analysis.pipeline.processors import Processors
 from stepscope.analysis.pipeline.queues import Queues
 from stepscope.analysis.pipeline.structure import Evidence, Sentence
+from stepscope.facts.pipeline import pipeline_facts
 
 #: Names of advice that a kind of stage can have, see ``kinds.advice`` of the facts.
 _BY_KIND: Final = ("reader", "generator", "map", "batch", "shuffle", "loader", "other")
@@ -35,7 +35,7 @@ def locate(seen: Observed, queues: Queues, processors: Processors, costs: Costs)
     blame = queues.blame
     if not blame:
         return _without_queues(seen, queues, costs)
-    limits = facts.table("pipeline")
+    limits = pipeline_facts()
     owner = max(blame, key=lambda op: blame[op])
     place = [stage.op for stage in queues.way.stages].index(owner)
     first = place == 0
@@ -44,8 +44,8 @@ def locate(seen: Observed, queues: Queues, processors: Processors, costs: Costs)
     # Stages without a queue work in the same threads; recorded work tells them apart.
     op = costs.slowest([owner, *queues.way.stages[place].inline], owner)
     stage, name = seen.stages[op], seen.stages[op].name
-    low = all(use < limits["queue"]["low_use_share"] for use in queues.starving_use.values())
-    clear = blame[owner] > limits["queue"]["least_drop_share"]
+    low = all(use < limits.queue.low_use_share for use in queues.starving_use.values())
+    clear = blame[owner] > limits.queue.least_drop_share
     rule = ("D2" if low else "D1") if first else ("D1" if clear else "D0")
     shown = {"op": name, "before": percent(before), "after": percent(after)}
     reads = not queues.tree.children[op]
@@ -58,7 +58,7 @@ def locate(seen: Observed, queues: Queues, processors: Processors, costs: Costs)
         [why],
         op,
         name,
-        clear and queues.starving_rounds >= limits["loop"]["least_certain"],
+        clear and queues.starving_rounds >= limits.loop.least_certain,
         [Sentence.of(f"pipeline_advice.{_advice_of_kind(stage, first)}", op=name), *(text for _, text in found)],
         [
             Evidence("input_use_share", before, "share", op=name),
@@ -70,7 +70,7 @@ def locate(seen: Observed, queues: Queues, processors: Processors, costs: Costs)
 
 def inline_culprit(seen: Observed, queues: Queues, costs: Costs) -> Culprit | None:
     """A stage that runs while the training takes a batch: between the last queue and the loop."""
-    transparent = facts.table("pipeline")["kinds"]["transparent"]
+    transparent = pipeline_facts().kinds.transparent
     working = [op for op in queues.way.after if seen.stages[op].kind not in transparent]
     if not working:
         return None
@@ -84,9 +84,9 @@ def inline_culprit(seen: Observed, queues: Queues, costs: Costs) -> Culprit | No
 
 def _without_queues(seen: Observed, queues: Queues, costs: Costs) -> Culprit:
     """No queue was watched: all stages run while the training takes a batch, or only the time in a loader is known."""
-    names = facts.table("pipeline")["slices"]
-    alone = seen.gets["name"].str.contains(names["loader_in_main_process"], literal=True).any()
-    loader = names["loader_kind"] in {stage.kind for stage in seen.stages.values()}
+    names = pipeline_facts().slices
+    alone = seen.gets["name"].str.contains(names.loader_in_main_process, literal=True).any()
+    loader = names.loader_kind in {stage.kind for stage in seen.stages.values()}
     inside = inline_culprit(seen, queues, costs)
     if inside is not None and loader:
         why, advice = Sentence.of("pipeline_why.loader_main"), Sentence.of("pipeline_advice.loader_main")
@@ -101,38 +101,38 @@ def _without_queues(seen: Observed, queues: Queues, costs: Costs) -> Culprit:
 
 
 def _processor_rules(stage: StageFacts, cores: float | None, processors: Processors) -> Iterator[tuple[str, Sentence]]:
-    limits = facts.table("pipeline")["processors"]
+    limits = pipeline_facts().processors
     workers, name = stage.workers, stage.name
     per_worker = None if cores is None else cores / workers
-    busy = (processors.busy_share or 0.0) > limits["busy_machine_share"]
-    crowded = (processors.system_share or 0.0) > limits["high_system_share"] and (processors.crowded_share or 0.0) > 0.5
+    busy = (processors.busy_share or 0.0) > limits.busy_machine_share
+    crowded = (processors.system_share or 0.0) > limits.high_system_share and (processors.crowded_share or 0.0) > 0.5
     if busy:
         yield "D8", Sentence.of("pipeline_advice.busy_machine", busy=percent(processors.busy_share or 0.0))
     if crowded:
         yield "D10", Sentence.of("pipeline_advice.fewer_workers", system=percent(processors.system_share or 0.0))
-    if (processors.other_share or 0.0) > limits["other_processes_share"]:
+    if (processors.other_share or 0.0) > limits.other_processes_share:
         yield "D11", Sentence.of("pipeline_advice.other_processes", other=percent(processors.other_share or 0.0))
     if busy or crowded:
         return
-    if per_worker is not None and per_worker > limits["saturated_worker_share"]:
+    if per_worker is not None and per_worker > limits.saturated_worker_share:
         yield "D12", Sentence.of("pipeline_advice.more_workers", op=name, use=percent(per_worker), workers=workers)
         return
-    if per_worker is not None and per_worker < limits["idle_worker_share"]:
+    if per_worker is not None and per_worker < limits.idle_worker_share:
         yield "D13", Sentence.of("pipeline_advice.waiting_workers", op=name, use=percent(per_worker))
-    idle = processors.user_share is not None and processors.user_share < limits["low_user_share"]
-    if idle and workers <= limits["few_workers"]:
+    idle = processors.user_share is not None and processors.user_share < limits.low_user_share
+    if idle and workers <= limits.few_workers:
         yield "D9", Sentence.of("pipeline_advice.few_workers", op=name, workers=workers)
 
 
 def _processor_evidence(stage: StageFacts, cores: float | None, processors: Processors) -> Iterator[Evidence]:
-    limits = facts.table("pipeline")["processors"]
+    limits = pipeline_facts().processors
     if cores is not None:
         share = cores / stage.workers
-        yield Evidence("cpu_per_worker_share", share, "share", limits["saturated_worker_share"], stage.name)
+        yield Evidence("cpu_per_worker_share", share, "share", limits.saturated_worker_share, stage.name)
     if processors.busy_share is not None:
-        yield Evidence("machine_busy_share", processors.busy_share, "share", limits["busy_machine_share"])
+        yield Evidence("machine_busy_share", processors.busy_share, "share", limits.busy_machine_share)
     if processors.other_share is not None:
-        yield Evidence("other_processes_share", processors.other_share, "share", limits["other_processes_share"])
+        yield Evidence("other_processes_share", processors.other_share, "share", limits.other_processes_share)
 
 
 _KIND_RULES: Final = {"map": "D4", "generator": "D5", "batch": "D6", "shuffle": "D7"}
@@ -144,7 +144,7 @@ def _rules_of_kind(stage: StageFacts) -> list[str]:
 
 
 def _advice_of_kind(stage: StageFacts, first: bool) -> str:
-    found = facts.table("pipeline")["kinds"]["advice"].get(stage.kind, "reader" if first else "other")
+    found = pipeline_facts().kinds.advice.get(stage.kind, "reader" if first else "other")
     return str(found) if found in _BY_KIND else "other"
 
 

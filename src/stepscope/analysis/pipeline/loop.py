@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.work import Work
 from stepscope.analysis.pipeline.entries import batch_entries, device_fills, step_entries
 from stepscope.analysis.pipeline.observed import Observed
 from stepscope.analysis.pipeline.structure import Starving
+from stepscope.facts.pipeline import pipeline_facts
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Loop:
         """Whether the gap between steps is worth a look; None if it is unknown."""
         if self.interval_us is None or self.interval_share is None:
             return None
-        limits = facts.table("pipeline")["loop"]
-        return bool(self.interval_us > limits["least_interval_us"] and self.interval_share > limits["least_wait_share"])
+        limits = pipeline_facts().loop
+        return bool(self.interval_us > limits.least_interval_us and self.interval_share > limits.least_wait_share)
 
 
 def loop_of(seen: Observed, work: Work | None) -> Loop:
@@ -82,12 +82,12 @@ def loop_of(seen: Observed, work: Work | None) -> Loop:
 
 def settled(rows: pl.DataFrame) -> pl.DataFrame:
     """The later half without first batches and warm-up: queues that filled before training no longer hide anything."""
-    limits = facts.table("pipeline")["loop"]
+    limits = pipeline_facts().loop
     usual = rows.filter(~pl.col("first"))
     if usual.is_empty():
         return rows
-    half = usual.slice(int(len(usual) * limits["settled_from_share"]))
-    return half if len(half) >= limits["least_settled"] else usual
+    half = usual.slice(int(len(usual) * limits.settled_from_share))
+    return half if len(half) >= limits.least_settled else usual
 
 
 def _entries(seen: Observed, steps: pl.DataFrame, batches: pl.DataFrame) -> tuple[pl.DataFrame, str]:
@@ -109,7 +109,7 @@ def _by_device_queue(fills: pl.DataFrame) -> pl.DataFrame:
 
 
 def _noticeable(period: float | None) -> float:
-    return facts.table("pipeline")["loop"]["least_wait_share"] * period if period else 0.0
+    return pipeline_facts().loop.least_wait_share * period if period else 0.0
 
 
 def _starving(rank: int, unit: str, entries: pl.DataFrame, half: pl.DataFrame, period: float | None) -> Starving:

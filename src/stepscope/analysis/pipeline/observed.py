@@ -9,12 +9,12 @@ from typing import Final
 
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.pipeline.processors import with_lengths
 from stepscope.analysis.pipeline.step_clock import step_clock
 from stepscope.analysis.pipeline.structure import Mode
 from stepscope.errors import NoAnswerError
+from stepscope.facts.pipeline import pipeline_facts
 from stepscope.store import schema
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
@@ -88,10 +88,10 @@ def _by_rank(store: RunStore, table: str, ranks: list[int]) -> dict[int, pl.Data
 
 
 def _of_rank(store: RunStore, rank: int, mine: dict[str, pl.DataFrame], slices: pl.DataFrame) -> Observed:
-    names = facts.table("pipeline")["slices"]
+    names = pipeline_facts().slices
     name, kind = pl.col("name"), pl.col("kind")
-    gets = slices.filter((kind == "annotation") & name.str.contains(names["loader_get"]))
-    getnext = name.str.contains(names["getnext"])
+    gets = slices.filter((kind == "annotation") & name.str.contains(names.loader_get))
+    getnext = name.str.contains(names.getnext)
     waits, getnexts = slices.filter((kind == "wait") & getnext), slices.filter((kind == "kernel") & getnext)
     clocks = batch_clocks(store, rank)
     mode: Mode = "unknown"
@@ -139,7 +139,7 @@ def _data_slices(store: RunStore, rank: int) -> pl.DataFrame:
 
 def batch_clocks(store: RunStore, rank: int) -> dict[str, pl.Series]:
     """Moments at which batches were taken: MindSpore's files tell them with the fill of the queue."""
-    names = facts.table("pipeline")["batch_clock"]
+    names = pipeline_facts().batch_clock
     tracks = store.scan("tracks", [rank]).filter(
         (pl.col("kind") == "counter") & pl.col("name").cast(pl.String).is_in(list(names.values()))
     )

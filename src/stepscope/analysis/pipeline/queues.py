@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.pipeline.curves import kept_points
 from stepscope.analysis.pipeline.observed import Observed
 from stepscope.analysis.pipeline.structure import QueueCurve
 from stepscope.analysis.pipeline.tree import Tree, Way, tree_of, way_of
+from stepscope.facts.pipeline import pipeline_facts
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def queues_of(seen: Observed) -> Queues:
         return Queues(statistics, tree, way, {}, 0, 0, None)
     rounds = _rounds(seen.samples, way)
     last = str(way.stages[-1].op)
-    half = rounds.slice(int(len(rounds) * facts.table("pipeline")["loop"]["settled_from_share"]))
+    half = rounds.slice(int(len(rounds) * pipeline_facts().loop.settled_from_share))
     empty = pl.col(last) <= 0
     fed = _while_fed(rounds.filter(empty), str(way.stages[0].op))
     starving = _judged(half.filter(empty).join(fed, on="time_ns", how="semi"), fed, rounds)
@@ -89,16 +89,16 @@ def _while_fed(starving: pl.DataFrame, reader: str) -> pl.DataFrame:
 
     So it looks when a reader whose queue had something almost always while the training waited gives nothing any more.
     """
-    limits = facts.table("pipeline")
+    limits = pipeline_facts()
     filled = (starving[reader] > 0).to_numpy()
     until = int(filled.nonzero()[0][-1]) + 1 if filled.any() else 0
-    well_fed = until >= limits["loop"]["least_settled"] and filled[:until].mean() >= limits["queue"]["high_use_share"]
+    well_fed = until >= limits.loop.least_settled and filled[:until].mean() >= limits.queue.high_use_share
     return starving.head(until) if well_fed else starving
 
 
 def _judged(*choices: pl.DataFrame) -> pl.DataFrame:
     """The first choice with enough rounds, else the last that has any."""
-    least = facts.table("pipeline")["loop"]["least_settled"]
+    least = pipeline_facts().loop.least_settled
     enough = [rows for rows in choices if len(rows) >= least]
     return enough[0] if enough else next(rows for rows in reversed(choices) if len(rows))
 
@@ -109,7 +109,7 @@ def _mean(values: pl.Series) -> float:
 
 def curves_of(seen: Observed) -> list[QueueCurve]:
     """The curve of each queue, with no more points than a page can show."""
-    most = facts.table("pipeline")["curves"]["largest_points"]
+    most = pipeline_facts().curves.largest_points
     capacity = dict(seen.ops.select("op", "capacity").iter_rows())
     found = []
     for (op,), rows in seen.samples.group_by("op", maintain_order=True):

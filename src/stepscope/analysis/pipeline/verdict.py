@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from stepscope import facts
 from stepscope.analysis.pipeline.costs import Costs
 from stepscope.analysis.pipeline.gain import potential
 from stepscope.analysis.pipeline.locate import Culprit, inline_culprit, locate, percent
@@ -13,6 +12,7 @@ from stepscope.analysis.pipeline.observed import Observed
 from stepscope.analysis.pipeline.processors import Processors
 from stepscope.analysis.pipeline.queues import Queues
 from stepscope.analysis.pipeline.structure import Bound, Evidence, Sentence, Verdict
+from stepscope.facts.pipeline import pipeline_facts
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def verdict_of(seen: Observed, loop: Loop, queues: Queues, processors: Processor
     judge = _Judge(seen, loop, queues, processors, costs)
     found = judge.sink() if seen.mode == "sink" else judge.feed()
     culprit = found.culprit or Culprit([], [])
-    enough = loop.settled >= facts.table("pipeline")["loop"]["least_certain"]
+    enough = loop.settled >= pipeline_facts().loop.least_certain
     gain = potential(seen, loop, costs, found.bound, culprit.op)
     return Verdict(
         rank=seen.rank,
@@ -63,16 +63,16 @@ class _Judge:
 
     def sink(self) -> _Finding:
         """Rules S: the device takes from a queue of its own, which a thread of the host fills."""
-        loop, limits = self.loop, facts.table("pipeline")
+        loop, limits = self.loop, pipeline_facts()
         starved = loop.starving.settled_share
         if starved is None:
             return self._without_device_queue()
         lost = [share for share in (loop.wait_share, loop.interval_share) if share is not None]
-        harmed = not lost or max(lost) > limits["loop"]["least_wait_share"]
-        if starved > limits["loop"]["largest_idle_starving_share"] and harmed:
+        harmed = not lost or max(lost) > limits.loop.least_wait_share
+        if starved > limits.loop.largest_idle_starving_share and harmed:
             why = self._starving_sentence()
             empty = self._host_empty()
-            if empty is None or empty > limits["queue"]["mostly_empty_share"]:
+            if empty is None or empty > limits.queue.mostly_empty_share:
                 return self._pipeline([*self._cache_rule(), "S2", "S4"], [why])
             ready = Sentence.of("pipeline_why.transfer_sink", empty=percent(empty), push=_us(loop.push_us))
             return _Finding("transfer", ["S2", "S3"], [why, ready], [Sentence.of("pipeline_advice.transfer_sink")])
@@ -80,22 +80,22 @@ class _Judge:
             return _Finding("none", ["S1"], [Sentence.of("pipeline_why.none_sink")])
         gap = self._interval_sentence()
         getnext, interval = loop.getnext_us or 0.0, loop.interval_us or 0.0
-        if getnext > limits["getnext"]["least_us"] or getnext > limits["getnext"]["least_interval_share"] * interval:
+        if getnext > limits.getnext.least_us or getnext > limits.getnext.least_interval_share * interval:
             slow = Sentence.of("pipeline_why.getnext", getnext=_us(getnext))
             return _Finding("getnext", ["S1"], [gap, slow], [Sentence.of("pipeline_advice.getnext")])
         late = Sentence.of("pipeline_why.user_code_sink")
         return _Finding("user_code", ["S1"], [gap, late], [Sentence.of("pipeline_advice.user_code_sink")])
 
     def _without_device_queue(self) -> _Finding:
-        loop, limits = self.loop, facts.table("pipeline")
+        loop, limits = self.loop, pipeline_facts()
         empty = self._host_empty()
         waits = (
             loop.get_us is not None
             and loop.push_us is not None
-            and loop.get_us > limits["loop"]["least_wait_share"] * (loop.get_us + loop.push_us)
+            and loop.get_us > limits.loop.least_wait_share * (loop.get_us + loop.push_us)
         )
         harmed = loop.interval_long if loop.interval_long is not None else waits
-        if harmed and empty is not None and empty > limits["queue"]["mostly_empty_share"]:
+        if harmed and empty is not None and empty > limits.queue.mostly_empty_share:
             why = [self._interval_sentence()] if loop.interval_long else []
             found = self._pipeline(["S4"], [*why, Sentence.of("pipeline_why.host_queue", empty=percent(empty))])
             return replace(found, certain=False)
@@ -105,16 +105,13 @@ class _Judge:
 
     def feed(self) -> _Finding:
         """Rules F: the training loop itself takes each batch."""
-        loop, limits = self.loop, facts.table("pipeline")
+        loop, limits = self.loop, pipeline_facts()
         if loop.wait_share is None:
             return self._by_queues()
         late = loop.late_share or 0.0
-        if (
-            loop.wait_share > limits["loop"]["least_wait_share"]
-            and late > limits["loop"]["largest_idle_starving_share"]
-        ):
+        if loop.wait_share > limits.loop.least_wait_share and late > limits.loop.largest_idle_starving_share:
             why = self._starving_sentence()
-            if loop.late_empty_share is None or loop.late_empty_share > limits["queue"]["mostly_empty_share"]:
+            if loop.late_empty_share is None or loop.late_empty_share > limits.queue.mostly_empty_share:
                 return self._pipeline([*self._cache_rule(), "F1"], [why])
             # A batch lay ready and taking it still took long.
             inside = inline_culprit(self.seen, self.queues, self.costs)
@@ -142,19 +139,19 @@ class _Judge:
 
     def _by_queues(self) -> _Finding:
         """Nobody recorded how long the loop waited; only the queues speak."""
-        limits = facts.table("pipeline")["queue"]
+        limits = pipeline_facts().queue
         queues, empty = self.queues, self.queues.last_empty_share
         long = self.loop.interval_long
-        if empty is None or (queues.rounds < limits["least_rounds"] and not long):
+        if empty is None or (queues.rounds < limits.least_rounds and not long):
             why = Sentence.of("pipeline_why.few_samples", count=queues.rounds)
             return _Finding("unknown", [], [why], certain=False)
-        if empty > limits["mostly_empty_share"] and long is not False:
+        if empty > limits.mostly_empty_share and long is not False:
             why = Sentence.of("pipeline_why.last_queue", empty=percent(empty), count=queues.rounds)
             return replace(self._pipeline(["F1"] if long else [], [why]), certain=False)
         if long:
             return self._between()
         uses = [queues.starving_use[stage.op] for stage in queues.way.stages]
-        full = bool(uses) and min(uses) >= limits["high_use_share"]
+        full = bool(uses) and min(uses) >= limits.high_use_share
         why = Sentence.of("pipeline_why.none_queues", empty=percent(empty), count=queues.rounds)
         return _Finding("none", ["D3"] if full else [], [why], certain=full)
 
@@ -167,7 +164,7 @@ class _Judge:
 
     def _cache_rule(self) -> list[str]:
         """S5: queues that filled before training hide a slow pipeline at first."""
-        early, limit = self.loop.early_host_empty_share, facts.table("pipeline")["queue"]["mostly_empty_share"]
+        early, limit = self.loop.early_host_empty_share, pipeline_facts().queue.mostly_empty_share
         return ["S5"] if early is not None and early <= limit < (self.loop.host_empty_share or 0.0) else []
 
     def _starving_sentence(self) -> Sentence:
@@ -189,18 +186,18 @@ class _Judge:
 
 
 def _evidence(loop: Loop) -> list[Evidence]:
-    limits = facts.table("pipeline")
+    limits = pipeline_facts()
     rows = (
-        ("wait_share", loop.wait_share, "share", limits["loop"]["least_wait_share"]),
-        ("interval_us", loop.interval_us, "us", limits["loop"]["least_interval_us"]),
-        ("interval_share", loop.interval_share, "share", limits["loop"]["least_wait_share"]),
-        ("starving_share", loop.starving.settled_share, "share", limits["loop"]["largest_idle_starving_share"]),
-        ("host_queue_empty_share", loop.host_empty_share, "share", limits["queue"]["mostly_empty_share"]),
-        ("device_queue_empty_share", loop.device_empty_share, "share", limits["loop"]["largest_idle_starving_share"]),
+        ("wait_share", loop.wait_share, "share", limits.loop.least_wait_share),
+        ("interval_us", loop.interval_us, "us", limits.loop.least_interval_us),
+        ("interval_share", loop.interval_share, "share", limits.loop.least_wait_share),
+        ("starving_share", loop.starving.settled_share, "share", limits.loop.largest_idle_starving_share),
+        ("host_queue_empty_share", loop.host_empty_share, "share", limits.queue.mostly_empty_share),
+        ("device_queue_empty_share", loop.device_empty_share, "share", limits.loop.largest_idle_starving_share),
         ("get_us", loop.get_us, "us", None),
         ("push_us", loop.push_us, "us", None),
         ("copy_us", loop.copy_us, "us", None),
-        ("getnext_us", loop.getnext_us, "us", limits["getnext"]["least_us"]),
+        ("getnext_us", loop.getnext_us, "us", limits.getnext.least_us),
     )
     return [Evidence(name, value, unit, baseline) for name, value, unit, baseline in rows if value is not None]
 

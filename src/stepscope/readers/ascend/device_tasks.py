@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any, Final
 
 from stepscope import facts
+from stepscope.facts.communication import communication_facts
 
 # hcom_allReduce__586_2_1: kind, last digits of the group's hash, number of the call in its group, part of it.
 _CALL: Final = re.compile(r"^(?:hcom_)?([A-Za-z]+)_*_(\d+)_(\d+)(?:_(\d+))?")
@@ -76,7 +77,7 @@ def collective_kind(name: str) -> str:
     """
     found = re.match(r"(?:hcom_)?([A-Za-z]+)", name.strip(), re.IGNORECASE)
     word = found[1].lower() if found else ""
-    kind = facts.table("ascend")["collective_kinds"].get(word) or facts.table("communication")["kinds"].get(word)
+    kind = facts.table("ascend")["collective_kinds"].get(word) or communication_facts().kinds.get(word)
     return "other" if kind is None else str(kind)
 
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from stepscope import facts
 from stepscope.errors import UnreadableInputError
+from stepscope.facts.ascend_parsing import ascend_parsing_facts
 from stepscope.readers.ascend.rank_directory import FRAMEWORK_FOLDER, describe, is_rank_directory
 from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
@@ -67,7 +67,7 @@ def _commands(raw: dict[Path, str]) -> Iterator[tuple[int, str, str]]:
         by_maker[maker].append(directory)
     for maker, directories in by_maker.items():
         place = os.path.commonpath(directories)
-        command: str = facts.table("ascend_parsing")["commands"][maker]
+        command: str = ascend_parsing_facts().commands[maker]
         yield len(directories), directories[0].name, command.replace("{path}", place)
 
 
@@ -75,7 +75,7 @@ def _framework(directory: Path, files: list[str]) -> str | None:
     """By the directory's name, else by the names of the framework's raw files."""
     if (stated := describe(directory, files).framework) is not None:
         return stated
-    makers: dict[str, str] = facts.table("ascend_parsing")["first_words"]
+    makers: dict[str, str] = ascend_parsing_facts().first_words
     try:
         names = sorted(file.name for file in (directory / FRAMEWORK_FOLDER).iterdir())
     except OSError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope import facts
+from stepscope.facts.kineto import kineto_facts
 from stepscope.readers.slices.flows import OWN_CATEGORY
 from stepscope.store.schema import SLICE_KINDS
 
@@ -36,5 +36,4 @@ def kind_of_category(category: str | None) -> str | None:
     if word.startswith(OWN_CATEGORY):  # our own export
         kind = word.removeprefix(OWN_CATEGORY)
         return kind if kind in SLICE_KINDS else None
-    kind = facts.table("kineto")["kinds"].get(word)
-    return None if kind is None else str(kind)
+    return kineto_facts().kinds.get(word)

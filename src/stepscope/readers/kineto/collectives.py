@@ -12,8 +12,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.arrays import NONE, Int64s
+from stepscope.facts.communication import communication_facts
 from stepscope.readers.kineto.identity import group_rows, integer, rank_list
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.trace_json.event_columns import nullable
@@ -96,21 +96,21 @@ def collective_kind(name: str) -> str:
     ['all_gather', 'all_reduce', 'send_receive']
     """
     function = _BEHIND_THE_NAME.split(name.replace(_ANONYMOUS, ""), maxsplit=1)[0]
-    for pattern, kind in facts.table("communication")["kernel_kinds"].items():
+    for pattern, kind in communication_facts().kernel_kinds.items():
         if re.search(pattern, function):
-            return str(kind)
-    known = {key.replace("_", ""): kind for key, kind in facts.table("communication")["kinds"].items()}
+            return kind
+    known = {key.replace("_", ""): kind for key, kind in communication_facts().kinds.items()}
     words = [word.lower() for word in _WORD.findall(function.rsplit(":", maxsplit=1)[-1])[:_MOST_WORDS]]
     for length in range(len(words), 0, -1):
         for first in range(len(words) - length + 1):
-            if kind := known.get("".join(words[first : first + length])):
-                return str(kind)
+            if named := known.get("".join(words[first : first + length])):
+                return named
     return "other"
 
 
 def message_bytes(kind: str, arguments: dict[str, Any]) -> int | None:
     """Elements times their size; what a rank puts in, except for all_gather, where it is what comes out."""
-    size = facts.table("communication")["dtype_bytes"].get(str(arguments.get("dtype")))
+    size = communication_facts().dtype_bytes.get(str(arguments.get("dtype")))
     elements = integer(arguments.get("Out msg nelems" if kind == "all_gather" else "In msg nelems"))
     return None if size is None or elements is None else integer(elements * int(size))
 
@@ -119,7 +119,7 @@ def _recorded_bytes(kind: str, shapes: str | None, dtypes: str | None, members: 
     """Size and type from the shapes that host collectives carry: those of what the rank puts in."""
     try:
         dims, types = json.loads(shapes or ""), json.loads(dtypes or "")
-        size = int(facts.table("communication")["dtype_bytes"][types[0]])
+        size = int(communication_facts().dtype_bytes[types[0]])
         elements = math.prod(dims[0])
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):
         return None, None

@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope import facts
 from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
+from stepscope.facts.communication import communication_facts
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.slices.pytorch import MODULE_PREFIX, STEP_NAME
 from stepscope.readers.slices.slice_table import KIND, SliceTable
@@ -28,7 +29,7 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
     communicates = np.array([bool(facts.communication_kernel().search(word)) for word in words])
     is_module = np.array([word.startswith(MODULE_PREFIX) for word in words])
     is_step = np.array([bool(STEP_NAME.match(word)) for word in words])
-    prefixes = tuple(f"{backend}:" for backend in facts.table("communication")["host_prefixes"])
+    prefixes = tuple(f"{backend}:" for backend in communication_facts().host_prefixes)
     is_host_collective = np.array([word.startswith(prefixes) for word in words])
     # Until about torch 1.11, marks of the host had the category of operators.
     on_host = np.array([(text or "").lower() in _MARKING for text in categories.texts()] or [False])[category]

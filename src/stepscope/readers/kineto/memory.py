@@ -8,8 +8,8 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.arrays import NONE, NULL, Int64s
+from stepscope.facts.kineto import kineto_facts
 from stepscope.readers.slices.block_lives import lives
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.trace_json.codes import Codes
@@ -113,7 +113,7 @@ def _curve(events: pl.DataFrame, notes: Notes, file: str) -> pl.DataFrame:
 
 
 def _device_names(device_type: Int64s, device: Int64s) -> pl.Series:
-    known = facts.table("kineto")["device_types"]
+    known = kineto_facts().device_types
     pairs = pl.DataFrame({"type": device_type, "index": device})
     distinct = pairs.unique()
     labels = [

@@ -14,9 +14,9 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.arrays import NULL
 from stepscope.errors import UnreadableInputError
+from stepscope.facts.mindinsight import Row, mindinsight_facts
 from stepscope.readers.ascend.device_tasks import collective_kind
 from stepscope.readers.files.exact_time import nanoseconds
 from stepscope.readers.files.numbers import integer
@@ -175,25 +175,25 @@ def _rows(events: list[Event]) -> pl.DataFrame:
 
 def _classified(rows: pl.DataFrame, gpu: bool) -> pl.DataFrame:
     """With kind, core, and what names the track of each event: lane, label and owner."""
-    tables = facts.table("mindinsight")["timeline"]
+    tables = mindinsight_facts().timeline
     pairs = rows.select("process", "thread").unique(maintain_order=True)
     found = []
     for process, thread in pairs.iter_rows():
-        whole = tables["processes"].get(process)
-        lane = tables["threads"].get(thread)
-        plain = {"kind": "kernel", "track": "stream", "name": f"Stream {thread.removeprefix(_STREAM_PREFIX)}"}
-        device = {"name": "GPU" if gpu else "Device", "core": "GPU" if gpu else "AI_CORE"}
-        on_host = lane is not None and lane["track"] == "host"
-        kind = (lane or whole or plain)["kind"] if whole is None or whole["kind"] != "reported" else "reported"
+        whole = tables.processes.get(process)
+        row = tables.threads.get(thread)
+        stream = Row("kernel", f"Stream {thread.removeprefix(_STREAM_PREFIX)}", "stream")
+        device = Row("kernel", "GPU" if gpu else "Device", "stream", core="GPU" if gpu else "AI_CORE")
+        on_host = row is not None and row.track == "host"
+        kind = (row or whole or stream).kind if whole is None or whole.kind != "reported" else "reported"
         found.append(
             {
                 "process": process,
                 "thread": thread,
                 "kind": kind,
                 "core": _core(whole or device, kind, on_host),
-                "lane": (lane or whole or plain)["track"],
-                "label": (lane or plain)["name"] if lane or whole is None else f"{whole['name']} {thread}",
-                "owner": (whole or device)["name"],
+                "lane": (row or whole or stream).track,
+                "label": (row or stream).name if row or whole is None else f"{whole.name} {thread}",
+                "owner": (whole or device).name,
             }
         )
     classified = rows.join(pl.DataFrame(found), on=["process", "thread"], how="left", maintain_order="left")
@@ -204,10 +204,10 @@ def _classified(rows: pl.DataFrame, gpu: bool) -> pl.DataFrame:
     return classified.with_columns(type=pl.Series(types, dtype=pl.String))
 
 
-def _core(process: dict[str, str], kind: str, on_host: bool) -> str | None:
+def _core(process: Row, kind: str, on_host: bool) -> str | None:
     if kind == "kernel":
-        return process["core"] or None
-    return "HOST_CPU" if kind == "operator" and on_host and process["core"] == "HOST_CPU" else None
+        return process.core or None
+    return "HOST_CPU" if kind == "operator" and on_host and process.core == "HOST_CPU" else None
 
 
 def _base_ns(rows: pl.DataFrame, known: Known, trace: StepTrace, core_ops: pl.Expr, ai_cpu: pl.Expr) -> int | None:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from stepscope import facts
+from stepscope.facts.mindinsight import mindinsight_facts
 from stepscope.readers import minddata
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files import repair
@@ -75,7 +75,7 @@ def sources(directory: Path, files: Iterable[str]) -> list[Source]:
 def device_kind(files: Iterable[Path]) -> str | None:
     """npu, gpu or cpu, by the files that only one of them has."""
     names = [file.name for file in files]
-    kinds = facts.table("mindinsight")["devices"].items()
+    kinds = mindinsight_facts().devices.items()
     return next((kind for kind, pattern in kinds if any(re.fullmatch(pattern, name) for name in names)), None)
 
 
@@ -107,10 +107,10 @@ class RankFiles:
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
-    table = facts.table("mindinsight")
-    found = dict(table["files"])
-    found |= {f"table:{subject}": entry["file"] for subject, entry in table["summaries"].items()}
-    found |= {f"object:{subject}": pattern for subject, pattern in table["objects"].items()}
+    table = mindinsight_facts()
+    found = dict(table.files)
+    found |= {f"table:{subject}": entry.file for subject, entry in table.summaries.items()}
+    found |= {f"object:{subject}": pattern for subject, pattern in table.objects.items()}
     return {subject: re.compile(pattern) for subject, pattern in found.items()}
 
 

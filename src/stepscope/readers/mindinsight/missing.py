@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from stepscope import facts
+from stepscope.facts.mindinsight import mindinsight_facts
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.mindinsight.identity import Place
 from stepscope.readers.mindinsight.layout import RankFiles, named
@@ -17,7 +17,7 @@ _MOST_NAMES: Final = 20
 
 def note_what_is_missing(source: Source, files: RankFiles, place: Place, notes: Notes) -> None:
     """Note absent data, raw captures beside the files, and files of unknown names."""
-    switches = facts.table("mindinsight")["switches"]
+    switches = mindinsight_facts().switches
     wanted = {
         "step_trace": {"step_trace", "gpu_step_trace"},
         "pipeline": {"pipeline"},

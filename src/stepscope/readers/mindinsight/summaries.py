@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any, Final
 
-from stepscope import facts
+from stepscope.facts.mindinsight import mindinsight_facts
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import read_bytes, read_csv, read_json
@@ -19,12 +19,12 @@ _OPERATOR_TIME: Final = re.compile(r"\S+\s+\S+\s+(?P<time>[-+.\deE]+)\s+\S+\s+(?
 
 def read_summaries(files: RankFiles, steps: int, reported: Reported, reading: Reading) -> dict[str, Any]:
     """Read all of them; ``steps`` is the number of steps in the step trace. Returns the memory summary."""
-    for subject, entry in facts.table("mindinsight")["summaries"].items():
+    for subject, entry in mindinsight_facts().summaries.items():
         for path in files.every(f"table:{subject}"):
             if (table := read_csv(path, reading)) is not None:
-                reported.add_table(path.name, table, entry["keys"], reading.notes, entry.get("texts", ()))
+                reported.add_table(path.name, table, entry.keys, reading.notes, entry.texts)
     memory: dict[str, Any] = {}
-    for subject in facts.table("mindinsight")["objects"]:
+    for subject in mindinsight_facts().objects:
         for path in files.every(f"object:{subject}"):
             found = _read_object(path, subject, reported, reading)
             memory = found if subject == "memory" else memory

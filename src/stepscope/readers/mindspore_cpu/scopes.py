@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.mindinsight import mindinsight_facts
 
 
 def module(column: str) -> pl.Expr:
@@ -24,6 +24,6 @@ def phase(column: str) -> pl.Expr:
     ['backward', 'optimizer', 'forward', None]
     """
     found = pl.lit(None, pl.String)
-    for word, pattern in reversed(list(facts.table("mindinsight")["phases"].items())):
+    for word, pattern in reversed(list(mindinsight_facts().phases.items())):
         found = pl.when(pl.col(column).str.contains(pattern)).then(pl.lit(word)).otherwise(found)
     return found

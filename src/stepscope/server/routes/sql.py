@@ -8,7 +8,7 @@ import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
-from stepscope import facts
+from stepscope.facts.server import server_facts
 from stepscope.server.descriptions import NoteEntry, NoteGroupEntry
 from stepscope.server.documentation import AnswerTypes
 from stepscope.server.documents import RunHead, document_reply
@@ -58,9 +58,9 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
     def sql(request: Request, run_id: str, wanted: SqlRequest, integers: Integers = "number") -> Response:
         """The result of one SELECT."""
         run, _ = library.ready(run_id)
-        limits = facts.table("server")
-        most = min(wanted.limit, int(limits["most_sql_rows"]))
-        found = select(run.store, wanted.query, most_rows=most + 1, most_seconds=float(limits["most_sql_seconds"]))
+        limits = server_facts()
+        most = min(wanted.limit, int(limits.most_sql_rows))
+        found = select(run.store, wanted.query, most_rows=most + 1, most_seconds=float(limits.most_sql_seconds))
         columns = [SqlColumn(name, str(kind)) for name, kind in found.schema.items()]
         more = {"columns": msgspec.to_builtins(columns), "truncated": found.height > most}
         return document_reply(request, "sql", run, run.notes, found.head(most).to_dicts(), integers, **more)

@@ -1,0 +1,22 @@
+"""Names of communication calls and kernels: ``communication.toml``, which says where each fact comes from, typed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepscope.facts import load
+
+
+class CommunicationFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole table."""
+
+    kernel_patterns: tuple[str, ...]
+    host_prefixes: tuple[str, ...]
+    kernel_kinds: dict[str, str]
+    kinds: dict[str, str]
+    dtype_bytes: dict[str, int]
+
+
+def communication_facts() -> CommunicationFacts:
+    """Names of communication calls and kernels."""
+    return load("communication", CommunicationFacts)

@@ -1,0 +1,23 @@
+"""What is replaced in what leaves the machine: ``redaction.toml``, which says where each fact comes from, typed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepscope.facts import load
+
+
+class RedactionFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole table."""
+
+    packages: tuple[str, ...]
+    homes: tuple[str, ...]
+    host_in_name: tuple[str, ...]
+    plain_hosts: tuple[str, ...]
+    plain_words: tuple[str, ...]
+    least_letters: int
+
+
+def redaction_facts() -> RedactionFacts:
+    """What is replaced in what leaves the machine."""
+    return load("redaction", RedactionFacts)

@@ -1,0 +1,24 @@
+"""Limits and answers of the HTTP server: ``server.toml``, which says where each fact comes from, typed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepscope.facts import load
+
+
+class ServerFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole table."""
+
+    most_upload_bytes: int
+    most_sql_rows: int
+    most_sql_seconds: int
+    keep_uploads_seconds: int
+    most_listed_entries: int
+    status: dict[str, int]
+    headers: dict[str, str]
+
+
+def server_facts() -> ServerFacts:
+    """Limits and answers of the HTTP server."""
+    return load("server", ServerFacts)

@@ -1,0 +1,49 @@
+"""Which steps are not typical: ``steps.toml``, which says where each fact comes from, typed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepscope.facts import load
+
+
+class WarmUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Leading steps far longer than the others."""
+
+    longer_than_median: float
+    least_steps: int
+    largest_share: float
+
+
+class Incomplete(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A last step inside which the capture ended."""
+
+    least_share_of_previous: float
+    least_share_of_median: float
+
+
+class Outlier(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Steps that stand out."""
+
+    interquartile_ranges: float
+    least_share_over_median: float
+
+
+class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A host that runs ahead of its device."""
+
+    longer_than_mark: float
+
+
+class StepsFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole table."""
+
+    warm_up: WarmUp
+    incomplete: Incomplete
+    outlier: Outlier
+    ahead: Ahead
+
+
+def steps_facts() -> StepsFacts:
+    """Which steps are not typical."""
+    return load("steps", StepsFacts)
