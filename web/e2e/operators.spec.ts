@@ -106,3 +106,17 @@ for (const look of [{ language: 'en', theme: 'light' } as const, { language: 'zh
     await app.axe()
   })
 }
+
+test('a click on a row of any grouping brings the slices that its total is made of', async ({ app, page }) => {
+  app.refusals = true
+  const run = await app.run('job')
+  for (const by of ['type', 'kernel', 'operator', 'category', 'core']) {
+    await app.open(`/run/${run.id}/operators?by=${by}&lane=all&side=device`)
+    const grid = page.getByRole('grid', { name: 'Operators in detail' })
+    await grid.getByRole('row').nth(1).getByRole('gridcell').last().click()
+    const runs = page.getByRole('grid', { name: / runs$/ })
+    await expect(runs.getByRole('row').nth(1), by).toBeInViewport()
+    await runs.getByRole('row').nth(1).getByRole('link').first().click()
+    await expect.poll(() => app.param('sel')).not.toBeNull()
+  }
+})

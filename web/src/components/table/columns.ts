@@ -19,6 +19,8 @@ export interface Column<T> {
   /** Share of 0..1 drawn as a bar behind the number. */
   readonly bar?: (row: T) => number | null
   readonly help?: string
+  /** Worked out by the page, such as a moment relative to the begin: no field of an answer. */
+  readonly derived?: boolean
   /** A column of links only: not in the CSV. */
   readonly linksOnly?: boolean
 }

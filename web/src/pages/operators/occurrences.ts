@@ -1,10 +1,17 @@
-// Which slices a row of the table stands for, as a condition of SQL.
+// Which slices a row of the table stands for.
 import type { Operator } from '../../api/schema'
 import type { Grouping } from './rows'
 
-/** Null where a row stands for more than slices of one name, such as a category. */
+/** Whether the server tells what a row consists of: work of the device, grouped by anything but shapes. */
+export function isDrilled(row: Operator, by: Grouping): boolean {
+  return row.side === 'device' && row.name !== null && by !== 'shape'
+}
+
+/** A condition of SQL; null where a row stands for more than slices of one name, such as a category. */
 export function conditionOf(row: Operator, by: Grouping, rank: number, step: number | null): string | null {
   if (row.name === null || !['kernel', 'operator', 'type', 'shape'].includes(by)) return null
+  // Device time of an operator is that of its kernels, whose names say nothing of it.
+  if (by === 'operator' && row.side === 'device') return null
   const parts = [`rank = ${rank}`]
   if (by === 'type') {
     parts.push(`type = ${quoted(row.name)}`, onSide(row))
