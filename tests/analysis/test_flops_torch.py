@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import stepscope
-from stepscope import facts
 from stepscope.analysis.flops import Flops, flops
 from stepscope.analysis.flops.formulas import cost, formulas
+from stepscope.facts.flops import flops_facts
 
 torch = pytest.importorskip("torch")
 pytestmark = [
@@ -187,11 +187,11 @@ def test_recurrent_layers_by_hand(tmp_path: Path) -> None:
 
 def test_places_of_recurrent_layers_are_those_of_pytorchs_schemas() -> None:
     words = {"weights": {"weight", "params"}, "mask": {"output_mask"}}
-    for name, entry in facts.table("flops")["recurrent"].items():
+    for name, entry in flops_facts().recurrent.items():
         packet = getattr(torch.ops.aten, name.removeprefix("aten::"))
         schemas = [getattr(packet, overload)._schema.arguments for overload in packet.overloads() if overload != "out"]
-        for word, places in entry.items():
-            listed = places if isinstance(places, list) else [places]
+        stated = {"weights": entry.weights} | ({} if entry.mask is None else {"mask": (entry.mask,)})
+        for word, listed in stated.items():
             assert all(any(schema[place].name in words[word] for place in listed) for schema in schemas), name
 
 
@@ -223,12 +223,12 @@ def test_places_of_arguments_are_those_of_pytorchs_schemas() -> None:
             assert [word.rstrip("_") for word in names[: len(tensors)]] == tensors, name
 
 
-@pytest.mark.parametrize("name", facts.table("flops")["convolutions"])
+@pytest.mark.parametrize("name", flops_facts().convolutions)
 def test_places_of_convolutions_are_those_of_pytorchs_schemas(name: str) -> None:
     schema = getattr(torch.ops.aten, name.removeprefix("aten::")).default._schema
     names = [argument.name for argument in schema.arguments]
     words = {"gradient": "grad_output", "mask": "output_mask"}
-    for word, place in facts.table("flops")["convolutions"][name].items():
+    for word, place in flops_facts().convolutions[name].items():
         assert names[place] == words.get(word, word)
 
 

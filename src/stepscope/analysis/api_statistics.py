@@ -9,13 +9,13 @@ from functools import cache
 import msgspec
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.executed import chosen_steps
 from stepscope.errors import NoAnswerError
+from stepscope.facts.operators import operators_facts
 from stepscope.store.run_store import RunStore
 
 
@@ -89,11 +89,11 @@ def level_and_name(call: str) -> tuple[str, str]:
     >>> level_and_name("AscendCL@aclrtMemcpy"), level_and_name("cudaLaunchKernel"), level_and_name("cuLaunchKernelEx")
     (('acl', 'aclrtMemcpy'), ('runtime', 'cudaLaunchKernel'), ('driver', 'cuLaunchKernelEx'))
     """
-    table = facts.table("operators")["api"]
+    table = operators_facts().api
     prefix, found, rest = call.partition("@")
-    if prefix in table["prefixes"]:
-        return table["prefixes"][prefix], rest if found else call
-    for entry in table["patterns"]:
-        if re.search(entry["pattern"], call):
-            return entry["level"], call
+    if prefix in table.prefixes:
+        return table.prefixes[prefix], rest if found else call
+    for entry in table.patterns:
+        if re.search(entry.pattern, call):
+            return entry.level, call
     return "other", call

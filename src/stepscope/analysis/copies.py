@@ -9,12 +9,12 @@ from functools import cache
 import msgspec
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.executed import chosen_steps
 from stepscope.errors import NoAnswerError
+from stepscope.facts.operators import operators_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -87,9 +87,9 @@ def copy_kind(text: str) -> str | None:
     >>> copy_kind("Memcpy HtoD (Pageable -> Device)"), copy_kind("Memset (Device)"), copy_kind("MEMCPY_ASYNC")
     ('host_to_device', 'set', None)
     """
-    for entry in facts.table("operators")["copies"]:
-        if re.search(entry["pattern"], text):
-            return str(entry["kind"])
+    for entry in operators_facts().copies:
+        if re.search(entry.pattern, text):
+            return entry.kind
     return None
 
 
@@ -111,7 +111,7 @@ def _statistics(rows: pl.DataFrame, rank: int) -> pl.DataFrame:
         rank=pl.lit(rank, pl.Int64),
         kind="kind",
         name="name",
-        pageable=pl.col("name").str.contains(facts.table("operators")["pageable"]["pattern"]),
+        pageable=pl.col("name").str.contains(operators_facts().pageable.pattern),
         count="count",
         total_us=total / 1000,
         avg_us=total / pl.col("count") / 1000,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from stepscope.facts import table
+from stepscope.facts.operators import operators_facts
 
 
 @cache
@@ -17,13 +17,13 @@ def short_name(kernel: str) -> str:
     >>> short_name("triton_poi_fused_add_mul_12"), short_name("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_nn")
     ('triton_poi_fused_add_mul', 'ampere_bf16_s16816gemm_bf16')
     """
-    rules = table("operators")["short_names"]
+    rules = operators_facts().short_names
     text = kernel.removeprefix("void ").replace("(anonymous namespace)::", "").replace("<unnamed>::", "")
     outer, inner = _outside_brackets(text)
     last = outer.split("::")[-1].strip()
-    if last in rules["generic"] and inner:
+    if last in rules.generic and inner:
         last = _outside_brackets(inner)[0].split("::")[-1].strip()
-    for pattern in rules["cut"]:
+    for pattern in rules.cut:
         last = re.sub(pattern, "", last)
     return last or kernel
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepscope import facts
+from stepscope.facts.ascend import ascend_facts
 from stepscope.readers.ascend import device_tasks, identity
 from stepscope.store.schema import SLICE_KINDS
 
@@ -45,8 +45,8 @@ def test_unix_time_is_the_monotonic_clock_plus_an_offset() -> None:
 
 
 def test_every_task_type_of_the_table_has_a_known_kind() -> None:
-    table = facts.table("ascend")
-    for name in ("task_kinds", "plane_kinds"):
-        assert set(table[name].values()) <= set(SLICE_KINDS)
-        assert all(device_tasks.normalised(word) == word for word in table[name])
-    assert set(table["transfer_kinds"].values()) == {"payload", "reduce", "wait"}
+    table = ascend_facts()
+    for kinds in (table.task_kinds, table.plane_kinds):
+        assert set(kinds.values()) <= set(SLICE_KINDS)
+        assert all(device_tasks.normalised(word) == word for word in kinds)
+    assert set(table.transfer_kinds.values()) == {"payload", "reduce", "wait"}

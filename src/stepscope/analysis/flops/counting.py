@@ -9,7 +9,6 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.flops.cost import Cost, compute_dtype
 from stepscope.analysis.flops.formulas import cost, known_names, needs_arguments
 from stepscope.analysis.flops.recomputation import is_recomputed, with_recomputation
@@ -20,6 +19,7 @@ from stepscope.analysis.operators.executed import chosen_steps
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.flops import flops_facts
 from stepscope.store.run_store import RunStore
 
 _SCHEMA: Final = {
@@ -195,7 +195,7 @@ def _by_type(store: RunStore, rank: int, owners: Ownership, counted: Bools) -> t
 
 def _weights(scan: pl.LazyFrame, owners: Ownership, slices: Int64s) -> pl.Series:
     """Number of weights of the convolution operator that each kernel works for: kernels see channels filled up."""
-    table = facts.table("flops")["convolutions"]
+    table = flops_facts().convolutions
     rows = scan.filter((pl.col("kind") == "operator") & pl.col("name").is_in(list(table)))
     rows = rows.select("slice", pl.col("name").cast(pl.String), pl.col("input_shapes").cast(pl.String)).drop_nulls()
     operators = rows.collect()
@@ -210,7 +210,7 @@ def _weights(scan: pl.LazyFrame, owners: Ownership, slices: Int64s) -> pl.Series
 
 def _by_counters(store: RunStore, rank: int, owners: Ownership, counted: Bools) -> pl.DataFrame:
     """Kernels without counted shapes, by the arithmetic counters of the device."""
-    metrics = facts.table("flops")["counted"]["metrics"]
+    metrics = flops_facts().counted.metrics
     values = store.scan("pmu", [rank]).filter(pl.col("metric").cast(pl.String).is_in(metrics))
     sums = values.group_by("slice").agg(pl.col("value").sum()).filter(pl.col("value") > 0).collect()
     if sums.is_empty():

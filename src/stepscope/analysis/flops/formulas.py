@@ -6,13 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-from stepscope import facts
 from stepscope.analysis.flops.convolution import convolution
 from stepscope.analysis.flops.cost import Cost, moved_bytes
 from stepscope.analysis.flops.recurrent import recurrent
 from stepscope.analysis.flops.shapes import Shape
+from stepscope.facts.flops import flops_facts
 
 Sizes = dict[str, int]
 
@@ -33,32 +32,32 @@ class Formula:
 def formulas() -> dict[str, tuple[Formula, ...]]:
     """By name of the operator, in the order to try."""
     found: dict[str, tuple[Formula, ...]] = {}
-    for entry in facts.table("flops")["formula"]:
+    for entry in flops_facts().formula:
         formula = Formula(
-            entry["kind"],
-            tuple(entry["inputs"]),
-            entry["flops"],
-            tuple(entry["output"]),
-            entry.get("causal"),
-            entry.get("again"),
+            entry.kind,
+            entry.inputs,
+            entry.flops,
+            entry.output,
+            entry.causal,
+            entry.again,
         )
-        for name in entry["names"]:
+        for name in entry.names:
             found[name] = (*found.get(name, ()), formula)
     return found
 
 
 def known_names() -> list[str]:
     """All operators that have a formula."""
-    table = facts.table("flops")
-    return [*formulas(), *table["convolutions"], *table["recurrent"]]
+    table = flops_facts()
+    return [*formulas(), *table.convolutions, *table.recurrent]
 
 
 def needs_arguments(name: str) -> bool:
     """Whether shapes alone do not tell all."""
-    table = facts.table("flops")
+    table = flops_facts()
     return (
-        name in table["convolutions"]
-        or "mask" in table["recurrent"].get(name, ())
+        name in table.convolutions
+        or (name in table.recurrent and table.recurrent[name].mask is not None)
         or any(entry.causal is not None for entry in formulas().get(name, ()))
     )
 
@@ -75,12 +74,12 @@ def cost(
     >>> cost("aten::mm", ((4, 8), (8, 2)), ("fp32", "fp32"), ())
     Cost(kind='matmul', flops=128, again=0, bytes=224)
     """
-    table = facts.table("flops")
-    places: dict[str, Any] | None = table["convolutions"].get(name)
+    table = flops_facts()
+    places = table.convolutions.get(name)
     if places is not None:
         return convolution(places, inputs, dtypes, arguments)
-    if name in table["recurrent"]:
-        return recurrent(table["recurrent"][name], inputs, lists, arguments)
+    if name in table.recurrent:
+        return recurrent(table.recurrent[name], inputs, lists, arguments)
     for formula in formulas().get(name, ()):
         sizes = fitted(formula.inputs, inputs)
         if sizes is not None:
@@ -129,7 +128,7 @@ def _evaluated(
 ) -> Cost:
     flops, again = value(formula.flops, sizes), value(formula.again, sizes) if formula.again else 0
     if formula.causal is not None and formula.causal < len(arguments):
-        causal = arguments[formula.causal] in facts.table("flops")["causal"]["values"]
+        causal = arguments[formula.causal] in flops_facts().causal.values
         flops, again = (flops // 2, again // 2) if causal else (flops, again)
     outputs = [math.prod(sizes[letter] for letter in pattern) for pattern in formula.output]
     return Cost(formula.kind, flops, again, moved_bytes(inputs, dtypes, outputs))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.flops import flops_facts
 from stepscope.store.run_store import RunStore
 
 
@@ -15,11 +14,11 @@ def with_units(store: RunStore, rank: int, kernels: pl.DataFrame, device_kind: s
     """Kernels with ``on_tensor_cores`` (null where unknown), ``short`` (32-bit numbers cut by an NPU) and ``split``
     (32-bit numbers in several parts on a GPU), instead of their names.
     """
-    table = facts.table("flops")
-    metrics = [*table["tensor_cores"]["counters"], table["short_float32"]["metric"]]
+    table = flops_facts()
+    metrics = [*table.tensor_cores.counters, table.short_float32.metric]
     counters = store.scan("pmu", [rank]).select("slice", pl.col("metric").cast(pl.String), "value")
     values = counters.filter(pl.col("metric").is_in(metrics)).collect()
-    is_short = values["metric"] == table["short_float32"]["metric"]
+    is_short = values["metric"] == table.short_float32.metric
     short = values.filter(is_short)["slice"]
     used = values.filter(~is_short).group_by("slice").agg(on_tensor_cores=pl.col("value").max() > 0)
     kernels = kernels.with_columns(short=pl.col("slice").is_in(short.implode()))
@@ -35,7 +34,7 @@ def with_units(store: RunStore, rank: int, kernels: pl.DataFrame, device_kind: s
 
 def on_tensor_cores(name: str) -> bool:
     """Whether a kernel of this name computes on tensor cores."""
-    return _pattern("tensor_cores").search(name) is not None
+    return re.search(flops_facts().tensor_cores.pattern, name) is not None
 
 
 def splits(name: str) -> bool:
@@ -44,9 +43,4 @@ def splits(name: str) -> bool:
     >>> splits("fmha_cutlassF_f32_aligned_64x64_rf_sm80"), splits("fmha_cutlassF_f16_aligned_64x64_rf_sm80")
     (True, False)
     """
-    return _pattern("split_float32").search(name) is not None
-
-
-@cache
-def _pattern(section: str) -> re.Pattern[str]:
-    return re.compile(facts.table("flops")[section]["pattern"])
+    return re.search(flops_facts().split_float32.pattern, name) is not None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Any
 
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.devices import Device, Measured, devices_facts
+from stepscope.facts.flops import flops_facts
 from stepscope.store.run_store import RunStore
 
 _TERA = 1e12
@@ -43,51 +43,51 @@ def peaks_of(store: RunStore, rank: int, tflops: float | None = None, memory_gb_
     row = store.scan("ranks", [rank]).filter(pl.col("rank") == rank).select("device_name", "device_kind").collect()
     device, kind = row.row(0) if len(row) else (None, None)
     entry = _entry(device)
-    rates = {dtype: float(value) * _TERA for dtype, value in entry.get("tflops", {}).items()}
+    rates = {dtype: float(value) * _TERA for dtype, value in entry.tflops.items()}
     origin = "table" if rates else None
     if not rates and kind == "npu":
         rates, origin = _of_cubes(store, rank, entry)
     units = {}
-    split = facts.table("flops")["split_float32"]
-    if split["unit"] in rates:
-        units[split["dtype"]] = rates[split["unit"]]
-        rates[split["dtype"]] = rates[split["unit"]] / split["products"]
-    memory = memory_gb_per_s or entry.get("memory_gb_per_s")
+    split = flops_facts().split_float32
+    if split.unit in rates:
+        units[split.dtype] = rates[split.unit]
+        rates[split.dtype] = rates[split.unit] / split.products
+    memory = memory_gb_per_s or entry.memory_gb_per_s
     given = tflops * _TERA if tflops else None
     return Peaks(device, rates, memory * _GIGA if memory else None, "given" if given else origin, given, units)
 
 
-def _entry(device: str | None) -> dict[str, Any]:
-    for entry in facts.table("devices")["device"]:
-        if device and re.search(entry["pattern"], device):
-            return dict(entry)
-    return {}
+def _entry(device: str | None) -> Device:
+    for entry in devices_facts().device:
+        if device and re.search(entry.pattern, device):
+            return entry
+    return Device(pattern="")
 
 
-def _of_cubes(store: RunStore, rank: int, entry: dict[str, Any]) -> tuple[dict[str, float], str | None]:
+def _of_cubes(store: RunStore, rank: int, entry: Device) -> tuple[dict[str, float], str | None]:
     """Ascend: matrix units times frequency times operations per cycle."""
-    cubes = facts.table("devices")["cube"]
-    cycles_per_s = _measured(store, rank, cubes["measured"])
+    cubes = devices_facts().cube
+    cycles_per_s = _measured(store, rank, cubes.measured)
     origin = "counters"
-    if cycles_per_s is None and "cores" in entry:
-        mhz = _frequency(store, rank, cubes["measured"]["frequency_track"])
-        cycles_per_s = entry["cores"] * mhz * 1e6 if mhz else None
+    if cycles_per_s is None and entry.cores is not None:
+        mhz = _frequency(store, rank, cubes.measured.frequency_track)
+        cycles_per_s = entry.cores * mhz * 1e6 if mhz else None
         origin = "cores"
     if cycles_per_s is None:
         return {}, None
-    return {dtype: cycles_per_s * per_cycle for dtype, per_cycle in cubes["flops_per_cycle"].items()}, origin
+    return {dtype: cycles_per_s * per_cycle for dtype, per_cycle in cubes.flops_per_cycle.items()}, origin
 
 
-def _measured(store: RunStore, rank: int, names: dict[str, str]) -> float | None:
+def _measured(store: RunStore, rank: int, names: Measured) -> float | None:
     """Cores times frequency: cycles that all cores counted, over utilization times duration."""
-    wanted = [names["cycles"], names["utilization"]]
+    wanted = [names.cycles, names.utilization]
     counters = store.scan("pmu", [rank]).filter(pl.col("metric").cast(pl.String).is_in(wanted))
     values = counters.select("slice", pl.col("metric").cast(pl.String), "value").collect()
     if values["metric"].n_unique() < 2:
         return None
     table = values.pivot("metric", index="slice", values="value", aggregate_function="first")
     slices = store.scan("slices", [rank]).select("slice", "dur_ns").join(table.lazy(), on="slice").collect()
-    cycles, used = pl.col(names["cycles"]), pl.col(names["utilization"]) / 100
+    cycles, used = pl.col(names.cycles), pl.col(names.utilization) / 100
     kernels = slices.filter((cycles > 0) & (used > 0) & (pl.col("dur_ns") > 0))
     # The longest kernel suffers least from the rounding of its utilization.
     best = kernels.sort("dur_ns", descending=True).head(1).select(cycles / (used * pl.col("dur_ns") / 1e9))

@@ -10,7 +10,6 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.flops.counting import Counted
 from stepscope.analysis.flops.kernel_units import with_units
 from stepscope.analysis.flops.peaks import Peaks
@@ -18,6 +17,7 @@ from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.arrays import Int64s
+from stepscope.facts.flops import flops_facts
 from stepscope.store.run_store import RunStore
 
 _KEYS: Final = {
@@ -111,7 +111,7 @@ def _with_devices(store: RunStore, rank: int, kernels: pl.DataFrame) -> tuple[pl
 def with_computing_types(calls: pl.DataFrame, work: Work) -> pl.DataFrame:
     """32-bit calls that ran on matrix units in a shorter form, TF32, 3xTF32 or HF32, have that element type."""
     duration = pl.col("dur_ns")
-    table = facts.table("flops")
+    table = flops_facts()
     joined = work.slices.filter(pl.col("call") != NOWHERE).join(
         calls.filter(pl.col("dtype") == "fp32").select("name", "input_shapes", call="place"), on="call"
     )
@@ -122,7 +122,7 @@ def with_computing_types(calls: pl.DataFrame, work: Work) -> pl.DataFrame:
         cores=on_cores,
     )
     calls = calls.join(groups, on=["name", "input_shapes"], how="left", nulls_equal=True)
-    hf32, split = pl.lit(table["short_float32"]["dtype"]), pl.lit(table["split_float32"]["dtype"])
+    hf32, split = pl.lit(table.short_float32.dtype), pl.lit(table.split_float32.dtype)
     cores = pl.col("cores") & pl.lit(work.device_kind == "gpu")
     shorter = pl.when(pl.col("short")).then(hf32).when(pl.col("split")).then(split).when(cores).then(pl.lit("tf32"))
     dtype = pl.when(pl.col("dtype") == "fp32").then(pl.coalesce(shorter, "dtype")).otherwise("dtype")

@@ -7,11 +7,11 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership
 from stepscope.arrays import Bools, Int64s
+from stepscope.facts.flops import flops_facts
 from stepscope.store.run_store import RunStore
 
 _SAME: Final = ["name", "input_shapes", "dtype"]
@@ -19,7 +19,7 @@ _SAME: Final = ["name", "input_shapes", "dtype"]
 
 def is_recomputed(column: str) -> pl.Expr:
     """Whether a name is that of an operator that does the forward pass once more."""
-    return pl.col(column).str.contains(facts.table("flops")["recomputation"]["pattern"]).fill_null(False)
+    return pl.col(column).str.contains(flops_facts().recomputation.pattern).fill_null(False)
 
 
 def with_recomputation(calls: pl.DataFrame, store: RunStore, rank: int, owners: Ownership) -> pl.DataFrame:
@@ -31,9 +31,9 @@ def with_recomputation(calls: pl.DataFrame, store: RunStore, rank: int, owners: 
         return calls
     operators = slices_of(store, rank).filter(pl.col("kind") == "operator").select("slice", "name").collect()
     names = operators["name"].unique()
-    table = facts.table("flops")["recomputation"]
+    table = flops_facts().recomputation
     texts = names.cast(pl.String)
-    again, nodes = (names.filter(texts.str.contains(table[key])) for key in ("pattern", "node"))
+    again, nodes = (names.filter(texts.str.contains(pattern)) for pattern in (table.pattern, table.node))
     if not len(again) + len(nodes):
         return calls
     found = operators.filter(pl.col("name").is_in(pl.concat([again, nodes]).implode()))
@@ -91,7 +91,7 @@ def _recorded(places: Int64s, store: RunStore, rank: int, owners: Ownership) -> 
     known = places[places != NOWHERE]
     wanted = pl.Series(np.unique(_slices(known, owners)), dtype=pl.UInt32)
     details = store.scan("details", [rank]).filter(pl.col("slice").is_in(wanted.implode()))
-    patterns = facts.table("flops")["recomputation"]["recorded"]
+    patterns = flops_facts().recomputation.recorded
     both = pl.all_horizontal(pl.col("json").str.contains(pattern) for pattern in patterns)
     found = details.filter(both).select("slice").collect()["slice"].to_numpy()
     mask = np.zeros(owners.nesting.size + 1, bool)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 from stepscope.analysis.flops.cost import Cost
 from stepscope.analysis.flops.shapes import Shape
+from stepscope.facts.flops import Recurrent
 
 _MATRIX: Final = 2
 _OF_WEIGHTS: Final = 3  # place in the mask: gradients of input, state, cell state, weights
 
 
 def recurrent(
-    places: Mapping[str, Any],
+    places: Recurrent,
     inputs: Sequence[Shape | None],
     lists: Sequence[tuple[Shape, ...] | None],
     arguments: Sequence[str],
@@ -24,7 +25,7 @@ def recurrent(
     Bytes are not told: shapes do not say how large the output is.
     """
     data = inputs[0] if inputs else None
-    found = (lists[place] for place in places["weights"] if place < len(lists))
+    found = (lists[place] for place in places.weights if place < len(lists))
     weights = next((shapes for shapes in found if shapes and _are_weights(shapes)), None)
     if not data or weights is None:
         return None
@@ -39,11 +40,11 @@ def _are_weights(shapes: tuple[Shape, ...]) -> bool:
     return _MATRIX in sizes and sizes <= {1, _MATRIX}
 
 
-def _passes(places: Mapping[str, Any], arguments: Sequence[str]) -> int | None:
+def _passes(places: Recurrent, arguments: Sequence[str]) -> int | None:
     """Backward goes through the layer once for its data, and once more where the weights' gradient is asked for."""
-    if "mask" not in places:
+    if places.mask is None:
         return 1
-    if places["mask"] >= len(arguments):
+    if places.mask >= len(arguments):
         return None
-    wanted = [word.strip() == "True" for word in arguments[places["mask"]].strip("[]").split(",")]
+    wanted = [word.strip() == "True" for word in arguments[places.mask].strip("[]").split(",")]
     return 1 + wanted[_OF_WEIGHTS] if len(wanted) > _OF_WEIGHTS else None

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from stepscope import facts
+from stepscope.facts.flops import flops_facts
 
 Shape = tuple[int, ...]
 
@@ -91,18 +91,16 @@ def dtypes(text: str | None) -> tuple[str | None, ...]:
 
 
 def _dtype(name: str) -> str | None:
-    table = facts.table("flops")
+    table = flops_facts()
     name = name.strip().lower()
-    for prefix in table["dtype_prefixes"]["cut"]:
+    for prefix in table.dtype_prefixes.cut:
         name = name.removeprefix(prefix)
-    found = table["dtypes"].get(name.rstrip("]"))
-    return None if found is None else str(found)
+    return table.dtypes.get(name.rstrip("]"))
 
 
 def element_bytes(dtype: str | None) -> int | None:
     """Bytes of one element."""
-    found = facts.table("flops")["dtype_bytes"].get(dtype)
-    return None if found is None else int(found)
+    return None if dtype is None else flops_facts().dtype_bytes.get(dtype)
 
 
 #: Finds the values of a call's arguments in its details: a list of texts, as PyTorch writes it.

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Final
 
-from stepscope import facts
 from stepscope.analysis.flops.cost import Cost, moved_bytes
 from stepscope.analysis.flops.shapes import Shape
+from stepscope.facts.flops import flops_facts
 
 Shapes = Sequence[Shape | None]
 _BLOCKED_CHANNELS: Final = 5  # NC1HWC0: channels stand in two places
@@ -20,7 +20,7 @@ _STATISTICS: Final = 8  # attention kernels keep eight copies of each row's soft
 @cache
 def rules() -> dict[str, str]:
     """By type of the kernel."""
-    return {name: entry["rule"] for entry in facts.table("flops")["typed"] for name in entry["names"]}
+    return {name: entry.rule for entry in flops_facts().typed for name in entry.names}
 
 
 def typed_cost(

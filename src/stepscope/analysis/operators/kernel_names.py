@@ -7,9 +7,9 @@ from functools import cache
 
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.work import COMPUTE
 from stepscope.facts.kernel_names import short_name
+from stepscope.facts.operators import operators_facts
 
 
 @cache
@@ -24,7 +24,7 @@ def category(kernel: str, operator: str) -> str:
 
 @cache
 def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple((entry["name"], re.compile(entry["pattern"])) for entry in facts.table("operators")["category"])
+    return tuple((entry.name, re.compile(entry.pattern)) for entry in operators_facts().category)
 
 
 def with_short_types(rows: pl.DataFrame) -> pl.DataFrame:

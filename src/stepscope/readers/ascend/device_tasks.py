@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import Any, Final
 
-from stepscope import facts
+from stepscope.facts.ascend import ascend_facts
 from stepscope.facts.communication import communication_facts
 
 # hcom_allReduce__586_2_1: kind, last digits of the group's hash, number of the call in its group, part of it.
@@ -26,7 +26,7 @@ def normalised(word: str) -> str:
 @cache
 def task_kind(task_type: str) -> str | None:
     """Slice kind of a device task on a stream; None for a type that the table does not know."""
-    return _word("task_kinds", task_type)
+    return ascend_facts().task_kinds.get(normalised(task_type))
 
 
 def unknown_task_kind(has_kernel_data: bool) -> str:
@@ -37,13 +37,13 @@ def unknown_task_kind(has_kernel_data: bool) -> str:
 @cache
 def plane_kind(task_type: str) -> str:
     """Slice kind of a small communication task on a plane."""
-    return _word("plane_kinds", task_type) or "comm_task"
+    return ascend_facts().plane_kinds.get(normalised(task_type)) or "comm_task"
 
 
 @cache
 def transfer_kind(task_type: str) -> str | None:
     """payload, reduce or wait; None for tasks that only signal."""
-    return _word("transfer_kinds", task_type)
+    return ascend_facts().transfer_kinds.get(normalised(task_type))
 
 
 @cache
@@ -55,7 +55,7 @@ def transport(link_type: str | None, transport_type: str | None = None) -> str |
     """
     for word in (link_type, transport_type):
         if word is not None and not is_missing(word):
-            return _word("transports", word) or word
+            return ascend_facts().transports.get(normalised(word)) or word
     return None
 
 
@@ -64,7 +64,7 @@ def bytes_of_type(data_type: str | None) -> int | None:
     """Bytes of one element of an HCCL data type."""
     if data_type is None:
         return None
-    size = facts.table("ascend")["dtype_bytes"].get(normalised(data_type))
+    size = ascend_facts().dtype_bytes.get(normalised(data_type))
     return None if size is None else int(size)
 
 
@@ -77,7 +77,7 @@ def collective_kind(name: str) -> str:
     """
     found = re.match(r"(?:hcom_)?([A-Za-z]+)", name.strip(), re.IGNORECASE)
     word = found[1].lower() if found else ""
-    kind = facts.table("ascend")["collective_kinds"].get(word) or communication_facts().kinds.get(word)
+    kind = ascend_facts().collective_kinds.get(word) or communication_facts().kinds.get(word)
     return "other" if kind is None else str(kind)
 
 
@@ -103,8 +103,8 @@ def group_digits(name: str) -> str | None:
 
 def is_missing(value: Any) -> bool:
     """Whether a value is one of the vendor's ways to say that there is none."""
-    table = facts.table("ascend")["sentinels"]
-    return value in table["words"] if isinstance(value, str) else value in table["numbers"] or value is None
+    table = ascend_facts().sentinels
+    return value in table.words if isinstance(value, str) else value in table.numbers or value is None
 
 
 def rank_number(value: Any) -> int | None:
@@ -118,11 +118,6 @@ def rank_number(value: Any) -> int | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return number if 0 <= number < _MOST_RANKS else None
-
-
-def _word(table: str, word: str) -> str | None:
-    found = facts.table("ascend")[table].get(normalised(word))
-    return None if found is None else str(found)
 
 
 def module_component(module: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.ascend import ascend_facts
 
 _HASH_PRIMES: Final = (29, 131)
 _SIZES: Final = {
@@ -130,8 +130,7 @@ def dimension(group_name: str | None) -> str | None:
     ('tp', 'ep', 'dp', None, None)
     """
     found = re.fullmatch(r"([a-z]+)(?:-[\d-]+)?", (group_name or "").lower())
-    known = facts.table("ascend")["group_dimensions"].get(found[1]) if found else None
-    return None if known is None else str(known)
+    return ascend_facts().group_dimensions.get(found[1]) if found else None
 
 
 def _coordinates(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from stepscope import facts
 from stepscope.errors import UnreadableInputError
+from stepscope.facts.ascend import ascend_facts
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db import counters, summaries
 from stepscope.store.notes import Notes
@@ -73,13 +73,13 @@ def note_missing(database: Database, framework: str | None, notes: Notes) -> Non
 
 def is_by_msprof(database: Database, framework: str | None) -> bool:
     """Whether msprof wrote a database itself: frameworks take over such a one, and torch_npu adds tables to it."""
-    added = facts.table("ascend")["table_switches"]["pytorch"].keys()
+    added = ascend_facts().table_switches.pytorch.keys()
     return framework is None and not added & database.tables.keys()
 
 
 def _switches(database: Database, framework: str | None) -> dict[str, str]:
     """Tables that the writer of a database could have filled."""
-    switches: dict[str, dict[str, str]] = facts.table("ascend")["table_switches"]
+    switches = ascend_facts().table_switches
     if is_by_msprof(database, framework):
-        return switches["msprof"]
-    return switches["framework"] | (switches["pytorch"] if framework != "mindspore" else {})
+        return switches.msprof
+    return switches.framework | (switches.pytorch if framework != "mindspore" else {})

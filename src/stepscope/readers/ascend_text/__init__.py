@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.errors import UnreadableInputError
+from stepscope.facts.ascend import ascend_facts
 from stepscope.readers import minddata
 from stepscope.readers.ascend import identity
 from stepscope.readers.ascend.communication import calls_without_timeline, groups_seen, transfers_of_links
@@ -132,7 +132,7 @@ def _tables(timeline: Timeline, files: Deliverables, framework: str | None, read
         memory.write_blocks(paths, _POOLS.get(framework or "", "device"), reading)
     if paths := files.csv("operator_details"):
         summaries.write_operator_totals(paths, reading)
-    for stem in facts.table("ascend")["reported"]:
+    for stem in ascend_facts().reported:
         if paths := files.csv(stem):
             summaries.write_summary(stem, paths, reading, timeline.counters)
     for stem, prefix in _TASK_TABLES.items():
@@ -208,6 +208,6 @@ def _note_files(source: Source, files: Deliverables, notes: Notes) -> None:
                 notes.add("ascend_file_unknown", file=path.name)
     if files.json("msprof") or files.csv("op_summary") or source.path.is_file():
         return  # made by msprof, which has other switches
-    for name, switch in facts.table("ascend")["switches"].items():
+    for name, switch in ascend_facts().switches.items():
         if name not in files.tables:
             notes.add("ascend_file_missing", file=name, switch=switch)

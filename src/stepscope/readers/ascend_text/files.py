@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from stepscope import facts
+from stepscope.facts.ascend import ascend_facts
 
 # {stem}[_slice_{number}][_{timestamp}].{extension}; old msprof puts device, model and iteration behind the stem.
 _NAME: Final = re.compile(
@@ -56,7 +56,7 @@ stamp=20250109123456)
     if found is None:
         return None
     stem = found["stem"]
-    names = facts.table("ascend")["files"][found["extension"]]
+    names = ascend_facts().files[found["extension"]]
     if stem not in names:
         stem = _NUMBERS.sub("", stem)
         if stem not in names:

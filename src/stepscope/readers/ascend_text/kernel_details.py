@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from stepscope import facts
 from stepscope.arrays import NULL, Int64s
+from stepscope.facts.ascend import ascend_facts
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.files.reading import Reading
@@ -68,7 +68,7 @@ def _typed(rows: Rows) -> pl.DataFrame:
 
 def _metrics(rows: Rows) -> dict[str, pl.Series]:
     """What is left of a row: numbers as they are, words as one counter each that is 1."""
-    sentinels = [float(number) for number in facts.table("ascend")["sentinels"]["numbers"]]
+    sentinels = [float(number) for number in ascend_facts().sentinels.numbers]
     words = rows.frame.select(name for name in rows.unused() if rows.frame[name].null_count() < len(rows))
     numeric = words.cast(pl.Float64, strict=False).null_count().row(0) if words.width else ()
     columns: dict[str, pl.Series] = {}

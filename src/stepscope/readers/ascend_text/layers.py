@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from stepscope import facts
 from stepscope.arrays import Int32s
+from stepscope.facts.ascend import ascend_facts
 from stepscope.readers.trace_json.codes import Codes
 
 LAYERS: Final = (
@@ -87,9 +87,9 @@ def lanes(tracks: Codes, metadata: dict[tuple[str, Any, Any], dict[str, Any]]) -
 
 
 def _layer(pid: Any, process: Any, thread: str, pids: set[Any]) -> str:
-    known = facts.table("ascend")["layers"].get(_RANK_SUFFIX.sub("", process)) if isinstance(process, str) else None
+    known = ascend_facts().layers.get(_RANK_SUFFIX.sub("", process)) if isinstance(process, str) else None
     if known is None and process is None and isinstance(pid, int) and pid >> 10 in pids:
-        known = facts.table("ascend")["layer_numbers"].get(str(pid >> _DEVICE_BITS & ((1 << _LAYER_BITS) - 1)))
+        known = ascend_facts().layer_numbers.get(str(pid >> _DEVICE_BITS & ((1 << _LAYER_BITS) - 1)))
     if known == "communication":
         return "plane" if _PLANE.match(thread) else "group"
     if known == "hardware" and thread == "Step Trace":

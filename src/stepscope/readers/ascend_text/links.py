@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.arrays import NONE, NULL, Int64s
+from stepscope.facts.ascend import ascend_facts
 from stepscope.readers.ascend_text.timeline import Timeline
 from stepscope.readers.slices.flows import flow_links
 from stepscope.readers.slices.slice_table import KIND, SliceTable
@@ -29,7 +29,7 @@ def causes(timeline: Timeline, notes: Notes) -> Causes:
     """Bind all arrows of the timeline and follow them back to the framework's operators."""
     _rebind_bare_threads(timeline)
     slices = timeline.slices
-    links = flow_links(slices, timeline.columns, 0, facts.table("ascend")["link_kinds"], notes)
+    links = flow_links(slices, timeline.columns, 0, ascend_facts().link_kinds, notes)
     launch = _by_target(slices, links, "launch")
     links = pl.concat([links, _launches_by_id(timeline, launch, notes)], how="vertical_relaxed")
     operator = _operators(timeline, links, launch)

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.ascend import ascend_facts
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
 from stepscope.readers.ascend_text.counters import CounterSeries
 from stepscope.readers.files.reading import Reading
@@ -26,7 +26,7 @@ def write_summary(stem: str, paths: Sequence[Path], reading: Reading, counters: 
     """A table to ``reported``: one row per cell that is a number. A table with moments goes to ``counters``."""
     table = CsvTable(paths, reading)
     for rows in table.pieces():
-        key = _key(rows, facts.table("ascend")["reported"][stem])
+        key = _key(rows, ascend_facts().reported[stem])
         if rows.find(_TIME) is not None:
             _add_samples(rows, key, stem, counters)
         else:
@@ -63,7 +63,7 @@ def _add_samples(rows: Rows, key: pl.Series, stem: str, counters: CounterSeries)
             counters.add_samples(stem, f"{word} {header}" if word else header, moments[own], values[header].gather(own))
 
 
-def _key(rows: Rows, columns: list[str]) -> pl.Series:
+def _key(rows: Rows, columns: tuple[str, ...]) -> pl.Series:
     """The columns that name a row, joined like the vendor joins names: with an at sign."""
     given = [rows.text(name) for name in columns if rows.find(name) is not None]
     if not given:

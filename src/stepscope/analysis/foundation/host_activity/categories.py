@@ -6,11 +6,11 @@ import re
 from functools import cache
 from typing import Final
 
-from stepscope import facts
 from stepscope.arrays import NONE
+from stepscope.facts.host_activity import host_activity_facts
 
 #: Categories, the one that wins first; the last stands for Python code and for what was not recorded.
-CATEGORIES: Final = (*(str(entry["name"]) for entry in facts.table("host_activity")["category"]), "other")
+CATEGORIES: Final = (*(entry.name for entry in host_activity_facts().category), "other")
 OTHER: Final = len(CATEGORIES) - 1
 
 # Marks of the profiler and of steps lie around everything and tell nothing.
@@ -20,11 +20,9 @@ _WRAPPER: Final = re.compile(r"^(?:PyTorch Profiler \(\d+\)|ProfilerStep)")
 @cache
 def _patterns() -> list[tuple[frozenset[str], frozenset[str], re.Pattern[str] | None]]:
     found = []
-    for entry in facts.table("host_activity")["category"]:
-        words = "|".join(f"(?:{pattern})" for pattern in entry["patterns"])
-        found.append(
-            (frozenset(entry["kinds"]), frozenset(entry.get("among", ())), re.compile(words) if words else None)
-        )
+    for entry in host_activity_facts().category:
+        words = "|".join(f"(?:{pattern})" for pattern in entry.patterns)
+        found.append((frozenset(entry.kinds), frozenset(entry.among), re.compile(words) if words else None))
     return found
 
 

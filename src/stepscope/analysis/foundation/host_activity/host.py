@@ -10,13 +10,13 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.foundation.host_activity.categories import CATEGORIES, OTHER
 from stepscope.analysis.foundation.intervals import Intervals, joined, union
 from stepscope.arrays import NONE, Bools, Int8s, Int64s
+from stepscope.facts.host_activity import host_activity_facts
 
 # What covers less of an interval than this does not tell what the host did.
-_LEAST_SHARE: Final = float(facts.table("host_activity")["dominant"]["least_share"])
+_LEAST_SHARE: Final = host_activity_facts().dominant.least_share
 
 #: Asks all threads at once, where nobody knows which one matters.
 ALL: Final = -2
