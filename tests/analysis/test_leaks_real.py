@@ -11,6 +11,7 @@ import pytest
 import stepscope
 from analysis import leaking_training
 from stepscope.analysis.leaks import Leaks, leaks
+from support.limits import HANGS_AFTER_S
 
 pytest.importorskip("torch")
 # Steps and unrecorded ones before them, and what the number of steps allows to say.
@@ -23,7 +24,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with one trace per run; one process makes them all."""
     directory = tmp_path_factory.mktemp("traces")
     command = [sys.executable, str(Path(leaking_training.__file__)), str(directory), *_RUNS]
-    done = subprocess.run(command, capture_output=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, check=False, timeout=HANGS_AFTER_S)
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     return directory
 

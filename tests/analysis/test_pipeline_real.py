@@ -14,6 +14,7 @@ import stepscope
 from analysis import mindspore_datasets
 from stepscope.analysis.cpu import cpu
 from stepscope.analysis.pipeline import pipeline
+from support.limits import HANGS_AFTER_S
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SLOWEST = {"read": "Generator(id=2)", "map": "Map(id=1)", "batch": "Batch(id=0)"}
@@ -70,7 +71,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Data sets that MindSpore ran and recorded, one slow stage each, with MindSpore's own summaries."""
     place = tmp_path_factory.mktemp("mindspore")
     command = [str(_interpreter()), mindspore_datasets.__file__, str(place)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=HANGS_AFTER_S, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return place
 
@@ -100,5 +101,8 @@ def test_numbers_are_those_of_mindspores_own_summary(recorded: Path, slow: str) 
         assert (-1 if parent is None else parent) == vendor["parent_id"][place]
     get = next(times for times in found.batches if times.part == "get")
     assert get.mean_us / 1000 == pytest.approx(vendor["per_pipeline_time"][0], abs=0.0006)
-    machine = cpu(store).data.ranks[0]
-    assert machine.cores == os.cpu_count()
+    answer = cpu(store)
+    # MindSpore leaves out what runs at low priority: beside such work its shares add up to less than the machine, and
+    # that is said instead of a number.
+    unknown = "cpu_cores_unknown" in [note.code for note in answer.notes]
+    assert answer.data.ranks[0].cores == (None if unknown else os.cpu_count())

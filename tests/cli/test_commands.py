@@ -16,6 +16,7 @@ import pytest
 
 from stepscope.cli import app
 from support.commands import ENGLISH, Command, Outcome
+from support.limits import HANGS_AFTER_S
 from support.mini_trace import complete, slices_in, write_capture, write_rank, write_trace, write_unreadable
 
 _MAIN = "from stepscope.cli import main; main()"
@@ -34,7 +35,7 @@ def _process(*arguments: object, program: str = _MAIN, **environment: str) -> Ou
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=HANGS_AFTER_S,
         env={**os.environ, **ENGLISH, **environment},
     )
     assert "Traceback" not in result.stdout + result.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import stepscope
+from support.limits import HANGS_AFTER_S
 
 _ROOT = Path(__file__).resolve().parents[2]
 _TOOL = Path(os.environ.get("STEPSCOPE_MSPROF_ANALYZE", _ROOT / ".venv-vendor" / "bin" / "msprof-analyze"))
@@ -28,16 +29,18 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     script = Path(__file__).with_name("two_ranks.py")
     environment = {**os.environ, "STEPSCOPE_CACHE": str(folder.parent / "cache"), "PYTHONWARNINGS": "ignore"}
     meeting = str(folder.parent / "rendezvous")
-    subprocess.run([sys.executable, str(script), str(folder), meeting], check=True, timeout=120, env=environment)
     subprocess.run(
-        [sys.executable, "-m", "stepscope", "analyse", str(folder)], check=True, timeout=120, env=environment
+        [sys.executable, str(script), str(folder), meeting], check=True, timeout=HANGS_AFTER_S, env=environment
+    )
+    subprocess.run(
+        [sys.executable, "-m", "stepscope", "analyse", str(folder)], check=True, timeout=HANGS_AFTER_S, env=environment
     )
     return folder
 
 
 def _tool(*arguments: object) -> str:
     done = subprocess.run(
-        [str(_TOOL), *map(str, arguments)], capture_output=True, text=True, timeout=240, check=False, cwd="/"
+        [str(_TOOL), *map(str, arguments)], capture_output=True, text=True, timeout=HANGS_AFTER_S, check=False, cwd="/"
     )
     said = done.stdout + done.stderr
     assert done.returncode == 0, said

@@ -16,6 +16,7 @@ import pytest
 import stepscope
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.run import Run
+from support.limits import HANGS_AFTER_S
 from support.mini_trace import complete, slices_in, write_capture, write_rank, write_trace, write_unreadable
 
 
@@ -183,7 +184,7 @@ class TestCalling:
             "print(run.ranks, __file__ == sys.argv[0])\n"
         )
         result = subprocess.run(
-            [sys.executable, script, capture], capture_output=True, text=True, check=False, timeout=60
+            [sys.executable, script, capture], capture_output=True, text=True, check=False, timeout=HANGS_AFTER_S
         )
         assert (result.returncode, result.stdout) == (0, "once\n[0, 1] True\n"), result.stderr
         assert result.stderr == ""
@@ -196,7 +197,7 @@ class TestCalling:
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=HANGS_AFTER_S,
             preexec_fn=lambda: os.close(0),
         )
         assert (result.returncode, result.stdout) == (0, "[0, 1]\n"), result.stderr

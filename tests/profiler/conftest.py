@@ -15,6 +15,7 @@ import pytest
 import stepscope
 from stepscope.profiler.foundation import messages
 from stepscope.profiler.recording.window import Window
+from support.limits import HANGS_AFTER_S
 
 #: A script for MindSpore's own environment, no tests.
 collect_ignore = ["mindspore_job.py"]
@@ -78,7 +79,7 @@ class Job:
     def run(self, script: str, *args: str, python: str = sys.executable, **environment: str) -> tuple[int, str, str]:
         """Exit code, output and errors."""
         process = self.start(script, *args, python=python, **environment)
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=HANGS_AFTER_S)
         return process.returncode, output, errors
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import multiprocessing
 import operator
-import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 
 import stepscope
 from stepscope.profiler import profile, schedule
+from support.limits import HANGS_AFTER_S
 
 torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader, Dataset, IterableDataset, _utils, dataloader  # noqa: E402
@@ -58,9 +61,10 @@ def _record(where: Path, loader: Any, work_s: float = 0.0, skip: int = 0) -> ste
     return stepscope.load(where)
 
 
-def _median_ms(run: stepscope.Run) -> dict[str, float]:
+def _least_ms(run: stepscope.Run) -> dict[str, float]:
+    """The shortest time of each stage: a sleep in it cannot be undercut, and a busy machine lengthens the others."""
     found = run.sql(
-        "SELECT type, median(dur_ns) / 1e6 AS ms FROM slices WHERE phase = 'data' AND type IS NOT NULL GROUP BY type"
+        "SELECT type, min(dur_ns) / 1e6 AS ms FROM slices WHERE phase = 'data' AND type IS NOT NULL GROUP BY type"
     )
     return dict(found.rows())
 
@@ -70,7 +74,7 @@ def _median_ms(run: stepscope.Run) -> dict[str, float]:
 def test_a_slow_dataset_is_told_from_slow_collating(tmp_path: Path, workers: int) -> None:
     slow_dataset = _record(tmp_path / "a", DataLoader(Samples(SLOW_S), batch_size=4, num_workers=workers))
     slow_collating = _record(tmp_path / "b", DataLoader(Samples(), 4, num_workers=workers, collate_fn=slow_collate))
-    first, second = _median_ms(slow_dataset), _median_ms(slow_collating)
+    first, second = _least_ms(slow_dataset), _least_ms(slow_collating)
     assert first["Dataset"] >= 50 > 2 * first["Collate"]
     assert second["Collate"] >= 50 > 2 * second["Dataset"]
     ops = slow_dataset.table("pipeline_ops").collect()
@@ -91,22 +95,58 @@ def test_the_loops_wait_is_what_its_own_clock_says(tmp_path: Path) -> None:
             waits.append((time.time_ns() - began) / 1000)
             prof.step()
     batches = stepscope.load(tmp_path).table("pipeline_batches").collect()
-    assert statistics.median(map(operator.truediv, batches["get_us"], waits)) == pytest.approx(1, rel=0.01)
+    # Ours lies inside the loop's own clock and around the sleep; where nothing came between, they are the same.
+    assert all(SLOW_S * 1e6 <= ours <= own for ours, own in zip(batches["get_us"], waits, strict=True))
+    assert max(map(operator.truediv, batches["get_us"], waits)) == pytest.approx(1, rel=0.01)
     assert batches["step"].to_list() == [0, 1, 2, 3, 4, 5]
 
 
-def test_the_queue_is_full_when_training_is_slow_and_empty_when_loading_is(tmp_path: Path) -> None:
-    fed = _record(tmp_path / "a", DataLoader(Samples(count=32), batch_size=4, num_workers=2), work_s=0.05, skip=2)
-    starved = _record(tmp_path / "b", DataLoader(Samples(SLOW_S, 32), batch_size=4, num_workers=1), skip=2)
-    full = fed.table("pipeline_batches").collect()
-    empty = starved.table("pipeline_batches").collect()
-    assert full["capacity"].to_list()[0] == 4
-    assert statistics.median(full["queue"][:4]) >= 3
-    assert statistics.median(empty["queue"][:5]) <= 1
-    assert statistics.median(full["get_us"]) < statistics.median(empty["get_us"]) / 2
-    samples = fed.table("pipeline_samples").collect()
+class Permitted(Samples):
+    """A batch is made when the loop permits it, and not before."""
+
+    def __init__(self, permits: Any) -> None:
+        super().__init__(count=32)
+        self.permits = permits
+
+    def __getitem__(self, index: int) -> Any:
+        if index % 4 == 0:
+            self.permits.acquire()
+        return torch.tensor(float(index))
+
+
+def _batches_of(where: Path, source: Any, before_each: Callable[[Any], None], count: int) -> pl.DataFrame:
+    with profile(output_path=str(where)) as prof:
+        for _ in range(count):
+            before_each(source)
+            next(source)
+            prof.step()
+    return stepscope.load(where).table("pipeline_batches").collect()
+
+
+def _wait_for_three(source: Any) -> None:
+    until = time.monotonic() + HANGS_AFTER_S
+    while source._worker_result_queue.qsize() < 3:
+        assert time.monotonic() < until
+        time.sleep(0.001)
+
+
+def test_the_queue_is_full_when_training_is_slow(tmp_path: Path) -> None:
+    source = iter(DataLoader(Samples(count=32), batch_size=4, num_workers=1, prefetch_factor=4))
+    batches = _batches_of(tmp_path, source, _wait_for_three, 5)  # of 8: there are always four to make ahead
+    assert batches["capacity"].to_list() == [4] * 5
+    assert batches["queue"].min() >= 3  # type: ignore[operator]
+    samples = stepscope.load(tmp_path).table("pipeline_samples").collect()
     assert samples["op"].unique().to_list() == [1]
-    assert samples["queue"].to_list() == full["queue"].to_list()
+    assert samples["queue"].to_list() == batches["queue"].to_list()
+
+
+def test_the_queue_is_empty_when_loading_is_slow(tmp_path: Path) -> None:
+    permits = multiprocessing.get_context("fork").Semaphore(0)
+    source = iter(DataLoader(Permitted(permits), batch_size=4, num_workers=1))
+    batches = _batches_of(tmp_path, source, lambda _: permits.release(), 6)
+    assert batches["queue"].max() <= 1  # type: ignore[operator]
+    for _ in range(2):
+        permits.release()  # the worker may end
 
 
 SPAWNED = """
@@ -131,14 +171,14 @@ def test_spawned_workers_are_timed_too(tmp_path: Path, job: Any) -> None:
     code, _, errors = job.run(SPAWNED, str(tmp_path / "out"))
     assert code == 0, errors
     run = stepscope.load(tmp_path / "out")
-    assert _median_ms(run)["Dataset"] >= 50
+    assert _least_ms(run)["Dataset"] >= 50
     workers = run.table("tracks").filter(pl.col("process") == "DataLoader").collect()["name"].to_list()
     assert any(name.startswith("worker 0") for name in workers)
 
 
 def test_iterable_datasets_are_timed(tmp_path: Path) -> None:
     run = _record(tmp_path, DataLoader(Stream(), batch_size=4))
-    assert _median_ms(run)["Dataset"] >= 50
+    assert _least_ms(run)["Dataset"] >= 50
 
 
 def test_workers_started_before_the_profile_are_seen_from_outside(tmp_path: Path) -> None:
@@ -146,7 +186,7 @@ def test_workers_started_before_the_profile_are_seen_from_outside(tmp_path: Path
     next(source)
     run = _record(tmp_path, source)
     assert run.table("pipeline_batches").collect().height == 5
-    assert set(_median_ms(run)) == {"DataLoader"}
+    assert set(_least_ms(run)) == {"DataLoader"}
 
 
 def test_everything_is_as_it_was_afterwards(tmp_path: Path) -> None:
@@ -173,6 +213,24 @@ def test_two_loaders_are_kept_apart(tmp_path: Path) -> None:
     assert run.table("pipeline_batches").collect()["batch"].to_list() == [0, 1, 2, 3, 4, 5]
     assert [note.code for note in run.notes] == ["loaders_beside"]
     assert run.table("pipeline_ops").collect().height == 6
+
+
+def test_a_loader_at_the_address_of_one_that_is_gone_is_another(tmp_path: Path) -> None:
+    with profile(output_path=str(tmp_path)):
+        for _ in range(12):
+            list(DataLoader(Samples(count=4), batch_size=4))
+    (loaders,) = tmp_path.rglob("loaders.jsonl")
+    assert [json.loads(line)["loader"] for line in loaders.read_text().splitlines()] == list(range(12))
+
+
+def test_epochs_of_a_loader_are_one_loader(tmp_path: Path) -> None:
+    for_index, by_list = DataLoader(Samples(count=4), batch_size=4), DataLoader(Samples(), batch_sampler=[[0], [1]])
+    with profile(output_path=str(tmp_path)):
+        for _ in range(3):
+            list(for_index)
+            list(by_list)
+    (loaders,) = tmp_path.rglob("loaders.jsonl")
+    assert len(loaders.read_text().splitlines()) == 2
 
 
 def test_errors_of_the_users_dataset_stay_the_users(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import stepscope
+from support.limits import HANGS_AFTER_S
 
 _SOURCE = str(Path(stepscope.__file__).parents[1])
 
@@ -59,7 +60,7 @@ class Job:
 
     def finish(self) -> None:
         for process in self.ranks:
-            _, errors = process.communicate(timeout=60)
+            _, errors = process.communicate(timeout=HANGS_AFTER_S)
             assert process.returncode in (0, -signal.SIGKILL), errors
 
 
@@ -170,7 +171,7 @@ def test_without_a_folder_to_share_a_rank_goes_alone_and_says_so(job: Job, tmp_p
     (tmp_path / f"stepscope-{os.getuid()}").symlink_to(tmp_path)
     job.ask(start_step=2, stop_step=3)
     process = job.start(0, 2, 6, 0.001)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=HANGS_AFTER_S)
     assert process.returncode == 0
     assert "each follows the config by itself" in errors
     assert _recorded(tmp_path / "out") == {"rank0_start2_stop3": [2, 3]}
@@ -192,7 +193,7 @@ def test_a_forked_child_is_not_the_training(tmp_path: Path) -> None:
     (tmp_path / "cfg" / "profiler_config.json").write_text(json.dumps({"start_step": 2, "stop_step": 4}))
     (tmp_path / "fork.py").write_text(textwrap.dedent(script))
     command = [sys.executable, str(tmp_path / "fork.py"), str(tmp_path / "cfg"), str(tmp_path / "out")]
-    subprocess.run(command, env={**os.environ, "PYTHONPATH": _SOURCE}, check=True, timeout=30)
+    subprocess.run(command, env={**os.environ, "PYTHONPATH": _SOURCE}, check=True, timeout=HANGS_AFTER_S)
     assert _recorded(tmp_path / "out") == {"rank0_start2_stop4": [2, 3, 4]}
 
 

@@ -15,6 +15,7 @@ import pytest
 import stepscope
 from stepscope.cli.profile import environment as launcher_environment
 from stepscope.profiler.starting import environment
+from support.limits import HANGS_AFTER_S
 
 _SOURCE = str(Path(stepscope.__file__).parents[1])
 
@@ -43,7 +44,7 @@ def _run(folder: Path, *command: str, **extra: str) -> str:
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANGS_AFTER_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -178,7 +179,13 @@ def test_the_command_records_scheduled_steps_of_an_unchanged_script(tmp_path: Pa
     command += ["--skip-first", "2", "--warmup", "1", "--active", "3", "--", sys.executable, "train.py"]
     names = {**os.environ, "PYTHONPATH": _SOURCE, "STEPSCOPE_LANG": "en"}
     done = subprocess.run(
-        [sys.executable, *command], env=names, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
+        [sys.executable, *command],
+        env=names,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=HANGS_AFTER_S,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "stepscope" not in done.stderr, "nothing is said"

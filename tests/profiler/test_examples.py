@@ -15,6 +15,7 @@ import pytest
 
 import stepscope
 from stepscope.profiler.handover import parsing
+from support.limits import HANGS_AFTER_S
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 _SOURCE = str(Path(stepscope.__file__).parents[1])
@@ -122,6 +123,8 @@ def test_the_offline_sample_parses_what_was_recorded_again_and_again(run: Any, t
     command = [sys.executable, str(_EXAMPLES / "offline.py"), str(tmp_path)]
     texts = []
     for _ in range(2):
-        subprocess.run(command, env={**os.environ, "PYTHONPATH": _SOURCE}, check=True, capture_output=True, timeout=100)
+        subprocess.run(
+            command, env={**os.environ, "PYTHONPATH": _SOURCE}, check=True, capture_output=True, timeout=HANGS_AFTER_S
+        )
         texts.append((window / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").read_text())
     assert texts[0] == texts[1]

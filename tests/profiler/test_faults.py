@@ -17,6 +17,7 @@ from stepscope.profiler import mstx, profile, schedule
 from stepscope.profiler.backends import Backend
 from stepscope.profiler.foundation.guard import remedy
 from stepscope.profiler.foundation.line_files import LineStream
+from support.limits import HANGS_AFTER_S
 
 LOOP = """
 import os, sys, time
@@ -56,7 +57,7 @@ def test_after_kill_in_the_third_window_two_are_whole_and_the_third_has_its_stre
     _until(process, 10)  # windows are steps 1-3, 5-7, 9-11
     time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=20)
+    process.communicate(timeout=HANGS_AFTER_S)
     first, second, third = _windows(tmp_path / "out")
     for directory, expected in ((first, [1, 2, 3]), (second, [5, 6, 7])):
         run = stepscope.load(directory)
@@ -129,7 +130,7 @@ def test_a_terminated_job_dies_at_once_and_leaves_its_stream(tmp_path: Path, job
     process = job.start(_loop(), str(tmp_path / "out"))
     _until(process, 2)
     process.terminate()
-    process.communicate(timeout=5)
+    process.communicate(timeout=HANGS_AFTER_S)
     assert process.returncode == -signal.SIGTERM
     run = stepscope.load(tmp_path / "out")
     assert run.table("steps").collect()["step"].to_list()[0] == 1
@@ -298,7 +299,7 @@ def test_two_jobs_in_one_folder_do_not_meet(tmp_path: Path, job: Any) -> None:
     """
     jobs = [job.start(script, str(tmp_path / "out")) for _ in range(2)]
     for process in jobs:
-        _, errors = process.communicate(timeout=30)
+        _, errors = process.communicate(timeout=HANGS_AFTER_S)
         assert process.returncode == 0, errors
     assert len(_windows(tmp_path / "out")) == 6
 

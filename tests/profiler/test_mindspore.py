@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import stepscope
+from support.limits import HANGS_AFTER_S
 
 _ROOT = Path(__file__).parents[2]
 _SOURCE = str(Path(stepscope.__file__).parents[1])
@@ -71,7 +72,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     main = _start(*jobs["main"], folder)
     for name in (*list(jobs)[1:], "main"):
         process = main if name == "main" else _start(*jobs[name], folder)
-        _, errors = process.communicate(timeout=240)
+        _, errors = process.communicate(timeout=HANGS_AFTER_S)
         assert process.returncode == 0, f"{name}: {errors[-3000:]}"
         (folder / f"{name}.txt").write_text(errors)
     return Recorded(folder)

@@ -15,6 +15,7 @@ import pytest
 
 import stepscope
 from stepscope.profiler import profile, schedule
+from support.limits import HANGS_AFTER_S
 
 torch: Any = pytest.importorskip("torch")
 
@@ -120,7 +121,7 @@ def test_in_one_of_four_ranks(tmp_path: Path) -> None:
     (tmp_path / "ranks.py").write_text(textwrap.dedent(RANKS))
     command = [sys.executable, str(tmp_path / "ranks.py"), str(tmp_path), "2", str(SLEEP_S)]
     names = {**os.environ, "PYTHONPATH": _SOURCE, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=names, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(command, env=names, capture_output=True, text=True, timeout=HANGS_AFTER_S, check=False)
     assert done.returncode == 0, done.stderr
     run = stepscope.load(tmp_path / "out")
     assert run.ranks == [0, 1, 2, 3]

@@ -12,6 +12,7 @@ import pytest
 
 import stepscope
 from stepscope.profiler.foundation.rank_identity import identity
+from support.limits import HANGS_AFTER_S
 
 pytest.importorskip("torch")
 
@@ -42,7 +43,7 @@ def test_four_gloo_ranks_are_one_run_and_the_slow_one_is_found(tmp_path: Path, j
     jobs = [job.start(GLOO, str(rank), "4", str(tmp_path)) for rank in range(4)]
     slept = []
     for process in jobs:
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=HANGS_AFTER_S)
         assert process.returncode == 0, errors
         slept.append(statistics.median(int(line) / 1e6 for line in output.split()[1:]))
     directories = sorted((tmp_path / "out").iterdir())

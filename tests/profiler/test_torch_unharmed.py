@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import stepscope
+from support.limits import HANGS_AFTER_S
 
 pytest.importorskip("torch")
 
@@ -211,7 +212,7 @@ def test_forked_ranks_are_recorded_and_do_not_write_into_their_parents_window(
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=HANGS_AFTER_S,
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "[0, 0]\n"), done.stderr

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 import stepscope
+from support.limits import HANGS_AFTER_S
 
 torch = pytest.importorskip("torch")
 
@@ -100,7 +101,7 @@ def test_two_gloo_ranks_are_one_run_with_collectives(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, script, str(rank), str(captures)], stderr=subprocess.PIPE) for rank in (0, 1)
     ]
     for worker in workers:
-        _, errors = worker.communicate(timeout=120)
+        _, errors = worker.communicate(timeout=HANGS_AFTER_S)
         assert worker.returncode == 0, errors.decode()
     run = stepscope.load(captures)
     assert run.ranks == [0, 1]

@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from stepscope.server.app import create_app, new_library
 from stepscope.server.page import PAGE_DIRECTORY
 from stepscope.server.settings import Settings
+from support.limits import HANGS_AFTER_S
 
 _COMMAND = "import typer; from stepscope.cli.view import view; typer.run(view)"
 
@@ -31,7 +32,7 @@ class Served:
 
     def settled(self) -> list[dict[str, Any]]:
         """The list of runs once nothing is being read."""
-        until = time.monotonic() + 30
+        until = time.monotonic() + HANGS_AFTER_S
         while any(run["state"] == "reading" for run in self.runs()):
             assert time.monotonic() < until, self.runs()
             time.sleep(0.02)
@@ -68,6 +69,6 @@ def real_server(*arguments: str) -> Iterator[str]:
         yield found.group()
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        process.wait(timeout=HANGS_AFTER_S)
         if process.stdout is not None:
             process.stdout.close()

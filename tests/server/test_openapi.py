@@ -24,6 +24,7 @@ from schemathesis.specs.openapi.checks import (
 from server.running import real_server, served
 from stepscope.questions import QUESTIONS
 from stepscope.server.documentation import AnswerTypes
+from support.limits import HANGS_AFTER_S
 from support.mini_trace import write_capture, write_rank
 
 _CHECKS = [not_a_server_error, content_type_conformance, response_schema_conformance, status_code_conformance]
@@ -61,7 +62,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _get(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=HANGS_AFTER_S) as answer:
         return json.loads(answer.read())
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,8 @@ def test_changes_are_pushed_to_whoever_listens(capture: Path) -> None:
 
 def test_other_windows_of_a_directory_wait_to_be_asked_for(tmp_path: Path) -> None:
     for place, name in enumerate(("first", "second")):
-        write_rank(tmp_path / "windows" / f"{name}.json", steps=place + 1)
-        time.sleep(0.02)
+        trace = write_rank(tmp_path / "windows" / f"{name}.json", steps=place + 1)
+        os.utime(trace, (1_700_000_000 + place,) * 2)  # which of them is the newer one
     with served(tmp_path / "windows") as server:
         newest, other = server.settled()
         assert (newest["window"], newest["state"]) == ("second", "ready")

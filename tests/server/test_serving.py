@@ -21,13 +21,16 @@ from server.running import real_server
 from stepscope.errors import UsageError
 from stepscope.server.serve import address, serve
 from stepscope.server.settings import Settings
+from support.limits import HANGS_AFTER_S
 from support.mini_trace import write_rank
 
 
 def _get(url: str, body: Any = None, headers: dict[str, str] | None = None) -> bytes:
     data = None if body is None else json.dumps(body).encode()
     kind = {"Content-Type": "application/json"} if data else {}
-    with urllib.request.urlopen(urllib.request.Request(url, data, {**kind, **(headers or {})}), timeout=30) as answer:
+    with urllib.request.urlopen(
+        urllib.request.Request(url, data, {**kind, **(headers or {})}), timeout=HANGS_AFTER_S
+    ) as answer:
         content: bytes = answer.read()
         return content
 
@@ -40,7 +43,8 @@ def _refusal(url: str, headers: dict[str, str] | None = None) -> int:
 
 
 def _ready(base: str) -> str:
-    for _ in range(600):
+    until = time.monotonic() + HANGS_AFTER_S
+    while time.monotonic() < until:
         runs = json.loads(_get(f"{base}api/runs"))["runs"]
         if runs and all(run["state"] in ("ready", "waiting") for run in runs):
             return f"{base}api/run/{runs[0]['id']}"
@@ -57,7 +61,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_events_are_pushed_while_a_capture_is_read(base: str) -> None:
-    with urllib.request.urlopen(urllib.request.Request(f"{base}api/runs/events"), timeout=20) as stream:
+    with urllib.request.urlopen(urllib.request.Request(f"{base}api/runs/events"), timeout=HANGS_AFTER_S) as stream:
         states: list[str] = []
         while not states or states[-1] != "ready":
             line = stream.readline().decode()
@@ -111,7 +115,7 @@ def test_a_path_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     assert "There is no file or directory nothing" in done.stderr
 
 
-_SLOW = "import time, stepscope.server.library as library; library.load = lambda *_, **__: time.sleep(60); "
+_SLOW = "import time, stepscope.server.library as library; library.load = lambda *_, **__: time.sleep(10**6); "
 
 
 @pytest.mark.parametrize("before", ["", _SLOW], ids=["when all is read", "while a capture is read"])
@@ -125,7 +129,7 @@ def test_an_interrupt_ends_the_server_at_once_and_quietly(tmp_path: Path, before
         said = process.stdout.readline()
         _get(said[said.index("http") :].strip() + "api/runs")
         process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=HANGS_AFTER_S)
     assert "Traceback" not in errors
 
 

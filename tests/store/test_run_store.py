@@ -25,6 +25,7 @@ from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.run import Run
 from stepscope.store import rank_writer, schema
 from stepscope.store.run_store import open_store
+from support.limits import HANGS_AFTER_S
 from support.mini_trace import slices_in, write_capture, write_rank
 
 _LOAD = """
@@ -318,13 +319,13 @@ class TestKill:
         process = _loader(capture, tmp_path / "store")
         with process:
             _go(process)
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + HANGS_AFTER_S
             while not list((tmp_path / "store").rglob("tmp-*")) and time.monotonic() < deadline:
                 time.sleep(0.01)
             process.kill()
         try:
             _assert_same(stepscope.load(capture, store=tmp_path / "store"), expected)
-            deadline = time.monotonic() + 10
+            deadline = time.monotonic() + HANGS_AFTER_S
             while _members_of_group(process.pid) and time.monotonic() < deadline:
                 time.sleep(0.05)
             assert _members_of_group(process.pid) == []

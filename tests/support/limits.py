@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+#: For processes and conditions that a test waits for: far more than they take, however busy the machine is. What does
+#: not come at all fails then, instead of hanging.
+HANGS_AFTER_S = 300
+
 
 @contextlib.contextmanager
 def at_most(seconds: float) -> Iterator[None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,26 @@ if TYPE_CHECKING:
     from stepscope.profiler.recording.window import Window
 
 
+class _SeenLoader:
+    """A loader by its data set and its sampler, which are the same for all its epochs.
+
+    An address alone does not tell: that of a loader which is gone may be the next one's. Nothing of the job is kept
+    alive, but for what cannot be referred to weakly, such as batches given as a list.
+    """
+
+    def __init__(self, iterator: Any) -> None:
+        self._dataset = id(iterator._dataset)
+        sampler = iterator._index_sampler
+        try:
+            self._sampler: Callable[[], Any] = weakref.ref(sampler)
+        except TypeError:
+            self._sampler = lambda: sampler
+
+    def made(self, iterator: Any) -> bool:
+        """Whether the iterator is one of this loader."""
+        return self._sampler() is iterator._index_sampler and self._dataset == id(iterator._dataset)
+
+
 class _Hooks:
     """What is in place in this process; several profiles share it."""
 
@@ -32,7 +53,7 @@ class _Hooks:
         self.undo: list[Callable[[], None]] = []
         self.window: Window | None = None
         self.switch: Switch | None = None
-        self.loaders: dict[tuple[int, int], int] = {}
+        self.loaders: list[_SeenLoader] = []
         self.batches: dict[int, int] = {}
         self.pinning = threading.local()
         self.watches_forks = False
@@ -50,7 +71,7 @@ class DataLoaderSampler(Sampler):
             _put_in_place()
 
     def start(self, window: Window) -> None:
-        _hooks.window, _hooks.loaders, _hooks.batches = window, {}, {}
+        _hooks.window, _hooks.loaders, _hooks.batches = window, [], {}
         if _hooks.switch is not None:
             _hooks.switch.on(window.raw)
 
@@ -103,10 +124,11 @@ def _timed_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _write_batch(window: Window, iterator: Any, start: int, end: int, ready: int | None) -> None:
-    key = (id(iterator._dataset), id(iterator._index_sampler))  # the same for all epochs of a loader
-    loader = _hooks.loaders.get(key)
+    newest_first = reversed(list(enumerate(_hooks.loaders)))
+    loader = next((number for number, seen in newest_first if seen.made(iterator)), None)
     if loader is None:
-        loader = _hooks.loaders[key] = len(_hooks.loaders)
+        loader = len(_hooks.loaders)
+        _hooks.loaders.append(_SeenLoader(iterator))
         window.streams.write(LOADERS_FILE, _describe(loader, iterator))
     batch = _hooks.batches[loader] = _hooks.batches.get(loader, -1) + 1
     record = {"loader": loader, "batch": batch, "start_ns": start, "end_ns": end}
