@@ -13,26 +13,23 @@ from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.kineto import collectives as communication
-from stepscope.readers.kineto import identity, meaning
+from stepscope.readers.kineto import identity
 from stepscope.readers.kineto.arguments import ArgumentColumns
-from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.kineto.memory import MemoryEvents
-from stepscope.readers.kineto.places import Places
 from stepscope.readers.kineto.recognition import claim_file
+from stepscope.readers.kineto.trace_slices import Joins, TraceSlices, joined, slices_of_trace
 from stepscope.readers.reader import claims_no_directory as claim
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.flows import flow_links
 from stepscope.readers.slices.kernel_types import kernel_types
 from stepscope.readers.slices.series import CounterEvents
-from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.step_of_slices import step_of_slices
 from stepscope.readers.slices.steps import ChooseSteps, extent, told_apart, whole_window, with_device_work
 from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import EventColumns, details
 from stepscope.readers.trace_json.trace_text import TraceText
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 __all__ = ["claim", "claim_file", "read"]
 
@@ -45,7 +42,7 @@ def read(
     reading: Reading,
     choose_steps: ChooseSteps | None = None,
 ) -> None:
-    """Read one trace file of one rank into the tables of ``out``.
+    """Read one trace file of one rank into its tables.
 
     ``choose_steps`` is for a capture that knows its steps from elsewhere: it is given those that the trace marks.
     """
@@ -68,118 +65,75 @@ def read(
     reading.out.flush("details")  # the largest table need not wait in memory while the slices are worked out
     identity.note_profiler_log(text.metadata, reading.notes, path.name)
     base_ns = identity.base_ns(text.metadata)
-    slices, argument, on_device, places = _slices(columns, arguments, base_ns, reading.notes, path.name)
+    trace = slices_of_trace(columns, arguments, base_ns, reading)
+    slices = trace.table
     reading.out.add("details", columns.pair_details)
     groups = identity.groups(text.metadata)
-    stack = _understand(
-        slices, argument, on_device, arguments, groups, reading.out, reading.notes, path.name, choose_steps
+    joins = joined(trace, arguments, reading)
+    step = _write_steps(trace, joins, choose_steps, reading)
+    stack, stacks = pytorch.stacks(
+        slices, joins.launch, trace.argument["stack"], arguments.texts["stack"], of_frames=True
     )
+    reading.out.add("stacks", stacks)
+    _describe(trace, joins, step, arguments, stack)
+    reading.out.add("collectives", _collectives(trace, joins, arguments, groups))
     slices.write(reading.out)
     reading.out.add("links", flow_links(slices, columns, base_ns, _FLOW_KINDS, reading.notes))
     memory.write(reading.out, slices, stack, base_ns, reading.notes, path.name)
     counters.write(reading.out, base_ns, reading.notes, path.name)
-    track_kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(counters.numbers, "counter")
-    reading.out.add("tracks", track_rows(columns.tracks, columns.metadata, track_kinds, places.described(track_kinds)))
+    track_kinds = kinds_of_tracks(slices.track, trace.on_device) | dict.fromkeys(counters.numbers, "counter")
+    described = trace.tracks.described(track_kinds)
+    reading.out.add("tracks", track_rows(columns.tracks, columns.metadata, track_kinds, described))
     reading.out.add("groups", groups)
     reading.out.add("groups", communication.groups_seen(arguments.collectives))
-    reading.out.add("ranks", _rank_row(text.metadata, columns, slices, on_device, path))
+    reading.out.add("ranks", _rank_row(text.metadata, columns, slices, trace.on_device, path))
 
 
-def _slices(
-    columns: EventColumns, arguments: ArgumentColumns, base_ns: int, notes: Notes, file: str
-) -> tuple[SliceTable, dict[str, npt.NDArray[Any]], Bools, Places]:
-    """All slices, their arguments as columns, which of them lie on a device, and how tracks are told apart."""
-    index, track, category, name, start, dur, is_mark = columns.slices()
-    argument = arguments.take(len(index))
-    categories = columns.categories.texts()
-    for code, text in enumerate(categories):
-        if text is not None and kind_of_category(text) is None:
-            count = int(((category == code) & ~is_mark).sum())
-            notes.add("category_unknown", file=file, count=count, category=text[:80])
-    kind = meaning.kinds(category, name, columns.categories, columns.names)
-    kind[is_mark] = KIND["mark"]
-    places = Places(columns, track, category)
-    track, on_device = places.apart(track), places.on_device
-    start = np.where(start == NULL, NULL, start + base_ns)
-    keep, dur = believable(start, dur, notes, file)
-    if keep.all():
-        slices = SliceTable(index, track, start, dur, name, columns.names, kind)
-        return slices, argument, on_device, places
-    slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
-    return slices, {column: values[keep] for column, values in argument.items()}, on_device[keep], places
-
-
-def _understand(
-    slices: SliceTable,
-    argument: dict[str, npt.NDArray[Any]],
-    on_device: Bools,
-    arguments: ArgumentColumns,
-    groups: pl.DataFrame,
-    out: RankWriter,
-    notes: Notes,
-    file: str,
-    choose_steps: ChooseSteps | None,
-) -> Int64s:
-    """Fill what the file says only between the lines, and write the tables that follow; gives stacks, of frames too."""
-    correlation = argument["correlation"]
-    carries_collective = np.isin(
-        slices.id, [index for index, own in arguments.collectives.items() if own.get("Collective name")]
-    )
-    slices.kind[slices.is_kind("kernel") & carries_collective] = KIND["collective"]
-    launch = meaning.launches(slices, correlation, on_device, notes, file)
-    launched = np.flatnonzero(launch != NONE)
-    out.add(
-        "links",
-        pl.DataFrame(
-            {
-                "kind": ["launch"] * len(launched),
-                "from_slice": slices.id[launch[launched]],
-                "to_slice": slices.id[launched],
-            }
-        ),
-    )
-    operator = meaning.operators(slices, argument.pop("external"), launch, on_device)
-    phase = pytorch.phases(slices, launch)
-    steps = told_apart(pytorch.marked_steps(slices), notes, file)
+def _write_steps(trace: TraceSlices, joins: Joins, choose_steps: ChooseSteps | None, reading: Reading) -> Int64s:
+    """Write the steps; gives the step of each slice."""
+    slices, file = trace.table, reading.source.path.name
+    steps = told_apart(pytorch.marked_steps(slices), reading.notes, file)
     if choose_steps is not None:
         steps = choose_steps(steps)
     if not len(steps.number):
-        steps = whole_window(slices, notes, file, launch)
-    device_work = on_device & slices.is_kind("kernel", "collective", "copy")
-    step = step_of_slices(steps, slices, launch, device_work)
-    forward, backward = phase == pytorch.FORWARD, phase == pytorch.BACKWARD
-    out.add("steps", with_device_work(steps, slices, step, device_work, forward, backward, operator))
-    stream = np.where(on_device, argument.pop("stream"), NULL)
-    shapes, dtypes = _decoded(arguments.texts["input_shapes"]), _decoded(arguments.texts["dtypes"])
-    calls = communication.Calls(
-        arguments.collectives,
-        _texts_at(argument["input_shapes"], shapes, slices.is_kind("collective")),
-        _texts_at(argument["dtypes"], dtypes, slices.is_kind("collective")),
-        groups,
-    )
-    out.add("collectives", communication.collectives(slices, calls, operator, step, stream))
-    stack, stacks = pytorch.stacks(slices, launch, argument["stack"], arguments.texts["stack"], of_frames=True)
-    out.add("stacks", stacks)
-    module = pytorch.modules(slices, launch, argument["module"], arguments.texts["module"])
-    names = slices.names.texts()
-    core = np.where(device_work, np.int8(0), np.int8(-1))
+        steps = whole_window(slices, reading.notes, file, joins.launch)
+    step = step_of_slices(steps, slices, joins.launch, joins.device_work)
+    forward, backward = joins.phase == pytorch.FORWARD, joins.phase == pytorch.BACKWARD
+    rows = with_device_work(steps, slices, step, joins.device_work, forward, backward, joins.operator)
+    reading.out.add("steps", rows)
+    return step
+
+
+def _describe(trace: TraceSlices, joins: Joins, step: Int64s, arguments: ArgumentColumns, stack: Int64s) -> None:
+    """Fill the columns of the slices that come from arguments and joins."""
+    slices, argument = trace.table, trace.argument
     slices.integers |= {
         "step": step,
-        "correlation": correlation,
-        "stream": stream,
+        "correlation": argument["correlation"],
+        "stream": np.where(trace.on_device, argument.pop("stream"), NULL),
         "bytes": argument["bytes"],
         "stack": np.where(slices.is_kind("python", "module"), NULL, stack),
     }
+    operator = np.where(joins.operator == NONE, -1, slices.name[joins.operator])
     slices.texts |= {
-        "phase": (phase, list(pytorch.PHASES)),
-        "operator": (np.where(operator == NONE, -1, slices.name[operator]), names),
-        "core": (core, ["GPU"]),
-        "type": kernel_types(slices, device_work),
-        "module": module,
-        "input_shapes": (argument["input_shapes"], shapes),
-        "dtypes": (argument["dtypes"], dtypes),
+        "phase": (joins.phase, list(pytorch.PHASES)),
+        "operator": (operator, slices.names.texts()),
+        "core": (np.where(joins.device_work, np.int8(0), np.int8(-1)), ["GPU"]),
+        "type": kernel_types(slices, joins.device_work),
+        "module": pytorch.modules(slices, joins.launch, argument["module"], arguments.texts["module"]),
+        "input_shapes": (argument["input_shapes"], _decoded(arguments.texts["input_shapes"])),
+        "dtypes": (argument["dtypes"], _decoded(arguments.texts["dtypes"])),
     }
-    return stack
+
+
+def _collectives(trace: TraceSlices, joins: Joins, arguments: ArgumentColumns, groups: pl.DataFrame) -> pl.DataFrame:
+    """Rows of ``collectives``, of slices that are described."""
+    slices = trace.table
+    is_collective = slices.is_kind("collective")
+    shapes, dtypes = (_texts_at(*slices.texts[column], is_collective) for column in ("input_shapes", "dtypes"))
+    calls = communication.Calls(arguments.collectives, shapes, dtypes, groups)
+    step, stream = slices.integers["step"], slices.integers["stream"]
+    return communication.collectives(slices, calls, joins.operator, step, stream)
 
 
 def _rank_row(

@@ -22,7 +22,7 @@ _STREAM_NAME: Final = "stream "
 _DEVICES_ORDER: Final = 5_000_000  # as the writer sorts devices: behind all processes
 
 
-class Places:
+class DeviceTracks:
     """Which tracks lie on the host and which on a device, as the categories of their slices say."""
 
     def __init__(self, columns: EventColumns, track: Int32s, category: Int32s) -> None:

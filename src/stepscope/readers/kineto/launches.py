@@ -1,43 +1,13 @@
-"""What Kineto slices are, which operator they belong to, and what launched them."""
+"""What launched the device work of a trace, and which operator is behind it."""
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
-from stepscope import facts
-from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
-from stepscope.facts.communication import communication_facts
-from stepscope.readers.kineto.categories import kind_of_category
-from stepscope.readers.slices.pytorch import MODULE_PREFIX, STEP_NAME
-from stepscope.readers.slices.slice_table import KIND, SliceTable
-from stepscope.readers.trace_json.codes import Codes
+from stepscope.arrays import NONE, NULL, Bools, Int64s
+from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
-
-_MARKING: Final = ("user_annotation", "cpu_op", "operator")
-
-
-def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> Int8s:
-    """The kind of each event, by category first and name second."""
-    by_category = np.array(
-        [KIND[kind_of_category(text) or "annotation"] for text in categories.texts()] or [0], np.int8
-    )
-    kind = by_category[category] if len(category) else np.empty(0, np.int8)
-    words = [text or "" for text in names.texts()] or [""]
-    communicates = np.array([bool(facts.communication_kernel().search(word)) for word in words])
-    is_module = np.array([word.startswith(MODULE_PREFIX) for word in words])
-    is_step = np.array([bool(STEP_NAME.match(word)) for word in words])
-    prefixes = tuple(f"{backend}:" for backend in communication_facts().host_prefixes)
-    is_host_collective = np.array([word.startswith(prefixes) for word in words])
-    # Until about torch 1.11, marks of the host had the category of operators.
-    on_host = np.array([(text or "").lower() in _MARKING for text in categories.texts()] or [False])[category]
-    kind[(kind == KIND["kernel"]) & communicates[name]] = KIND["collective"]
-    kind[(kind == KIND["python"]) & is_module[name]] = KIND["module"]
-    kind[on_host & is_step[name]] = KIND["step"]
-    kind[on_host & is_host_collective[name]] = KIND["collective"]
-    return kind
 
 
 def launches(slices: SliceTable, correlation: Int64s, on_device: Bools, notes: Notes, file: str) -> Int64s:
@@ -53,9 +23,9 @@ def launches(slices: SliceTable, correlation: Int64s, on_device: Bools, notes: N
     launch = np.full(len(slices), NONE, np.int64)
     launched = np.flatnonzero(on_device & (correlation != NULL) & slices.is_kind("kernel", "collective", "copy"))
     if len(ids):
-        place = np.minimum(np.searchsorted(ids, correlation[launched]), len(ids) - 1)
-        found = ids[place] == correlation[launched]
-        launch[launched[found]] = calls[place[found]]
+        nearest_call = np.minimum(np.searchsorted(ids, correlation[launched]), len(ids) - 1)
+        fits = ids[nearest_call] == correlation[launched]
+        launch[launched[fits]] = calls[nearest_call[fits]]
     return launch
 
 
@@ -79,7 +49,7 @@ def operators(slices: SliceTable, external: Int64s, launch: Int64s, on_device: B
     asking = asking[np.append(external, NULL)[operator[asking]] != external[asking]]
     if len(owners) and len(asking):
         owners = owners[np.argsort(external[owners], kind="stable")]
-        place = np.minimum(np.searchsorted(external[owners], external[asking]), len(owners) - 1)
-        found = external[owners[place]] == external[asking]
-        operator[asking[found]] = owners[place[found]]
+        nearest_owner = np.minimum(np.searchsorted(external[owners], external[asking]), len(owners) - 1)
+        fits = external[owners[nearest_owner]] == external[asking]
+        operator[asking[fits]] = owners[nearest_owner[fits]]
     return operator
