@@ -15,7 +15,7 @@ from stepscope.readers.ascend.communication import calls_without_timeline, group
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.rank_directory import DEVICE_INFO, METADATA_FILE, read_json
 from stepscope.readers.ascend.sqlite_file import LOG_ENDING, open_database
-from stepscope.readers.ascend_db import communication, counters, identity, links, meaning, memory, pmu
+from stepscope.readers.ascend_db import communication, counters, described_slices, identity, links, memory, pmu
 from stepscope.readers.ascend_db.details import write_all_details
 from stepscope.readers.ascend_db.device import DeviceTasks, add_tasks, read_tasks
 from stepscope.readers.ascend_db.discovery import (
@@ -96,7 +96,7 @@ def _read_rank(
     slices = timeline.slices(notes, database.file)
     cause = _causes(database, timeline, slices, host, device, calls, notes)
     out.add("links", cause.links)
-    step = meaning.fill(database, slices, cause, _on_device(timeline, len(slices)), out, notes)
+    step = described_slices.fill(database, slices, cause, _on_device(timeline, len(slices)), out, notes)
     _fill_stacks(database, strings, timeline, slices, host, cause.origin, out)
     slices.write(out)
     write_all_details(host, device, calls, strings, timeline, slices.id, out)

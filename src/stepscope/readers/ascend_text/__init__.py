@@ -17,9 +17,9 @@ from stepscope.readers.ascend.sqlite_file import note_cut_neighbours
 from stepscope.readers.ascend_text import (
     collectives,
     communication_files,
+    described_slices,
     kernel_details,
     links,
-    meaning,
     memory,
     summaries,
 )
@@ -62,7 +62,7 @@ def read(reading: Reading) -> None:
     kernel_details.write_counters(timeline.slices, kernels, row_of, reading.out)
     cause = links.causes(timeline, reading.notes)
     reading.out.add("links", cause.links)
-    step = meaning.fill(timeline, cause, kernels, row_of, reading.out, reading.notes)
+    step = described_slices.fill(timeline, cause, kernels, row_of, reading.out, reading.notes)
     _communication(timeline, files, groups, step, reading)
     timeline.slices.write(reading.out)
     _tables(timeline, files, row.get("framework"), reading)
