@@ -144,7 +144,8 @@ class TestAnalyses:
         if answer.status_code == 200:
             expected = run.ask(name)
             notes = [*run.notes, *expected.notes]
-            assert answer.json() == _json(document(name, run.describe(), notes, expected.plain()))
+            told = document(name, run.describe(), notes, expected.plain()) | expected.plain_beside()
+            assert answer.json() == _json(told)
         else:
             assert (answer.status_code, bool(answer.json()["message"])) == (422, True)
 

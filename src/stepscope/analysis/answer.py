@@ -19,7 +19,12 @@ class Answer(Generic[Data]):
 
     data: Data
     notes: list[Note] = field(default_factory=list)
+    beside: dict[str, Any] = field(default_factory=dict)  # what is told of the rows as a whole, by name
 
     def plain(self) -> Any:
         """The data as lists, dictionaries and numbers, as ``--json`` and the server show it."""
         return self.data.to_dicts() if isinstance(self.data, pl.DataFrame) else msgspec.to_builtins(self.data)
+
+    def plain_beside(self) -> dict[str, Any]:
+        """What stands in the document beside the data."""
+        return {name: msgspec.to_builtins(value) for name, value in self.beside.items()}

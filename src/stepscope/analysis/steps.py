@@ -16,6 +16,7 @@ from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_pace import host_ran_ahead
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, ranks_of, work_of
+from stepscope.analysis.step_statistics import StepStatistics, step_statistics
 from stepscope.arrays import Bools, Int64s
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
@@ -51,7 +52,7 @@ class Step(msgspec.Struct, frozen=True):
     mode: str
 
 
-@question(rows=Step)
+@question(rows=Step, beside={"statistics": list[StepStatistics]})
 def steps(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[pl.DataFrame]:
@@ -82,7 +83,7 @@ def steps(
         found = found.filter(pl.col("step").is_in(list(steps)))
         if found.is_empty():
             raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
-    return Answer(found, notes)
+    return Answer(found, notes, {"statistics": step_statistics(found)})
 
 
 @cached_per_rank

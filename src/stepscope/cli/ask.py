@@ -64,7 +64,7 @@ def ask(
     notes = about(rank, answer.notes)
     if json:
         every = [*about(rank, run.notes), *notes]
-        json_document.write(question, run.describe(), every, answer.plain(), language())
+        json_document.write(question, run.describe(), every, answer.plain(), language(), **answer.plain_beside())
         return
     if csv is not None:
         frames = csv_tables.tables(question, answer)

@@ -15,7 +15,9 @@ def number(
 ) -> FindingEvidence:
     """A number with the catalogue's name for it."""
     label = Bilingual.of(f"finding_metric.{metric}")
-    return FindingEvidence(metric=metric, label=label, value=value, unit=unit, baseline=baseline, link=link)
+    # As it is read back from where findings are kept: a float, also where it counts bytes.
+    base = None if baseline is None else float(baseline)
+    return FindingEvidence(metric=metric, label=label, value=float(value), unit=unit, baseline=base, link=link)
 
 
 def gaps_as_proof(run: RunContext, rank: int, chosen: Callable[[Gap], bool]) -> list[Proof]:

@@ -33,6 +33,9 @@ def documentation() -> str:
 def _section(question: Question) -> list[str]:
     shape = "a list of entries" if question.many else "one object"
     lines = [f"## {question.name}", "", f"`stepscope.{question.name}/1`; data is {shape}.", ""]
+    if question.beside:
+        names = ", ".join(f"`{name}`" for name in question.beside)
+        lines += [f"Beside `data` the document has {names}.", ""]
     if question.parameters:
         names = ", ".join(
             f"`{parameter.name}`" + (f" ({', '.join(parameter.choices)})" if parameter.choices else "")

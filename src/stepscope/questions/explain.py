@@ -84,7 +84,9 @@ def _ours(
         answer = question.ask(store, ranks=ranks, **chosen)
     except NoAnswerError:
         return []
-    return list(_values(answer.plain(), field.split("."), OurValue(None, None, None, None)))
+    path = field.split(".")
+    told = answer.plain_beside() if path[0] in question.beside else answer.plain()
+    return list(_values(told, path, OurValue(None, None, None, None)))
 
 
 def _values(part: Any, path: list[str], place: OurValue) -> Iterator[OurValue]:

@@ -12,7 +12,8 @@ from stepscope.texts import catalogue
 
 def fields(question: Question) -> list[str]:
     """Names of all documented fields of a question, nested ones with dots."""
-    return list(_walk(question.type, ""))
+    beside = (field for name, kind in question.beside.items() for field in _walk(kind, f"{name}."))
+    return [*_walk(question.type, ""), *beside]
 
 
 def _walk(kind: Any, before: str) -> list[str]:

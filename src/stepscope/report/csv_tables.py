@@ -19,9 +19,12 @@ def tables(name: str, answer: Answer[Any]) -> dict[str, pl.DataFrame]:
     """Each list of entries, also within entries, as a frame of its own; single values under the question's name."""
     data = answer.plain()
     if isinstance(data, list):
+        beside: dict[str, pl.DataFrame] = {}
+        for key, rows in answer.plain_beside().items():
+            beside |= _of_rows(f"{name}_{key}", rows)
         if isinstance(answer.data, pl.DataFrame) and not any(kind.is_nested() for kind in answer.data.dtypes):
-            return {name: answer.data}
-        return _of_rows(name, data)
+            return {name: answer.data, **beside}
+        return _of_rows(name, data) | beside
     found: dict[str, pl.DataFrame] = {}
     single = {}
     for key, value in data.items():

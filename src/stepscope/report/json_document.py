@@ -13,9 +13,9 @@ from stepscope.store.note_groups import grouped, level_of, ranges
 from stepscope.store.notes import Note
 
 
-def write(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang: str = "en") -> None:
-    """Print the document."""
-    sys.stdout.buffer.write(encoded(document(command, run, notes, data, lang)))
+def write(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang: str = "en", **beside: Any) -> None:
+    """Print the document, with what stands beside its data."""
+    sys.stdout.buffer.write(encoded(document(command, run, notes, data, lang) | beside))
     sys.stdout.buffer.flush()
 
 

@@ -28,9 +28,8 @@ def show(answer: Answer[Leaks], lang: str) -> None:
     others = [site for site in data.sites if site.verdict != _LEAK and site.bytes_at_end]
     if leaking:
         worst = leaking[0]
-        rate = sum(site.bytes_per_step for site in leaking)
-        sizes = {"rate": mib(rate), "worst": mib(worst.bytes_per_step)}
-        say("report.leaks_found", count=len(leaking), site=worst.site, confidence=worst.confidence, **sizes)
+        sizes = {"rate": mib(data.leaking_bytes_per_step), "worst": mib(worst.bytes_per_step)}
+        say("report.leaks_found", count=data.leaking_sites, site=worst.site, confidence=worst.confidence, **sizes)
     elif data.sites:
         best = max(data.sites, key=lambda site: site.intervals)
         say("report.leaks_none", confidence=best.confidence, intervals=best.intervals)
@@ -54,8 +53,8 @@ def _frame(sites: list[Site], lang: str) -> pl.DataFrame:
             "rank": site.rank,
             "site": site.site,
             "confidence": site.confidence,
-            "per_step_bytes": site.bytes_per_step,
-            "at_end_bytes": site.bytes_at_end,
+            "bytes_per_step": site.bytes_per_step,
+            "bytes_at_end": site.bytes_at_end,
             "blocks": site.blocks,
             "first_step": site.first_step,
             "reason": reason(site, lang),

@@ -40,20 +40,20 @@ def show(answer: Answer[Memory], lang: str) -> None:
     _show_fragmentation(data, console, lang)
     say("report.memory_owners", bytes=mib(data.at_bytes))
     show_table(_owners(data.owners, lang), lang, _MOST)
-    _table(data.categories, {"bytes": "size_bytes"}, "report.memory_categories", lang)
-    _table(data.lifetimes, {"bytes": "size_bytes"}, "report.memory_lifetimes", lang)
+    _table(data.categories, "report.memory_categories", lang)
+    _table(data.lifetimes, "report.memory_lifetimes", lang)
     difference = data.step_difference
     if difference is not None:
         say(
             "report.memory_difference",
             step=difference.step,
             base=difference.base_step,
-            delta=mib(difference.bytes - difference.base_bytes),
-            net=mib(difference.net_bytes - difference.base_net_bytes),
+            delta=mib(difference.delta_bytes),
+            net=mib(difference.net_delta_bytes),
             same=difference.same_sites,
         )
-        _table(difference.sites, {"bytes": "size_bytes"}, None, lang, _DIFFERENCE)
-    _table(data.peaks, {}, "report.memory_peaks", lang, _PEAK)
+        _table(difference.sites, None, lang, _DIFFERENCE)
+    _table(data.peaks, "report.memory_peaks", lang, _PEAK)
 
 
 def mib(size: int | float | None) -> str:
@@ -108,7 +108,7 @@ def _owners(owners: list[Owner], lang: str) -> pl.DataFrame:
             "category": owner.category,
             "confidence": owner.confidence,
             "blocks": owner.blocks,
-            "size_bytes": owner.bytes,
+            "bytes": owner.bytes,
             "share": owner.share,
             "saving_bytes": owner.saving_bytes,
         }
@@ -119,12 +119,10 @@ def _owners(owners: list[Owner], lang: str) -> pl.DataFrame:
 
 def _table(
     rows: Sequence[msgspec.Struct],
-    renamed: dict[str, str],
     title: str | None,
     lang: str,
     columns: tuple[str, ...] | None = None,
 ) -> None:
     if rows:
         frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
-        frame = frame.select(columns or frame.columns).rename(renamed, strict=False)
-        show_table(frame, lang, _MOST, None if title is None else text(title, lang))
+        show_table(frame.select(columns or frame.columns), lang, _MOST, None if title is None else text(title, lang))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.step_statistics import step_statistics
+from stepscope.analysis.step_statistics import StepStatistics
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
@@ -18,10 +18,10 @@ _SHOWN = (
     "forward_backward_us",
     "tail_us",
     "computing_us",
-    "enclosing_us",
     "exposed_communication_us",
     "exposed_copy_us",
     "free_us",
+    "enclosing_us",
 )
 _MOST = 40
 
@@ -29,7 +29,8 @@ _MOST = 40
 def show(answer: Answer[pl.DataFrame], lang: str) -> None:
     """A line per rank with median and p95, then the steps."""
     console = Console(highlight=False)
-    for entry in step_statistics(answer.data):
+    statistics: list[StepStatistics] = answer.beside["statistics"]
+    for entry in statistics:
         duration = next(spread for spread in entry.spreads if spread.field == "duration_us")
         line = text(
             "report.steps_of_rank",
@@ -54,7 +55,6 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
 
 
 def _parts(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns to show. Those of a step that computes on the host add up: free without what operators did in it."""
-    if not (rows["enclosing_us"].fill_null(0) > 0).any():
-        return rows.select(name for name in _SHOWN if name != "enclosing_us")
-    return rows.with_columns(free_us=(pl.col("free_us") - pl.col("enclosing_us")).round(3)).select(_SHOWN)
+    """The columns to show: enclosing only where the host computes, and it is part of free."""
+    around = bool((rows["enclosing_us"].fill_null(0) > 0).any())
+    return rows.select(name for name in _SHOWN if around or name != "enclosing_us")

@@ -9,6 +9,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
+from stepscope.questions import units
 from stepscope.report.console import Console
 from stepscope.texts import text
 
@@ -44,12 +45,29 @@ def show_table(frame: pl.DataFrame, lang: str, most: int = 20, title: str | None
         console.print(text("report.more_rows", lang, count=len(frame) - most), markup=False)
 
 
-_UNITS: Final = {"_us": "us", "_ns": "ns", "_bytes": "MiB", "_share": "%"}
+#: How a unit is shown.
+_SHOWN: Final = {
+    units.MICROSECONDS: "us",
+    units.NANOSECONDS: "ns",
+    units.BYTES: "MiB",
+    units.SHARE: "%",
+    units.FLOPS: "GFLOP",
+    units.FLOPS_PER_SECOND: "TFLOP/s",
+}
+#: What a shown unit is worth, and how its numbers are written.
+_SCALES: Final = {
+    "ms": (1000, ",.3f"),
+    "us": (1, ",.3f"),
+    "MiB": (2**20, ",.2f"),
+    "%": (0.01, ",.1f"),
+    "GFLOP": (1e9, ",.3f"),
+    "TFLOP/s": (1e12, ",.3f"),
+}
 
 
 def _unit(field: str, values: pl.Series) -> str:
-    unit = next((unit for suffix, unit in _UNITS.items() if field.endswith(suffix)), "%" if field == "share" else "")
-    if unit == "us" and values.dtype.is_numeric():
+    unit = _SHOWN.get(units.unit_of(field) or "", "") if values.dtype.is_numeric() else ""
+    if unit == "us":
         largest = values.abs().max()
         return "ms" if isinstance(largest, (int, float)) and largest >= _LONG_US else "us"
     return unit
@@ -61,8 +79,7 @@ def heading(field: str, unit: str = "") -> str:
     >>> heading("forward_backward_us", "ms"), heading("share", "%"), heading("peak_bytes", "MiB"), heading("step")
     ('forward backward [ms]', 'share [%]', 'peak [MiB]', 'step')
     """
-    suffix = next((suffix for suffix in _UNITS if field.endswith(suffix)), "")
-    words = field.removesuffix(suffix).replace("_", " ")
+    words = units.without_unit(field).replace("_", " ")
     return f"{words} [{unit}]" if unit else words
 
 
@@ -77,10 +94,10 @@ def cell(value: Any, field: str = "", unit: str = "") -> str:
     if isinstance(value, bool):
         return "✓" if value else ""
     if isinstance(value, (int, float)):
-        scaled = {"ms": (1000, ",.3f"), "us": (1, ",.3f"), "MiB": (2**20, ",.2f"), "%": (0.01, ",.1f")}.get(unit)
-        if scaled:
-            return format(value / scaled[0], scaled[1])
+        if unit in _SCALES:
+            worth, written = _SCALES[unit]
+            return format(value / worth, written)
         if isinstance(value, float):
             return f"{value:,.3f}" if abs(value) < 1e6 else f"{value:.4g}"
-        return f"{value:,}" if field in ("count", "blocks", "samples", "bytes") else str(value)
+        return f"{value:,}" if field in ("count", "blocks", "samples") else str(value)
     return str(value)

@@ -9,6 +9,7 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from stepscope.questions.units import NANOSECONDS, unit_of
 from stepscope.server.replies import Fault
 from stepscope.version import __version__
 
@@ -89,7 +90,7 @@ def _allow_exact_text(schema: Any, components: dict[str, Any], seen: set[str]) -
         seen.add(name)
         _allow_exact_text(components[name], components, seen)
     for field, part in schema.get("properties", {}).items():
-        if field.endswith("_ns"):
+        if unit_of(field) == NANOSECONDS:
             schema["properties"][field] = _or_text(part)
     for part in schema.values():
         _allow_exact_text(part, components, seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -27,10 +28,10 @@ class RunHead(msgspec.Struct, frozen=True):
     schema_version: int
 
 
-def document_type(name: str, data: Any) -> Any:
+def document_type(name: str, data: Any, beside: Mapping[str, Any] | None = None) -> Any:
     """The type of the document of one question, for its schema."""
     fields = [("schema", str), ("run", RunHead), ("notes", list[NoteEntry])]
-    fields += [("note_groups", list[NoteGroupEntry]), ("data", data)]
+    fields += [("note_groups", list[NoteGroupEntry]), ("data", data), *(beside or {}).items()]
     title = "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
     return msgspec.defstruct(f"{title}Document", fields, frozen=True)
 

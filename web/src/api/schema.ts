@@ -205,6 +205,7 @@ export interface CriticalPath {
   readonly start_ns: number | string
   readonly length_us: number
   readonly by_bound: readonly BoundShare[]
+  readonly by_name: readonly NameShare[]
   readonly path: readonly PathPart[]
   readonly inferred_waits: number
   readonly needs: readonly string[]
@@ -519,6 +520,8 @@ export interface Launches {
   readonly syncs: readonly Sync[]
   readonly gc_pauses: readonly Pause[]
   readonly get_next: readonly GetNext[]
+  readonly ranks: readonly RankLaunches[]
+  readonly rank_activities: readonly RankActivity[]
 }
 
 export interface LaunchesDocument {
@@ -536,6 +539,8 @@ export interface Leaks {
   readonly graphs: readonly Graph[]
   readonly temporary_sites: number
   readonly warm_up_steps: number
+  readonly leaking_sites: number
+  readonly leaking_bytes_per_step: number
 }
 
 export interface LeaksDocument {
@@ -614,6 +619,14 @@ export interface NameHits {
   readonly count: number
 }
 
+/** All parts of a path that have one name and are bound by the same. */
+export interface NameShare {
+  readonly bound: string
+  readonly name: string | null
+  readonly count: number
+  readonly duration_us: number
+}
+
 export interface NameTable {
   readonly rank: number
   readonly offset: number
@@ -639,7 +652,7 @@ export interface NoteEntry {
   readonly params: Readonly<Record<string, unknown>>
 }
 
-/** All notes of one code; ``level`` info asks nothing of a user. */
+/** All notes of one code; `level` info asks nothing of a user. */
 export interface NoteGroupEntry {
   readonly code: string
   readonly level: string
@@ -726,12 +739,21 @@ export interface OperatorFlops {
   readonly tensor_core_share: number | null
 }
 
+/** What the shares of one side of a rank are shares of; `groups` counts the rows, also those beyond the limit. */
+export interface OperatorTotal {
+  readonly rank: number
+  readonly side: string
+  readonly total_us: number
+  readonly groups: number
+}
+
 export interface OperatorsDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
   readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly Operator[]
+  readonly totals: readonly OperatorTotal[]
 }
 
 /** What we computed. */
@@ -974,6 +996,13 @@ export interface RangeStats {
   readonly gaps: RangeGaps
 }
 
+/** An activity in all steps of a rank. */
+export interface RankActivity {
+  readonly rank: number
+  readonly activity: string
+  readonly idle_us: number
+}
+
 export interface RankFacts {
   readonly rank: number
   readonly host: string | null
@@ -1008,6 +1037,17 @@ export interface RankFlops {
   readonly hfu_share: number | null
   readonly counted_share: number | null
   readonly tensor_core_share: number | null
+}
+
+/** All steps of a rank together: sums of idle time, medians of what each step says of its launches. */
+export interface RankLaunches {
+  readonly rank: number
+  readonly idle_us: number
+  readonly idle_share: number
+  readonly cause: string
+  readonly latency_median_us: number | null
+  readonly host_bound_share: number | null
+  readonly bound: string | null
 }
 
 /** Medians per step over the typical steps of a rank. */
@@ -1416,6 +1456,8 @@ export interface StepDifference {
   readonly net_bytes: number
   readonly base_peak_bytes: number
   readonly peak_bytes: number
+  readonly delta_bytes: number
+  readonly net_delta_bytes: number
   readonly same_sites: number
   readonly sites: readonly SiteDifference[]
 }
@@ -1479,6 +1521,7 @@ export interface StepsDocument {
   readonly notes: readonly NoteEntry[]
   readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly Step[]
+  readonly statistics: readonly StepStatistics[]
 }
 
 /** A run at a glance. */

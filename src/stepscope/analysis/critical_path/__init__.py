@@ -42,6 +42,15 @@ class PathPart(msgspec.Struct, frozen=True):
     bound: str
 
 
+class NameShare(msgspec.Struct, frozen=True):
+    """All parts of a path that have one name and are bound by the same."""
+
+    bound: str
+    name: str | None
+    count: int
+    duration_us: float
+
+
 class CriticalPath(msgspec.Struct, frozen=True):
     """The path of one step of one rank."""
 
@@ -50,6 +59,7 @@ class CriticalPath(msgspec.Struct, frozen=True):
     start_ns: int
     length_us: float
     by_bound: list[BoundShare]
+    by_name: list[NameShare]
     path: list[PathPart]
     inferred_waits: int
     needs: list[str]
@@ -117,6 +127,7 @@ def _path(rank: int, step: int, made: StepGraph) -> CriticalPath:
         start_ns=int(made.graph.time[0]),
         length_us=length / 1000,
         by_bound=_by_bound(parts, length),
+        by_name=_by_name(parts, names),
         path=[
             PathPart(None if number == NONE else number, name, start, lasts / 1000, BOUNDS[bound])
             for number, name, start, lasts, bound in zip(*columns, strict=True)
@@ -134,6 +145,17 @@ def _by_bound(parts: Parts, length: int) -> list[BoundShare]:
         BoundShare(BOUNDS[place], int(total[place]) / 1000, int(total[place]) / length)
         for place in largest_first
         if total[place]
+    ]
+
+
+def _by_name(parts: Parts, names: Sequence[str | None]) -> list[NameShare]:
+    """The longest first; of equal ones that which comes first on the path."""
+    columns = {"bound": parts.bound, "name": names, "lasts": parts.end - parts.start}
+    rows = pl.DataFrame(columns, schema_overrides={"name": pl.String})
+    groups = rows.group_by("bound", "name", maintain_order=True).agg(count=pl.len(), total=pl.col("lasts").sum())
+    longest_first = groups.sort("total", descending=True, maintain_order=True)
+    return [
+        NameShare(BOUNDS[bound], name, count, total / 1000) for bound, name, count, total in longest_first.iter_rows()
     ]
 
 

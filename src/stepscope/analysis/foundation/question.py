@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
@@ -70,12 +70,16 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Question:
-    """A question as its function declares it; ``rows`` is the type of a row where the data is a frame."""
+    """A question as its function declares it.
+
+    ``rows`` is the type of a row where the data is a frame, ``beside`` what is told of the rows as a whole, by name.
+    """
 
     name: str
     function: Callable[..., Answer[Any]]
     rows: type[msgspec.Struct] | None
     by_batch: bool  # steps may be numbers of batches
+    beside: Mapping[str, Any]
 
     def ask(self, store: RunStore, **chosen: Any) -> Answer[Any]:
         """The answer in this run."""
@@ -125,12 +129,14 @@ class Question:
 DECLARED: Final[dict[str, Question]] = {}
 
 
-def question(*, rows: type[msgspec.Struct] | None = None, by_batch: bool = False) -> Callable[[Function], Function]:
+def question(
+    *, rows: type[msgspec.Struct] | None = None, by_batch: bool = False, beside: Mapping[str, Any] | None = None
+) -> Callable[[Function], Function]:
     """Declare that a function answers the question of its name; the function stays as it is."""
 
     def declare(function: Function) -> Function:
         name = function.__name__.replace("_", "-")
-        DECLARED[name] = Question(name, function, rows, by_batch)
+        DECLARED[name] = Question(name, function, rows, by_batch, beside or {})
         return function
 
     return declare

@@ -18,6 +18,7 @@ from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
 from stepscope.analysis.launches import latency
 from stepscope.analysis.launches.get_next import data_waits, get_next_rows, waits_union
 from stepscope.analysis.launches.idle import gaps_of, windows_of
+from stepscope.analysis.launches.of_ranks import rank_activities, rank_rows
 from stepscope.analysis.launches.pauses import pause_rows
 from stepscope.analysis.launches.queue import queues
 from stepscope.analysis.launches.statistics import statistics_rows
@@ -40,7 +41,7 @@ def launches(
     gaps: Annotated[int, AtLeast(0)] = 20,
 ) -> Answer[Launches]:
     """Launches and idle time per rank and step; ``gaps`` is how many of the longest gaps of each rank to list."""
-    found, notes = Launches([], [], [], [], [], [], [], [], []), []
+    found, notes = Launches([], [], [], [], [], [], [], [], [], [], []), []
     numbers: set[int] = set()
     for rank in ranks_of(store, ranks):
         marks = step_marks(store, rank)
@@ -55,6 +56,8 @@ def launches(
         raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
     if not any(getattr(found, name) for name in Launches.__struct_fields__):
         raise NoAnswerError("launches_nothing_recorded")
+    found.ranks.extend(rank_rows(found.idle, found.steps))
+    found.rank_activities.extend(rank_activities(found.activities))
     return Answer(found, notes)
 
 

@@ -139,6 +139,26 @@ class GetNext(msgspec.Struct, frozen=True):
     flagged: bool
 
 
+class RankLaunches(msgspec.Struct, frozen=True):
+    """All steps of a rank together: sums of idle time, medians of what each step says of its launches."""
+
+    rank: int
+    idle_us: float
+    idle_share: float
+    cause: str
+    latency_median_us: float | None
+    host_bound_share: float | None
+    bound: str | None
+
+
+class RankActivity(msgspec.Struct, frozen=True):
+    """An activity in all steps of a rank."""
+
+    rank: int
+    activity: str
+    idle_us: float
+
+
 class Launches(msgspec.Struct, frozen=True):
     """Host and launches of a run."""
 
@@ -151,3 +171,5 @@ class Launches(msgspec.Struct, frozen=True):
     syncs: list[Sync]
     gc_pauses: list[Pause]
     get_next: list[GetNext]
+    ranks: list[RankLaunches]
+    rank_activities: list[RankActivity]

@@ -73,7 +73,8 @@ def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequenc
     sites.sort(
         key=lambda site: (site.verdict != LEAK, -site.bytes_per_step if site.verdict == LEAK else -site.bytes_at_end)
     )
-    return Answer(Leaks(sites, pools, graphs, temporary, warm_up), notes)
+    rates = [site.bytes_per_step for site in sites if site.verdict == LEAK]
+    return Answer(Leaks(sites, pools, graphs, temporary, warm_up, len(rates), sum(rates)), notes)
 
 
 def _worth_judging(spaces: list[Space]) -> list[Space]:

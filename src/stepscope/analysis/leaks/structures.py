@@ -77,3 +77,5 @@ class Leaks(msgspec.Struct, frozen=True):
     graphs: list[Graph]
     temporary_sites: int
     warm_up_steps: int
+    leaking_sites: int
+    leaking_bytes_per_step: float

@@ -77,6 +77,8 @@ def step_difference(
         net_bytes=after.net_bytes,
         base_peak_bytes=before.peak_bytes,
         peak_bytes=after.peak_bytes,
+        delta_bytes=after.allocated_bytes - before.allocated_bytes,
+        net_delta_bytes=after.net_bytes - before.net_bytes,
         same_sites=len(parts) - len(shown),
         sites=[
             SiteDifference(

@@ -130,6 +130,8 @@ class StepDifference(msgspec.Struct, frozen=True):
     net_bytes: int
     base_peak_bytes: int
     peak_bytes: int
+    delta_bytes: int
+    net_delta_bytes: int
     same_sites: int
     sites: list[SiteDifference]
 

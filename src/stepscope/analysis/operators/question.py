@@ -71,7 +71,16 @@ class _Asked:
     search_operator: str | None
 
 
-@question(rows=Operator)
+class OperatorTotal(msgspec.Struct, frozen=True):
+    """What the shares of one side of a rank are shares of; ``groups`` counts the rows, also those beyond the limit."""
+
+    rank: int
+    side: str
+    total_us: float
+    groups: int
+
+
+@question(rows=Operator, beside={"totals": list[OperatorTotal]})
 def operators(
     store: RunStore,
     *,
@@ -88,10 +97,12 @@ def operators(
     lane = lane or ("all" if by == "category" else COMPUTE)
     asked = _Asked(by, side, lane, steps, search, search_operator)
     frames: list[pl.DataFrame] = []
+    totals: list[OperatorTotal] = []
     notes: list[Note] = []
     for rank in ranks_of(store, ranks):
         count = _step_count(store, rank, steps, notes)
         for groups in _of_rank(store, rank, asked, notes):
+            totals.append(OperatorTotal(rank, groups["side"][0], groups["whole_ns"][0] / 1000, len(groups)))
             if limit is not None and len(groups) > limit:
                 left = {"rows": len(groups) - limit, "side": groups["side"][0]}
                 notes.append(Note("rows_left_out", rank=rank, params=left))
@@ -99,7 +110,7 @@ def operators(
     if not frames:
         filtered = steps is not None or search is not None or search_operator is not None
         raise NoAnswerError("no_operators") if filtered else no_operators("no_operators", store, ranks_of(store, ranks))
-    return Answer(pl.concat(frames, how="diagonal_relaxed"), notes)
+    return Answer(pl.concat(frames, how="diagonal_relaxed"), notes, {"totals": totals})
 
 
 def _step_count(store: RunStore, rank: int, steps: Sequence[int] | None, notes: list[Note]) -> int:
@@ -150,6 +161,7 @@ def _executed(store: RunStore, rank: int, rows: pl.DataFrame, asked: _Asked, sid
         groups = groups.with_columns(self_ns="total_ns")
     return groups.with_columns(
         side=pl.lit(side),
+        whole_ns=pl.lit(total),
         share=pl.col("total_ns") / total if total else pl.lit(None, pl.Float64),
         busy_share=pl.col("total_ns") / busy if busy else pl.lit(None, pl.Float64),
     )
@@ -159,7 +171,8 @@ def _called(rows: pl.DataFrame, asked: _Asked, *, on_device: bool) -> pl.DataFra
     total = rows["self_ns"].sum()
     rows = _searched(_searched(rows, asked.search, "name", asked.by), asked.search_operator, "name")
     share = pl.col("self_ns") / total if total else pl.lit(None, pl.Float64)
-    return grouped_calls(rows, asked.by, on_device=on_device).with_columns(side=pl.lit("host"), share=share)
+    groups = grouped_calls(rows, asked.by, on_device=on_device)
+    return groups.with_columns(side=pl.lit("host"), whole_ns=pl.lit(total), share=share)
 
 
 def _searched(rows: pl.DataFrame, wanted: str | None, *columns: str) -> pl.DataFrame:

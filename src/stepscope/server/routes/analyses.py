@@ -87,7 +87,7 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         return document_reply(request, "explain", run, run.notes, found, integers)
 
     for question in QUESTIONS.values():
-        responses = answers.document(document_type(question.name, question.type))
+        responses = answers.document(document_type(question.name, question.type, question.beside))
         routes.get(f"/run/{{run_id}}/{question.name}", name=question.name, responses=responses)(
             _endpoint(library, question)
         )
@@ -102,7 +102,7 @@ def _endpoint(library: Library, question: Question) -> Callable[..., Response]:
             wanted["steps"] = wanted.pop("step")
         answer = run.ask(question.name, **wanted)
         notes = [*run.notes, *answer.notes]
-        return document_reply(request, question.name, run, notes, answer.plain(), integers)
+        return document_reply(request, question.name, run, notes, answer.plain(), integers, **answer.plain_beside())
 
     parameters = [
         inspect.Parameter("request", _KEYWORD, annotation=Request),

@@ -1,0 +1,157 @@
+"""Terminal, ``--json``, HTTP and Python show the same value under the same name: every capture, every question."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+import pytest
+from rich.table import Table
+
+import stepscope
+from server.running import served
+from stepscope.cli import main
+from stepscope.errors import NoAnswerError
+from stepscope.facts.kernel_names import short_name
+from stepscope.questions import QUESTIONS
+from stepscope.report import tables
+from stepscope.report.json_document import encoded
+from stepscope.texts import text
+from support.commands import ENGLISH
+from support.mini_trace import write_capture
+from support.samples import SHARED_DATA
+
+_SAMPLES = [
+    *sorted((SHARED_DATA / "kineto").glob("*")),
+    *sorted((SHARED_DATA / "ascend").glob("*")),
+    *sorted((SHARED_DATA / "memory").glob("*.pickle")),
+    *sorted((SHARED_DATA / "mindinsight").glob("[!p]*")),
+    SHARED_DATA / "mindinsight" / "profiler",
+    *sorted(path for path in (SHARED_DATA / "outside").glob("*/") if path.name != "nsys"),  # no reader for it
+]
+_NAMES = [str(path.relative_to(SHARED_DATA)) for path in _SAMPLES] if SHARED_DATA.is_dir() else []
+
+
+@pytest.fixture
+def table_rows(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
+    """The rows of all tables that a command shows: what stands below each heading, as text."""
+    shown: list[dict[str, str]] = []
+
+    class Recorded(Table):
+        def add_row(self, *cells: Any, **more: Any) -> None:
+            headings = [" ".join(str(column.header).split()) for column in self.columns]
+            shown.append(dict(zip(headings, map(str, cells), strict=True)))
+            super().add_row(*cells, **more)
+
+    monkeypatch.setattr(tables, "Table", Recorded)
+    return shown
+
+
+def _call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
+    for name, value in ENGLISH.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["stepscope", *map(str, words)])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert isinstance(left.value.code or 0, int)
+    return int(left.value.code or 0), capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", _NAMES)
+def test_real_captures(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    table_rows: list[dict[str, str]],
+) -> None:
+    _walk(SHARED_DATA / name, tmp_path, monkeypatch, capsys, table_rows)
+
+
+def test_a_written_capture(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    table_rows: list[dict[str, str]],
+) -> None:
+    capture = write_capture(tmp_path / "capture", [0, 1], steps=3)
+    _walk(capture, tmp_path / "kept", monkeypatch, capsys, table_rows)
+
+
+def _walk(
+    capture: Path,
+    store: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    table_rows: list[dict[str, str]],
+) -> None:
+    run = stepscope.load(capture, store=store, progress=False)
+    answered = 0
+    elsewhere: dict[str, list[dict[str, str]]] = {}
+    with served(capture, store=store) as server:
+        newest = next(entry for entry in server.settled() if entry["window"] == run.window)
+        for question in QUESTIONS:
+            words = (question, capture, "--store", store)
+            code, printed = _call(monkeypatch, capsys, *words, "--json")
+            reply = server.client.get(f"/api/run/{newest['id']}/{question}", params={"lang": "en"})
+            method = getattr(run, question.replace("-", "_"))
+            if code:
+                assert (code, reply.status_code) == (1, 422), (question, reply.text)
+                with pytest.raises(NoAnswerError):
+                    method()
+                continue
+            answered += 1
+            assert reply.text == printed, question
+            document = json.loads(printed)
+            assert document["data"] == _as_json(method()), question
+            table_rows.clear()
+            assert _call(monkeypatch, capsys, *words)[0] == 0
+            entries = list(_entries(document, {}))
+            elsewhere[question] = [row for row in table_rows if not any(_shows(row, entry) for entry in entries)]
+    assert answered
+    wrong = [f"{question}: {rows[0]}" for question, rows in elsewhere.items() if rows]
+    assert not wrong, "\n".join(wrong)
+
+
+def _as_json(data: Any) -> Any:
+    plain = data.to_dicts() if isinstance(data, pl.DataFrame) else msgspec.to_builtins(data)
+    return json.loads(encoded({"data": plain}))["data"]
+
+
+def _entries(part: Any, above: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every object of a document, with the plain values of those around it."""
+    if isinstance(part, list):
+        for item in part:
+            yield from _entries(item, above)
+    elif isinstance(part, dict):
+        own = above | {key: value for key, value in part.items() if not isinstance(value, list)}
+        yield own
+        for item in part.values():
+            if isinstance(item, (dict, list)):
+                yield from _entries(item, own)
+
+
+def _shows(row: dict[str, str], entry: dict[str, Any]) -> bool:
+    """Whether a row of a table shows this object: each heading names a field of it, each cell its value."""
+    for heading, shown in row.items():
+        words, _, unit = heading.removesuffix("]").partition(" [")
+        fields = [name for name in entry if tables.heading(name) == words]
+        if not any(_is_shown(entry, field, unit, shown) for field in fields):
+            return False
+    return True
+
+
+def _is_shown(entry: dict[str, Any], field: str, unit: str, shown: str) -> bool:
+    value = entry[field]
+    if field == "reason":  # the document has the key of the sentence and its values
+        return shown == text(f"leak_reason.{value}", **entry["reason_values"])
+    if field == "owner" and entry["blocks"] is None:  # no block has a name here: the document tells which kind it is
+        return shown == text(f"memory_owner.{entry['kind']}")
+    if isinstance(value, str):  # long names are cut or shortened
+        return shown in (value, short_name(value)) or (len(shown) >= 40 and value.startswith(shown))
+    return shown == tables.cell(value, field, unit)
