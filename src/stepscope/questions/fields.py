@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -12,18 +13,36 @@ from stepscope.texts import catalogue
 
 def fields(question: Question) -> list[str]:
     """Names of all documented fields of a question, nested ones with dots."""
-    beside = (field for name, kind in question.beside.items() for field in _walk(kind, f"{name}."))
-    return [*_walk(question.type, ""), *beside]
+    return list(_places(question))
 
 
-def _walk(kind: Any, before: str) -> list[str]:
-    found: list[str] = []
-    for part in _structures(kind):
-        for field in msgspec.structs.fields(part):
-            name = f"{before}{field.name}"
-            inner = _walk(field.type, f"{name}.")
-            found += inner or [name]
-    return list(dict.fromkeys(found))
+def description(question: Question, field: str) -> dict[str, str]:
+    """The catalogue's entry of a field.
+
+    A structure means the same wherever it stands in an answer, and a field of the step trace the same as there.
+    """
+    known = catalogue()["field"]
+    parts = field.split(".")
+    of_steps = [f"steps.{'.'.join(parts[number:])}" for number in range(len(parts))]
+    keys = [*(f"{question.name}.{place}" for place in _places(question)[field]), *of_steps]
+    return known[next((key for key in keys if key in known), keys[0])]
+
+
+def _places(question: Question) -> dict[str, tuple[str, ...]]:
+    """All fields, each with the places where the answer has the same field of the same structure, its own first."""
+    first: dict[type, str] = {}
+    kinds = [(question.type, ""), *((kind, f"{name}.") for name, kind in question.beside.items())]
+    return {names[0]: names for kind, before in kinds for names in _leaves(kind, (before,), first)}
+
+
+def _leaves(kind: Any, before: tuple[str, ...], first: dict[type, str]) -> Iterator[tuple[str, ...]]:
+    """The names of every field that holds no structure itself; ``first`` is where each structure was met first."""
+    for structure in _structures(kind):
+        prefixes = dict.fromkeys((*before, first.setdefault(structure, before[0])))
+        for field in msgspec.structs.fields(structure):
+            names = tuple(f"{prefix}{field.name}" for prefix in prefixes)
+            inner = list(_leaves(field.type, tuple(f"{name}." for name in names), first))
+            yield from inner or [names]
 
 
 def _structures(kind: Any) -> list[Any]:
@@ -31,9 +50,3 @@ def _structures(kind: Any) -> list[Any]:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return [kind]
     return [found for part in getattr(kind, "__args__", ()) for found in _structures(part)]
-
-
-def description(question: Question, field: str) -> dict[str, str]:
-    """The catalogue's entry of a field; one that shows a field of the step trace means the same as there."""
-    known = catalogue()["field"]
-    return known.get(f"{question.name}.{field}") or known[f"steps.{field.rsplit('.', maxsplit=1)[-1]}"]
