@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import operator
 import os
-import statistics
 import threading
 import time
 from pathlib import Path
@@ -22,6 +21,7 @@ from stepscope.profiler import (
     schedule,
     tensorboard_trace_handler,
 )
+from support.limits import HANGS_AFTER_S
 
 pytestmark = pytest.mark.usefixtures("plain")
 
@@ -66,7 +66,8 @@ def test_steps_are_those_of_the_loops_own_clock(tmp_path: Path) -> None:
     assert not steps["incomplete"].any()
     recorded = (steps["host_end_ns"] - steps["host_start_ns"]).to_list()
     own = [ended - began for began, ended in clock[2:7]]
-    assert statistics.median(map(operator.truediv, recorded, own)) == pytest.approx(1, rel=0.01)
+    # A step lies around what the loop times; where nothing came between, they are the same.
+    assert min(map(operator.truediv, recorded, own)) == pytest.approx(1, rel=0.01)
     assert all(ours <= began for ours, (began, _) in zip(steps["host_start_ns"], clock[2:7], strict=True))
 
 
@@ -86,11 +87,16 @@ def test_ranges_and_marks_are_slices_of_their_steps(tmp_path: Path) -> None:
     assert run.notes == []
 
 
+def _looks(where: Path) -> int:
+    """How often the process was looked at so far."""
+    return sum(path.read_text().count('"process"') for path in where.rglob("cpu.jsonl"))
+
+
 def test_processors_and_memory_are_sampled(tmp_path: Path) -> None:
     with profile(output_path=str(tmp_path)):
-        until = time.monotonic() + 0.5
-        while time.monotonic() < until:
-            sum(range(1000))
+        until = time.monotonic() + HANGS_AFTER_S
+        while _looks(tmp_path) < 3 and time.monotonic() < until:
+            sum(range(100_000))
     run = stepscope.load(tmp_path)
     cpu = run.table("cpu").filter(pl.col("scope") == "process").collect()
     assert cpu.height >= 3

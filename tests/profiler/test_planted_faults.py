@@ -1,8 +1,12 @@
-"""A planted sleep of 50 ms is found at its place with its size: data loader, operator, one of four ranks."""
+"""A planted sleep of 50 ms is found at its place with its size: data loader, operator, one of four ranks.
+
+Its size is what the loop's own clock says, from inside the fault and from around it: a busy machine sleeps longer.
+"""
 
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import textwrap
@@ -34,8 +38,13 @@ class SlowDataset:
         return torch.ones(64)
 
 
+_slept_us: list[float] = []
+
+
 def _slow_square(value: Any) -> Any:
+    began = time.perf_counter()
     time.sleep(SLEEP_S)
+    _slept_us.append((time.perf_counter() - began) * 1e6)
     return value * value
 
 
@@ -54,9 +63,13 @@ def _profile(folder: Path, **more: Any) -> Any:
 
 
 def test_in_the_data_loader(tmp_path: Path) -> None:
-    loader = torch.utils.data.DataLoader(SlowDataset(), batch_size=2)
+    source = iter(torch.utils.data.DataLoader(SlowDataset(), batch_size=2))
+    around_us = []
     with _profile(tmp_path, data_process=True) as prof:
-        for batch in loader:
+        for _ in range(8):
+            began = time.perf_counter()
+            batch = next(source)
+            around_us.append((time.perf_counter() - began) * 1e6)
             batch.sum()
             prof.step()
     answer = stepscope.load(tmp_path).pipeline()
@@ -64,28 +77,33 @@ def test_in_the_data_loader(tmp_path: Path) -> None:
     assert answer.bottleneck is not None
     assert "SlowDataset" in answer.bottleneck
     (waited,) = [part.median_us for part in answer.batches if part.part == "get"]
-    assert waited == pytest.approx(SLEEP_S * 1e6, rel=0.2)
+    assert SLEEP_S * 1e6 * 0.999 <= waited <= max(around_us[2:]) * 1.001  # two clocks
 
 
 def test_in_an_operator(tmp_path: Path, slow_square: Any) -> None:
     value = torch.ones(1000)
+    around_us = []
+    _slept_us.clear()
     with _profile(tmp_path) as prof:
         for _ in range(9):
             (value + 1).sum()
+            began = time.perf_counter()
             slow_square(value)
+            around_us.append((time.perf_counter() - began) * 1e6)
             prof.step()
     run = stepscope.load(tmp_path)
     rows = run.operators(by="operator")
     worst = rows.sort("total_us", descending=True).row(0, named=True)
     assert worst["name"] == "stepscope_test::slow_square"
     assert worst["count"] == 6
-    assert worst["avg_us"] == pytest.approx(SLEEP_S * 1e6, rel=0.2)
+    inside, around = statistics.mean(_slept_us[2:8]), statistics.mean(around_us[2:8])
+    assert inside * 0.999 <= worst["avg_us"] <= around * 1.001  # two clocks
     steps = run.table("steps").collect()
     assert ((steps["host_end_ns"] - steps["host_start_ns"]) / 1e9 > SLEEP_S).all()
 
 
 RANKS = """
-import os, sys, time
+import glob, os, sys, time
 import torch
 import torch.distributed as dist
 from stepscope.profiler import profile, schedule
@@ -96,10 +114,14 @@ def train(rank):
     dist.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=4)
     value = torch.ones(1000)
     with profile(schedule=schedule(wait=1, warmup=1, active=4, repeat=1), output_path=f"{folder}/out") as prof:
-        for _ in range(7):
+        for step in range(7):
             value * 2
-            if rank == slow:
+            if rank == slow:  # comes last, by a sleep, however busy the machine is
+                while len(glob.glob(f"{folder}/arrived_{step}_*")) < 3:
+                    time.sleep(0.001)
                 time.sleep(sleep_s)
+            else:
+                open(f"{folder}/arrived_{step}_{rank}", "w").close()
             dist.all_reduce(value)
             prof.step()
     dist.destroy_process_group()
@@ -127,12 +149,12 @@ def test_in_one_of_four_ranks(tmp_path: Path) -> None:
     assert run.ranks == [0, 1, 2, 3]
     calls = run.table("collectives").filter(pl.col("step").is_not_null()).collect()
     waits = calls.group_by("rank", maintain_order=True).agg(
-        count=pl.len(), took=((pl.col("end_ns") - pl.col("start_ns")) / 1e9).median()
+        count=pl.len(), took=((pl.col("end_ns") - pl.col("start_ns")) / 1e9).min()
     )
     took = dict(waits.select("rank", "took").iter_rows())
     assert waits["count"].to_list() == [4] * 4
     for rank in (0, 1, 3):
-        assert took[rank] == pytest.approx(SLEEP_S, rel=0.3), "waits for the slow one inside the collective"
+        assert took[rank] > SLEEP_S * 0.9, "waits for the slow one inside the collective"
     assert took[2] < SLEEP_S / 3, "the slow one comes last and waits for nobody"
     arrived = calls.sort("rank", "start_ns").with_columns(call=pl.int_range(pl.len()).over("rank"))
     last = arrived.sort("start_ns").group_by("call", maintain_order=True).last()["rank"].to_list()

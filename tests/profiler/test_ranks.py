@@ -30,7 +30,7 @@ with profile(schedule=plan, on_trace_ready=handler, record_shapes=True) as prof:
     for _ in range(4):
         with torch.profiler.record_function("compute"):
             began = time.time_ns()
-            time.sleep(0.06 if rank == 2 else 0.01)
+            time.sleep(0.15 if rank == 2 else 0.01)
             print(time.time_ns() - began)
         dist.all_reduce(torch.ones(1000))
         dist.all_reduce(torch.ones(10), group=pairs[rank // 2])
@@ -45,7 +45,7 @@ def test_four_gloo_ranks_are_one_run_and_the_slow_one_is_found(tmp_path: Path, j
     for process in jobs:
         output, errors = process.communicate(timeout=HANGS_AFTER_S)
         assert process.returncode == 0, errors
-        slept.append(statistics.median(int(line) / 1e6 for line in output.split()[1:]))
+        slept.append([int(line) for line in output.split()[1:]])
     directories = sorted((tmp_path / "out").iterdir())
     assert len(directories) == 4
     for directory in directories:
@@ -59,10 +59,14 @@ def test_four_gloo_ranks_are_one_run_and_the_slow_one_is_found(tmp_path: Path, j
     assert run.ranks == [0, 1, 2, 3]
     assert run.table("ranks").collect()["world_size"].to_list() == [4] * 4
     assert run.table("steps").collect().group_by("rank").len()["len"].to_list() == [3] * 4
-    compute = run.sql("SELECT rank, median(dur_ns) / 1e6 AS ms FROM slices WHERE name = 'compute' GROUP BY rank")
+    compute = run.sql(
+        "SELECT rank, list(dur_ns ORDER BY start_ns) AS ns FROM slices WHERE name = 'compute' GROUP BY rank"
+    )
     by_rank = dict(compute.rows())
-    assert [by_rank[rank] for rank in range(4)] == pytest.approx(slept, rel=0.02, abs=1)
-    assert max(by_rank, key=lambda rank: by_rank[rank]) == 2
+    for rank in range(4):  # recorded around the rank's own clock; where nothing came between, they are the same
+        ratios = [ours / own for ours, own in zip(by_rank[rank], slept[rank], strict=True)]
+        assert min(ratios) == pytest.approx(1, rel=0.05)
+    assert max(by_rank, key=lambda rank: min(by_rank[rank])) == 2
     # Everybody waits for rank 2 in the first collective of a step, but not rank 2 itself.
     waits = run.sql("""
         SELECT rank, median(end_ns - start_ns) / 1e6 AS ms FROM collectives WHERE bytes = 4000 GROUP BY rank

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import operator
-import statistics
 import time
 from collections import defaultdict
 from decimal import Decimal
@@ -39,19 +38,24 @@ class Training:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.1)
         self.slow_operator_s = slow_operator_s
         self.clock: list[tuple[int, int]] = []
-        self.slept_ns: list[int] = []
+        self.slept_ns: list[tuple[int, int]] = []  # by a clock inside the operator and by one around it
+        self.updated_ns: list[tuple[int, int]] = []  # before and after each step of the optimizer
 
     def step(self, idle_s: float = 0.0) -> None:
         began = time.time_ns()
         self.optimizer.zero_grad()
         loss = self.model(torch.randn(16, 32)).square().mean()
         if self.slow_operator_s:
+            around = time.perf_counter_ns()
             with torch.profiler.record_function("slow_operator"):
-                began_sleep = time.time_ns()
+                inside = time.perf_counter_ns()
                 time.sleep(self.slow_operator_s)
-                self.slept_ns.append(time.time_ns() - began_sleep)
+                inside = time.perf_counter_ns() - inside
+            self.slept_ns.append((inside, time.perf_counter_ns() - around))
         loss.backward()
+        before = time.time_ns()
         self.optimizer.step()
+        self.updated_ns.append((before, time.time_ns()))
         time.sleep(idle_s)
         self.clock.append((began, time.time_ns()))
 
@@ -87,7 +91,8 @@ def test_step_times_are_those_of_the_loops_own_clock(tmp_path: Path) -> None:
     steps = stepscope.load(tmp_path).table("steps").collect()
     recorded = (steps["host_end_ns"] - steps["host_start_ns"]).to_list()
     own = [ended - began for began, ended in training.clock[1:]]
-    assert statistics.median(map(operator.truediv, recorded, own)) == pytest.approx(1, rel=0.01)
+    # A step lies around what the loop times; where nothing came between, they are the same.
+    assert min(map(operator.truediv, recorded, own)) == pytest.approx(1, rel=0.01)
 
 
 def test_operator_times_are_those_of_the_raw_trace(tmp_path: Path) -> None:
@@ -109,9 +114,8 @@ def test_a_slow_operator_is_found_with_its_size(tmp_path: Path) -> None:
     directory, training = _record(tmp_path, training=Training(slow_operator_s=0.05))
     slow = stepscope.load(directory).sql("SELECT step, dur_ns FROM slices WHERE name = 'slow_operator' ORDER BY step")
     assert slow["step"].to_list() == [4, 5]
-    # The range lies around the sleep: at least as long, and hardly longer.
-    more = [ours - own for ours, own in zip(slow["dur_ns"], training.slept_ns[4:6], strict=True)]
-    assert 0 <= min(more) < 1_000_000
+    for ours, (inside, around) in zip(slow["dur_ns"], training.slept_ns[4:6], strict=True):
+        assert inside * 0.999 <= ours <= around * 1.001  # two clocks
 
 
 def test_stacks_modules_and_memory_are_recorded_when_asked_for(tmp_path: Path) -> None:
@@ -134,9 +138,8 @@ def test_steps_come_from_the_optimizer_where_nobody_calls_step(tmp_path: Path, s
     steps = run.table("steps").collect()
     assert steps["step"].to_list() == [0, 1, 2, 3]
     assert steps["marks_from"].unique().to_list() == ["optimizer_step"]
-    lengths = (steps["host_end_ns"] - steps["host_start_ns"]).to_list()
-    apart = [later[0] - earlier[0] for earlier, later in zip(training.clock, training.clock[1:], strict=False)]
-    assert statistics.median(map(operator.truediv, lengths[1:], apart)) == pytest.approx(1, rel=0.1)
+    for ended, (before, after) in zip(steps["host_end_ns"], training.updated_ns, strict=True):
+        assert before <= ended <= after
     per_step = run.sql("SELECT step, count(*) AS n FROM slices WHERE name = 'Optimizer.step#SGD.step' GROUP BY step")
     assert sorted(per_step.rows())[:4] == [(0, 1), (1, 1), (2, 1), (3, 1)]
     assert [note.code for note in run.notes] == ["steps_from_optimizer"]
