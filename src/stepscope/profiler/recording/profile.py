@@ -16,7 +16,7 @@ from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.recording import running_profiles
 from stepscope.profiler.recording.transitions import ACTIONS, EXIT
-from stepscope.profiler.recording.window import Place, Window
+from stepscope.profiler.recording.window import Window, WindowFolder
 from stepscope.profiler.samplers import Samplers
 from stepscope.profiler.settings.profile_settings import Settings, checked
 from stepscope.profiler.settings.schedule import ProfilerAction, Schedule, record_all, understood
@@ -206,9 +206,9 @@ class Profile:
 
     def _make_window(self) -> None:
         handler = self.settings.on_trace_ready
-        place = Place(getattr(handler, "dir_name", None) or self._output)
-        place.worker = getattr(handler, "worker_name", None)
-        self._window = Window(self.settings, place, self._samplers)
+        folder = WindowFolder(getattr(handler, "dir_name", None) or self._output)
+        folder.worker = getattr(handler, "worker_name", None)
+        self._window = Window(self.settings, folder, self._samplers)
         self._window.when_taken = weakref.WeakMethod(self._end_window)
 
     def _start_window(self) -> None:

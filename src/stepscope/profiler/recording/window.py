@@ -29,7 +29,7 @@ _NO_DISK_BYTES = 4 << 20  # less than this holds no window
 
 
 @dataclass
-class Place:
+class WindowFolder:
     """Where windows go: below ``output``, in directories named after ``worker`` (host and process by default)."""
 
     output: str
@@ -46,7 +46,7 @@ class Window:
     active: Window | None = None
     _one_at_a_time = threading.Lock()
 
-    def __init__(self, settings: Settings, place: Place, samplers: Samplers) -> None:
+    def __init__(self, settings: Settings, folder: WindowFolder, samplers: Samplers) -> None:
         self.settings = settings
         self.samplers = samplers
         self.identity: Identity = identity()
@@ -61,7 +61,7 @@ class Window:
         self._times = {"prepared_ns": time.time_ns()}
         self._clock: dict[str, int] = {}
         self._recording = False
-        self.directory = self._make_directory(place)
+        self.directory = self._make_directory(folder)
         self.raw = self.directory / names.RAW_FOLDER
         self.raw.mkdir(mode=0o750)
         self.streams = Streams(self.raw)
@@ -180,8 +180,8 @@ class Window:
         if self._backend_works:
             self._backend_works = attempt(f"{self.backend.name}.{method}", getattr(self.backend, method), *args)
 
-    def _make_directory(self, place: Place) -> Path:
-        output = Path(place.output).expanduser().absolute()
+    def _make_directory(self, folder: WindowFolder) -> Path:
+        output = Path(folder.output).expanduser().absolute()
         output.mkdir(mode=0o750, parents=True, exist_ok=True)
         free = shutil.disk_usage(output).free
         if free < _NO_DISK_BYTES:
@@ -191,7 +191,7 @@ class Window:
         moment = self._times["prepared_ns"]
         while True:
             self.stamp = names.timestamp(moment)
-            directory = output / names.capture_name(place.worker_name(), self.stamp, self.backend.name)
+            directory = output / names.capture_name(folder.worker_name(), self.stamp, self.backend.name)
             try:
                 directory.mkdir(mode=0o750)
             except FileExistsError:  # a container with the same host name and process number
