@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-import stepscope
-from stepscope.run import Run
 from support.samples import SHARED_DATA
 
 #: Scripts to be run by hand, each in an environment with its framework.
@@ -35,16 +32,3 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip(f"no real captures in {SHARED_DATA}")
     return SHARED_DATA
-
-
-@pytest.fixture(scope="session")
-def open_sample(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Run]:
-    """Opens a capture that many tests look at: read once per test run, into a store of its own. Not to be changed."""
-    opened: dict[Path, Run] = {}
-
-    def open_once(path: Path) -> Run:
-        if path not in opened:
-            opened[path] = stepscope.load(path, store=tmp_path_factory.mktemp("samples"), progress=False)
-        return opened[path]
-
-    return open_once

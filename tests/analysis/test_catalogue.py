@@ -18,6 +18,7 @@ from stepscope.questions.fields import description, fields
 from stepscope.questions.stub import stub
 from stepscope.texts import LANGUAGES, catalogue
 from support.commands import command_names
+from support.samples import open_sample
 
 _ROOT = Path(__file__).resolve().parents[2]
 _EXTRA = {"formula", "sql", "vendor"}
@@ -71,7 +72,7 @@ def test_the_types_of_the_methods_are_up_to_date() -> None:
     ],
 )
 def test_answers_fit_their_schema(shared_data: Path, name: str, capture: str, window: str | None) -> None:
-    run = stepscope.load(shared_data / capture, window=window, progress=False)
+    run = open_sample(shared_data / capture, window)
     try:
         answer = run.ask(name)
     except NoAnswerError as error:
@@ -82,7 +83,7 @@ def test_answers_fit_their_schema(shared_data: Path, name: str, capture: str, wi
 
 
 def test_an_unknown_question_and_an_unknown_field_are_refused(shared_data: Path) -> None:
-    run = stepscope.load(shared_data / "kineto" / "h200_plain.json.gz", progress=False)
+    run = open_sample(shared_data / "kineto" / "h200_plain.json.gz")
     with pytest.raises(UsageError, match="no question"):
         run.ask("weather")
     with pytest.raises(UsageError, match="no field"):
@@ -90,7 +91,7 @@ def test_an_unknown_question_and_an_unknown_field_are_refused(shared_data: Path)
 
 
 def test_the_vendors_value_stands_beside_ours(shared_data: Path) -> None:
-    run = stepscope.load(shared_data / "ascend", window="text_level1", progress=False)
+    run = open_sample(shared_data / "ascend", "text_level1")
     found = explain(run.store, "steps", "computing_us", [0])
     assert [value.value for value in found.vendor] == [8873.756000000001]  # step_trace_time.csv of rank 0
     assert [value.value for value in found.ours] == [8873.734]

@@ -10,13 +10,13 @@ from typing import Any
 import msgspec
 import pytest
 
-import stepscope
 from analysis.stores import make_store
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cpu import Cpu, CpuRank, CpuUse, cpu
 from stepscope.errors import NoAnswerError
 from stepscope.report.cpu import show
 from stepscope.texts import LANGUAGES
+from support.samples import open_sample
 
 SECOND = 10**9
 Rows = list[dict[str, Any]]
@@ -179,7 +179,7 @@ def test_ranks_without_samples_are_noted(tmp_path: Path) -> None:
 
 
 def test_the_real_sample(shared_data: Path) -> None:
-    answer = cpu(stepscope.load(shared_data / "mindinsight" / "run_2" / "profiler", progress=False).store)
+    answer = cpu(open_sample(shared_data / "mindinsight" / "run_2" / "profiler").store)
     # minddata_cpu_utilization_1.json: 100 processors; user and system 10, 20, 30 %, of one core for process and stage.
     assert use(answer, "machine").user_cores == pytest.approx(20.0)
     assert use(answer, "process").busy_cores == pytest.approx(0.4)

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-import stepscope
 from analysis.stores import make_store
 from stepscope.analysis.steps import steps
 from stepscope.analysis.summary import summary
 from stepscope.store.run_store import RunStore
+from support.samples import open_sample
 
 _PARTS = ("computing_us", "communication_us", "exposed_communication_us", "free_us", "device_span_us")
 
@@ -54,7 +54,7 @@ def test_ai_cpu_kernels_alone_do_not_make_computing_known(tmp_path: Path) -> Non
 
 
 def test_the_shared_directory_of_mindinsight_blames_nobody(shared_data: Path) -> None:
-    store = stepscope.load(shared_data / "mindinsight" / "profiler", progress=False).store
+    store = open_sample(shared_data / "mindinsight" / "profiler").store
     found = steps(store).data
     assert found["rank"].unique(maintain_order=True).to_list() == [0, 10]
     assert all(found[name].null_count() == len(found) for name in _PARTS)

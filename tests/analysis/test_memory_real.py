@@ -15,6 +15,7 @@ import stepscope
 from stepscope.analysis.memory import memory
 from stepscope.analysis.memory.sites import sites_of
 from stepscope.store.run_store import RunStore
+from support.samples import open_sample
 
 
 def test_a_snapshots_peak_equals_a_replay_of_its_file(shared_data: Path) -> None:
@@ -115,7 +116,7 @@ def test_an_npus_peaks_equal_the_vendors_record(shared_data: Path) -> None:
 
 @pytest.mark.parametrize("capture", ["kineto/gpt_stack.json.gz", "memory"])
 def test_owners_add_up_at_every_moment_of_a_real_capture(shared_data: Path, capture: str) -> None:
-    _adds_up_at_all_times(stepscope.load(shared_data / capture, progress=False).store)
+    _adds_up_at_all_times(open_sample(shared_data / capture).store)
 
 
 def _adds_up_at_all_times(store: RunStore) -> None:

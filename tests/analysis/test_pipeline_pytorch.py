@@ -13,6 +13,7 @@ import stepscope
 from analysis.stores import make_store
 from stepscope.analysis.pipeline import Pipeline, pipeline
 from stepscope.store.run_store import RunStore
+from support.samples import open_sample
 
 WORKERS = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 ALONE = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
@@ -120,7 +121,7 @@ def test_nested_and_repeated_ranges_are_counted_once(tmp_path: Path) -> None:
 
 def test_real_traces_of_a_healthy_loop_are_not_blamed_on_data(shared_data: Path) -> None:
     for name in ("h200_plain.json.gz", "gpt_bf16.json.gz", "gpt_stack.json.gz"):
-        answer = pipeline(stepscope.load(shared_data / "kineto" / name, progress=False).store)
+        answer = pipeline(open_sample(shared_data / "kineto" / name).store)
         msgspec.convert(answer.plain(), Pipeline)
         assert answer.data.verdict.bound == "none", name
         assert answer.data.starving[0].count == 0

@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
-import stepscope
 from analysis import mindspore_datasets
 from stepscope.analysis.cpu import cpu
 from stepscope.analysis.pipeline import pipeline
 from support.limits import HANGS_AFTER_S
+from support.samples import open_sample
 
 _ROOT = Path(__file__).resolve().parents[2]
 _SLOWEST = {"read": "Generator(id=2)", "map": "Map(id=1)", "batch": "Batch(id=0)"}
 
 
 def _load(path: Path) -> Any:
-    return stepscope.load(path, progress=False).store
+    return open_sample(path).store
 
 
 def test_a_real_profiler_directory(shared_data: Path) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import stepscope
 from stepscope.analysis.summary import summary
 from stepscope.analysis.vendor_step_trace import vendor_step_trace
+from support.samples import open_sample
 
 _CAPTURES = [
     ("kineto/h200_plain.json.gz", None),
@@ -25,7 +25,7 @@ _CAPTURES = [
 
 @pytest.mark.parametrize(("capture", "window"), _CAPTURES)
 def test_the_identity_holds_to_the_nanosecond(shared_data: Path, capture: str, window: str | None) -> None:
-    data = stepscope.load(shared_data / capture, window=window, progress=False).steps()
+    data = open_sample(shared_data / capture, window).steps()
     parts = ("computing_us", "exposed_communication_us", "exposed_copy_us", "free_us", "device_span_us")
     exact = data.select((pl.col(name) * 1000).round().cast(pl.Int64) for name in parts).drop_nulls()
     assert len(exact) == len(data)
@@ -35,7 +35,7 @@ def test_the_identity_holds_to_the_nanosecond(shared_data: Path, capture: str, w
 def test_the_h200_trace_gives_the_reference_values(shared_data: Path) -> None:
     # kineto-format.md, B15. HTA rounds each event to whole microseconds and gets 7,361 us of compute and 391
     # durations of zero or less; we add int64 nanoseconds.
-    run = stepscope.load(shared_data / "kineto" / "h200_plain.json.gz", progress=False)
+    run = open_sample(shared_data / "kineto" / "h200_plain.json.gz")
     window = run.summary().ranks[0].window
     assert window is not None
     assert window.span_us == 79_065.596
@@ -48,7 +48,7 @@ def test_the_h200_trace_gives_the_reference_values(shared_data: Path) -> None:
 
 
 def test_the_slow_rank_of_four_computes_more_and_waits_less(shared_data: Path) -> None:
-    answer = summary(stepscope.load(shared_data / "kineto" / "ddp4", progress=False).store)
+    answer = summary(open_sample(shared_data / "kineto" / "ddp4").store)
     assert answer.data.delimitation is not None
     assert answer.data.delimitation.computing.ranks == [2]
     assert answer.data.delimitation.communication.ranks == [2]
@@ -72,7 +72,7 @@ _COLUMNS = {
 
 
 def test_every_column_of_the_vendors_step_trace_is_recomputed_from_events(shared_data: Path) -> None:
-    run = stepscope.load(shared_data / "ascend", window="text_level1", progress=False)
+    run = open_sample(shared_data / "ascend", "text_level1")
     ours = {row["rank"]: row for row in vendor_step_trace(run.store).data.to_dicts()}
     files = sorted((shared_data / "ascend").rglob("step_trace_time.csv"))
     assert len(files) == 2
@@ -87,7 +87,7 @@ def test_every_column_of_the_vendors_step_trace_is_recomputed_from_events(shared
 
 
 def test_every_column_of_the_vendors_database_is_recomputed_from_events(shared_data: Path) -> None:
-    run = stepscope.load(shared_data / "ascend", window="db_level1", progress=False)
+    run = open_sample(shared_data / "ascend", "db_level1")
     theirs = run.sql(
         "SELECT rank, metric, value FROM reported WHERE file = 'analysis.db' AND step = 50 AND key IS NULL"
     )
@@ -101,5 +101,5 @@ def test_every_column_of_the_vendors_database_is_recomputed_from_events(shared_d
 
 def test_copies_are_not_free_time(shared_data: Path) -> None:
     # The vendor counts copies as Free; ours are apart, and the span begins with the first copy.
-    run = stepscope.load(shared_data / "ascend", window="text_level1", progress=False)
+    run = open_sample(shared_data / "ascend", "text_level1")
     assert (run.steps()["exposed_copy_us"] > 0).all()

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import stepscope
 from stepscope.diagnosis.finding import Diagnosis
+from support.samples import open_sample
 
 
 def _diagnosed(shared_data: Path, capture: str, window: str | None = None) -> Diagnosis:
-    return stepscope.load(shared_data / capture, window=window, progress=False).diagnose()
+    return open_sample(shared_data / capture, window).diagnose()
 
 
 def test_a_host_that_runs_ahead_is_not_accused(shared_data: Path) -> None:
@@ -46,13 +46,13 @@ def test_memory_that_ran_out_comes_before_all_else(shared_data: Path) -> None:
 def test_a_pipeline_that_starves_is_named_with_its_stage(shared_data: Path) -> None:
     found = _diagnosed(shared_data, "mindinsight/profiler")
     assert (found.findings[0].kind, found.findings[0].cause) == ("data_starved", "processing")
-    pipeline = stepscope.load(shared_data / "mindinsight" / "profiler", progress=False).pipeline()
+    pipeline = open_sample(shared_data / "mindinsight" / "profiler").pipeline()
     assert found.findings[0].where.pipeline_op == pipeline.verdict.op_name
 
 
 @pytest.mark.parametrize("capture", ["kineto/ddp4", "ascend", "mindinsight/run_2", "memory", "outside/tb_plugin"])
 def test_every_proof_and_every_sentence_is_there(shared_data: Path, capture: str) -> None:
-    run = stepscope.load(shared_data / capture, progress=False)
+    run = open_sample(shared_data / capture)
     found = run.diagnose()
     slices = {rank: set(run.table("slices", [rank]).select("slice").collect()["slice"]) for rank in run.ranks}
     for finding in found.findings:

@@ -9,10 +9,11 @@ import pytest
 
 from stepscope.run import Run
 from support.recordings import capture_of
+from support.samples import open_sample
 
 
 @pytest.fixture(scope="session")
-def recording(open_sample: Callable[[Path], Run], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
     """Opens a recording of ``tests/data`` by its name."""
     captures: dict[str, Path] = {}
 

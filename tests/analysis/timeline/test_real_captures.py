@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import stepscope
 from stepscope.analysis.timeline.lanes import lane_totals
 from stepscope.analysis.timeline.slice_details import slice_details
 from stepscope.analysis.timeline.tracks import tracks
 from stepscope.analysis.timeline.view import TimelineView
 from stepscope.run import Run
-from support.samples import SHARED_DATA
+from support.samples import SHARED_DATA, open_sample
 
 _PARTS = ("computing", "exposed_communication", "exposed_copy", "free")
 _NPU = "ascend/text_level1"
@@ -21,10 +20,10 @@ _NPU = "ascend/text_level1"
     scope="module",
     params=["kineto/h200_plain.json.gz", "kineto/gpt_stack.json.gz", "kineto/ddp4/ddp_rank0.json.gz", _NPU],
 )
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(request: pytest.FixtureRequest) -> Run:
     if not SHARED_DATA.is_dir():
         pytest.skip(f"no real captures in {SHARED_DATA}")
-    return stepscope.load(SHARED_DATA / request.param, store=tmp_path_factory.mktemp("store"))
+    return open_sample(SHARED_DATA / request.param)
 
 
 def test_slices_of_a_row_do_not_overlap(run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-import stepscope
 from stepscope.run import Run
 from support.kineto_truth import Complete, Truth, truth, whole_ns
-from support.samples import KINETO, KINETO_NAMES
+from support.samples import KINETO, KINETO_NAMES, open_sample
 from support.traces import (
     Event,
 )
@@ -35,27 +35,22 @@ class Sample:
         return list(frame.select("from_slice", "to_slice").iter_rows())
 
 
-_opened: dict[str, Sample] = {}
-
-
 @pytest.fixture(params=KINETO_NAMES)
-def sample(request: pytest.FixtureRequest, shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Sample:
+def sample(request: pytest.FixtureRequest, shared_data: Path) -> Sample:
     """Each sample in turn, read once."""
     assert KINETO.is_relative_to(shared_data)
-    return open_sample(request.param, tmp_path_factory)
+    return sample_of(request.param)
 
 
 @pytest.fixture
-def h200(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Sample:
+def h200(shared_data: Path) -> Sample:
     assert KINETO.is_relative_to(shared_data)
-    return open_sample("h200_plain.json.gz", tmp_path_factory)
+    return sample_of("h200_plain.json.gz")
 
 
-def open_sample(name: str, factory: pytest.TempPathFactory) -> Sample:
-    if name not in _opened:
-        run = stepscope.load(KINETO / name, store=factory.mktemp("samples"), progress=False)
-        _opened[name] = Sample(run, truth(KINETO / name))
-    return _opened[name]
+@cache
+def sample_of(name: str) -> Sample:
+    return Sample(open_sample(KINETO / name), truth(KINETO / name))
 
 
 def test_every_complete_event_is_stored_with_its_exact_times(sample: Sample) -> None:
@@ -220,9 +215,9 @@ def test_blocks_of_memory_add_up_to_the_events(sample: Sample) -> None:
 
 
 @pytest.fixture
-def stack_sample(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Sample:
+def stack_sample(shared_data: Path) -> Sample:
     assert KINETO.is_relative_to(shared_data)
-    return open_sample("gpt_stack.json.gz", tmp_path_factory)
+    return sample_of("gpt_stack.json.gz")
 
 
 def innermost(among: list[Complete], moment: Event) -> Complete | None:
