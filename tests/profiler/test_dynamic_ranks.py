@@ -136,6 +136,17 @@ def test_another_rank_leads_when_the_leader_is_killed(job: Job, tmp_path: Path) 
     assert len(list((tmp_path / "cfg").glob("profiler_status_*"))) == 1, "that of the killed one was taken away"
 
 
+def test_a_killed_process_is_gone_before_its_parent_has_asked_for_it() -> None:
+    from stepscope.profiler.dynamic.board import process_started
+
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert process_started(process.pid) > 0
+        process.kill()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and is still to be asked for
+        assert Path(f"/proc/{process.pid}").exists()
+        assert process_started(process.pid) == 0
+
+
 def test_a_job_that_was_killed_leaves_nothing_to_the_next(job: Job, tmp_path: Path) -> None:
     job.ask(start_step=300, stop_step=301)
     doomed = [job.start(rank, 2, 2000, 0.005) for rank in range(2)]

@@ -202,9 +202,13 @@ def _slots() -> range:
 
 
 def process_started(pid: int) -> int:
-    """When a process was started, which tells it from a later one of the same number; 0 if it is not there."""
+    """When a process was started, which tells it from a later one of the same number; 0 if it is not there.
+
+    One that has ended is not there, although its number is kept until its parent asks for it.
+    """
     try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+        state, *words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return 0 if state in "ZX" else int(words[18])
     except (OSError, ValueError, IndexError):
         pass
     if Path("/proc/self").exists():
