@@ -14,7 +14,7 @@ from stepscope.analysis.launches import launches
 from stepscope.analysis.launches.types import Gap, Idle
 from stepscope.analysis.steps import steps
 
-_CAUSES = ("host", "kernel", "collective", "data", "other")
+_CAUSES = ("data", "host", "sync", "gc", "collective", "dependency", "profiler", "unknown")
 
 
 def _only_gap(case: Case, tmp_path: Path) -> tuple[Gap, Idle]:
@@ -52,7 +52,9 @@ def test_a_gap_that_began_under_a_synchronisation_is_told_so(tmp_path: Path) -> 
     gap = next(gap for gap in found.gaps if not gap.lead)
     assert (gap.cause, gap.sync_slice, gap.sync_name) == ("host", sync, "cudaStreamSynchronize")
     assert (gap.activity, gap.host_slice) == ("other", python)
-    assert found.idle[0].after_sync_us == 100.0
+    # It returned 3 us late, and kept the host from a launch of 5 us; the 92 us in between are the script's own.
+    idle = found.idle[0]
+    assert (idle.sync_us, idle.after_sync_us, idle.host_us) == (8.0, 8.0, 10.0 + 92.0)
     (row,) = found.syncs
     assert (row.step, row.name, row.count, row.total_us, row.max_us, row.idle_us) == (
         1,
@@ -60,7 +62,7 @@ def test_a_gap_that_began_under_a_synchronisation_is_told_so(tmp_path: Path) -> 
         1,
         83.0,
         83.0,
-        100.0,
+        8.0,
     )
 
 
@@ -97,6 +99,22 @@ def test_a_pause_of_the_garbage_collector_is_told_with_the_idle_time_in_it(tmp_p
     )
 
 
+def test_what_the_profiler_took_is_its_own_cause_on_whatever_thread_it_was_recorded(tmp_path: Path) -> None:
+    case = _two_kernels(100, 190, 200)
+    case.slice("Activity Buffer Request", "overhead", 110, 170, track=HELPER, step=1)
+    case.slice("Lazy Function Loading", "overhead", 170, 180, track=LOOP, step=1)
+    gap, idle = _only_gap(case, tmp_path)
+    assert (gap.cause, gap.cause_us, gap.activity) == ("profiler", 60.0, "profiler")
+    assert (idle.profiler_us, idle.host_us) == (60.0, 10.0 + 40.0)
+
+
+def test_garbage_collection_while_the_device_waits_is_a_cause_of_its_own(tmp_path: Path) -> None:
+    case = _two_kernels(100, 190, 200)
+    case.slice("Python GC", "gc", 60, 160, step=1)
+    gap, idle = _only_gap(case, tmp_path)
+    assert (gap.cause, gap.cause_us, idle.gc_us, idle.host_us) == ("gc", 60.0, 60.0, 10.0 + 40.0)
+
+
 def test_a_host_that_waits_for_other_ranks_waits_for_a_collective(tmp_path: Path) -> None:
     case = _two_kernels(100, 190, 200)
     case.slice("c10d::barrier", "operator", 105, 185, step=1)
@@ -108,7 +126,7 @@ def test_a_host_that_waits_for_other_ranks_waits_for_a_collective(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("gap_end", "name", "cause"),
-    [(129.999, "second", "kernel"), (130, "second", "other"), (130, "ncclDevKernel_AllGather", "collective")],
+    [(129.999, "second", "dependency"), (130, "second", "unknown"), (130, "ncclDevKernel_AllGather", "collective")],
 )
 def test_work_that_was_launched_in_time_divides_by_length_and_by_its_neighbours(
     tmp_path: Path, gap_end: float, name: str, cause: str
@@ -126,7 +144,7 @@ def test_a_device_that_waits_for_its_batch_waits_for_data(tmp_path: Path) -> Non
     case = _two_kernels(100, 50, 200)
     case.slice("GetNext_dequeue_wait", "wait", 120, 180, track=OTHER_STREAM, step=1, phase="data")
     found = launches(case.store(tmp_path)).data
-    assert (found.idle[0].data_us, found.idle[0].other_us) == (60.0, 40.0)
+    assert (found.idle[0].data_us, found.idle[0].unknown_us) == (60.0, 40.0)
     (fetch,) = found.get_next
     assert (fetch.count, fetch.total_us, fetch.overlapped_us, fetch.flagged) == (1, 60.0, 0.0, True)
 
@@ -220,10 +238,9 @@ def test_idle_time_is_what_a_count_of_all_microseconds_gives(tmp_path: Path, see
     reached = 0
     for step, row in found.items():
         own = [other for other in work if other["step"] == step]
-        start = min(other["start_ns"] for other in own) // US
-        end = max(other["start_ns"] + other["dur_ns"] for other in own) // US
-        idle = int((~busy[min(start, reached) : end]).sum())
-        reached = max(reached, end)
+        end = max(reached, max(other["start_ns"] + other["dur_ns"] for other in own) // US)
+        idle = int((~busy[reached:end]).sum())
+        reached = end
         assert row.idle_us == idle
         assert row.idle_us == sum(getattr(row, f"{cause}_us") for cause in _CAUSES)
         assert row.idle_us == row.free_us + row.lead_us - row.other_step_us
@@ -247,13 +264,15 @@ def test_causes_are_those_that_a_walk_from_gap_to_gap_finds(tmp_path: Path, seed
             call = calls.get(following["slice"])
             if call is not None and call["start_ns"] > start:
                 data, collective = (_time_of(case, word, start, end) for word in ("DataLoader", "barrier"))
+                sync = _cost_of_blocking_calls(case, start, end)
                 expected["data"] += data
                 expected["collective"] += collective
-                expected["host"] += end - start - data - collective
+                expected["sync"] += sync
+                expected["host"] += end - start - data - collective - sync
             else:
                 data = 0 if call is not None else _time_of(case, "DataLoader", start, end)
                 beside = "collective" in (following["kind"], last["kind"] if last else "")
-                cause = "kernel" if end - start < 30 * US else "collective" if beside else "other"
+                cause = "dependency" if end - start < 30 * US else "collective" if beside else "unknown"
                 expected["data"] += data
                 expected[cause] += end - start - data
         if row["start_ns"] + row["dur_ns"] >= reach:
@@ -263,6 +282,17 @@ def test_causes_are_those_that_a_walk_from_gap_to_gap_finds(tmp_path: Path, seed
     )
     # Steps follow each other on the device here, so that none shares a gap with another.
     assert {name: round(idle[name].sum() * US) for name in _CAUSES} == expected
+
+
+def _cost_of_blocking_calls(case: Case, start: int, end: int) -> int:
+    """Time in them, and launching that the one at the start of the gap had held up."""
+    held = [
+        start - row["start_ns"]
+        for row in case.slices
+        if "Synchronize" in row["name"] and row["start_ns"] < start <= row["start_ns"] + row["dur_ns"]
+    ]
+    launching = sum(_time_of(case, word, start, end) for word in ("cudaLaunchKernel", "aten::add"))
+    return _time_of(case, "Synchronize", start, end) + min(launching, max(held, default=0))
 
 
 def _time_of(case: Case, word: str, start: int, end: int) -> int:

@@ -15,12 +15,13 @@ import pytest
 
 import stepscope
 from stepscope.analysis.critical_path import CriticalPath, critical_path
+from stepscope.analysis.foundation.idle import IdleByCause
 from stepscope.analysis.launches import Launches, launches
 from stepscope.analysis.steps import steps
 from stepscope.store.run_store import RunStore
 from support.samples import SHARED_DATA
 
-_CAUSES = ("host_us", "kernel_us", "collective_us", "data_us", "other_us")
+_CAUSES = IdleByCause.__struct_fields__
 _CAPTURES = [
     ("kineto/h200_plain.json.gz", None),
     ("kineto/gpt_bf16.json.gz", None),

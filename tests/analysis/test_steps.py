@@ -106,9 +106,10 @@ def test_without_accelerator_leaf_operators_count_and_the_span_is_the_host_windo
     )
     answer = steps(store)
     (row,) = answer.data.to_dicts()
-    assert _nanoseconds(row, "device_span_us", "computing_us", "communication_us", "overlapped_us") == [100, 50, 20, 10]
-    assert _nanoseconds(row, "free_us", "interval_us", "forward_backward_us") == [40, 10, 110]
+    assert _nanoseconds(row, "device_span_us", "computing_us", "communication_us", "overlapped_us") == [100, 70, 20, 10]
+    assert _nanoseconds(row, "free_us", "interval_us", "forward_backward_us") == [20, 10, 110]
     assert _nanoseconds(row, "enclosing_us") == [20]  # aten::linear around aten::addmm: 10 to 20 and 50 to 60
+    assert _nanoseconds(row, "period_us", "idle_us", "overlap_us") == [100, 20, 0]
     assert [note.code for note in answer.notes] == ["host_operators_are_work"]
 
 

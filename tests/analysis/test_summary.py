@@ -1,9 +1,12 @@
-"""Medians, what they leave out, and the delimitation."""
+"""The mean step, what it leaves out, and the delimitation."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+
+import polars as pl
+import pytest
 
 from analysis.stores import make_store
 from stepscope.analysis.summary import summary
@@ -23,15 +26,22 @@ def _run(directory: Path, busy: dict[int, list[int]], groups: list[dict[str, Any
     return make_store(directory, slices=slices, steps=steps, groups=groups or [])
 
 
-def test_medians_per_rank(tmp_path: Path) -> None:
+def test_means_per_rank(tmp_path: Path) -> None:
     found = summary(_run(tmp_path, {0: [50, 60, 90], 1: [70, 70, 70]})).data
-    assert [entry.computing_us for entry in found.ranks] == [60, 70]
-    assert [entry.idle_us for entry in found.ranks] == [40, 30]
+    # Rank 0 works in 0..50, 100..160, 200..290, so its periods are 50, 110 and 130 us; rank 1 has 70, 100 and 100.
+    assert [entry.computing_us for entry in found.ranks] == [pytest.approx(200 / 3), 70]
+    assert [entry.idle_us for entry in found.ranks] == [30, 20]
+    assert [entry.period_us for entry in found.ranks] == [pytest.approx(290 / 3), 90]
+    first = found.ranks[0]
+    assert (first.period_median_us, first.period_p95_us, first.period_max_us) == (110, 128, 130)
+    assert found.delimitation is not None
+    assert found.delimitation.computing.share == pytest.approx((200 + 210) / (290 + 270))
+    assert found.delimitation.free.share == pytest.approx((90 + 60) / (290 + 270))
     assert found.ranks[0].statistics.counted == 3
 
 
 def test_uneven_computing_is_flagged_and_the_rank_named(tmp_path: Path) -> None:
-    found = summary(_run(tmp_path, {0: [92] * 3, 1: [92] * 3, 2: [99] * 3})).data.delimitation
+    found = summary(_run(tmp_path, {0: [92] * 10, 1: [92] * 10, 2: [99] * 10})).data.delimitation
     assert found is not None
     assert found.computing.flagged
     assert found.computing.ranks == [2]
@@ -81,7 +91,8 @@ def test_an_unusually_long_step_is_named_and_the_median_does_not_move(tmp_path: 
         step["host_end_ns"] += 200_000
         step["host_start_ns"] += 200_000
     steps[7]["host_start_ns"] -= 200_000
-    slices = store.scan("slices").collect()
+    late = pl.when(pl.col("step") >= 7).then(200_000).otherwise(0)
+    slices = store.scan("slices").with_columns(pl.col("start_ns") + late).collect()
     (entry,) = summary(make_store(tmp_path / "late", slices=slices, steps=steps)).data.ranks
     assert entry.statistics.outlier_steps == [7]
-    assert entry.duration_us == 100
+    assert (entry.period_median_us, entry.period_max_us) == (100, 300)

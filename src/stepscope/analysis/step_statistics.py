@@ -1,4 +1,4 @@
-"""How steps are spread: median, p95, outliers. Warm-up and incomplete steps are named and left out."""
+"""How steps are spread: median, p95, outliers, patterns. Warm-up and incomplete steps are named and left out."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import polars as pl
 
+from stepscope.analysis.foundation.step_pattern import Pattern, pattern_of
 from stepscope.facts.steps import steps_facts
 
 
@@ -31,6 +32,7 @@ class StepStatistics(msgspec.Struct, frozen=True):
     incomplete_steps: list[int]
     other_mode_steps: list[int]
     outlier_steps: list[int]
+    pattern: Pattern | None
     spreads: list[Spread]
 
 
@@ -44,8 +46,12 @@ def typical(steps: pl.DataFrame) -> pl.DataFrame:
     usual = steps.filter(~pl.col("warm_up") & ~pl.col("incomplete"))
     missing = steps.join(usual.select("rank").unique(), on="rank", how="anti")  # a rank with nothing better
     kept = pl.concat([usual, missing])
+    # Nothing was recorded of some steps; where other steps tell more, those count.
+    told = pl.col("computing_us").is_not_null()
+    kept = kept.filter(told | ~told.any().over("rank"))
+    # Evaluation is left out where a rank trains; a step without any work is a stall, and counts.
     trains = (pl.col("mode") == "training").any().over("rank")
-    return kept.filter(~trains | (pl.col("mode") == "training")).sort("rank", "start_ns")
+    return kept.filter(~trains | (pl.col("mode") != "inference")).sort("rank", "start_ns")
 
 
 def _of_rank(rank: int, rows: pl.DataFrame) -> StepStatistics:
@@ -54,12 +60,13 @@ def _of_rank(rank: int, rows: pl.DataFrame) -> StepStatistics:
     fields = [name for name in rows.columns if name.endswith("_us")]
     return StepStatistics(
         rank=rank,
-        mode=str(counted["mode"][0]),
+        mode="training" if (counted["mode"] == "training").any() else str(counted["mode"][0]),
         counted=len(counted),
         warm_up_steps=_numbers(others.filter("warm_up")),
         incomplete_steps=_numbers(others.filter(pl.col("incomplete") & ~pl.col("warm_up"))),
         other_mode_steps=_numbers(others.filter(~pl.col("incomplete") & ~pl.col("warm_up"))),
-        outlier_steps=_numbers(counted.filter(outliers(counted["duration_us"]))),
+        outlier_steps=_numbers(counted.filter(outliers(counted["period_us"]))),
+        pattern=pattern_of(counted["step"].to_numpy(), counted["period_us"].to_numpy()),
         spreads=list(_spreads(counted, fields)),
     )
 

@@ -1,4 +1,4 @@
-"""Where the time of a run goes: medians per rank, and whether computing, communication or idle time is the problem."""
+"""Where the time of a run goes: the mean step of each rank, and which part of it stands out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.host_activity import CATEGORIES
+from stepscope.analysis.foundation.idle import IdleByCause, idle_of
 from stepscope.analysis.foundation.intervals import joined, union
 from stepscope.analysis.foundation.question import question
+from stepscope.analysis.foundation.step_pattern import Pattern
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
 from stepscope.analysis.step_statistics import StepStatistics, step_statistics, typical
 from stepscope.analysis.steps import Step
@@ -19,9 +22,10 @@ from stepscope.analysis.steps import steps as step_trace
 from stepscope.facts.delimitation import delimitation_facts
 from stepscope.store.run_store import RunStore
 
+_PROFILER: Final = CATEGORIES.index("profiler")
 _FIELDS: Final = tuple(name for name in Step.__struct_fields__ if name.endswith("_us"))
 
-_PARTS: Final = {"computing": "working_us", "communication": "exposed_communication_us", "free": "idle_us"}
+_PARTS: Final = {"computing": "computing_us", "communication": "exposed_communication_us", "free": "idle_us"}
 
 
 class WholeWindow(msgspec.Struct, frozen=True):
@@ -36,13 +40,23 @@ class WholeWindow(msgspec.Struct, frozen=True):
 
 
 class RankSummary(msgspec.Struct, frozen=True):
-    """Medians per step over the typical steps of a rank."""
+    """The mean of the counted steps of a rank, whose parts add up to its period, and how periods are spread."""
 
     rank: int
     host: str | None
     device_kind: str | None
     device_name: str | None
     steps: int
+    period_us: float
+    period_median_us: float
+    period_p95_us: float
+    period_max_us: float
+    pattern: Pattern | None
+    idle_us: float | None
+    idle_by_cause: IdleByCause | None
+    overlap_us: float | None
+    before_window_us: float
+    profiler_overhead_us: float
     duration_us: float | None
     interval_us: float | None
     forward_backward_us: float | None
@@ -61,7 +75,6 @@ class RankSummary(msgspec.Struct, frozen=True):
     preparing_us: float | None
     bubble_us: float | None
     stage_us: float | None
-    idle_us: float | None
     statistics: StepStatistics
     window: WholeWindow | None
 
@@ -108,35 +121,56 @@ class Summary(msgspec.Struct, frozen=True):
 def summary(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[Summary]:
-    """Medians per rank and the delimitation; ``steps`` limits what is counted."""
+    """The mean step of each rank and the delimitation; ``steps`` limits what is counted."""
     trace = step_trace(store, ranks=ranks, steps=steps)
-    counted = typical(trace.data).with_columns(total_us=pl.max_horizontal("duration_us", "device_span_us"))
-    counted = counted.with_columns(
-        working_us=pl.col("computing_us") + pl.col("enclosing_us"),
-        # What is neither computing nor exposed, also before the first device work of the step.
-        idle_us=pl.col("total_us")
-        - pl.col("computing_us")
-        - pl.col("enclosing_us")
-        - pl.col("exposed_communication_us")
-        - pl.col("exposed_copy_us"),
-    )
-    shares = [(pl.col(column) / pl.col("total_us")).median().alias(f"{part}_share") for part, column in _PARTS.items()]
-    medians = (
+    means = _mean_steps(typical(trace.data))
+    about = store.scan("ranks").select("rank", pl.col("host", "device_kind", "device_name").cast(pl.String)).collect()
+    statistics = {entry.rank: entry for entry in step_statistics(trace.data)}
+    entries = []
+    for row in means.join(about, on="rank", how="left", maintain_order="left").iter_rows(named=True):
+        rank, own = row["rank"], statistics[row["rank"]]
+        causes = row.pop("idle_by_cause")
+        entries.append(
+            RankSummary(
+                **row,
+                idle_by_cause=None if row["idle_us"] is None else IdleByCause(**causes),
+                pattern=own.pattern,
+                before_window_us=before_window_us(work_of(store, rank)),
+                profiler_overhead_us=_profiler_overhead_us(store, rank),
+                statistics=own,
+                window=whole_window(work_of(store, rank)),
+            )
+        )
+    return Answer(Summary(entries, _parts(store, means)), trace.notes)
+
+
+def _mean_steps(counted: pl.DataFrame) -> pl.DataFrame:
+    """One row per rank. Means over the same steps add up as the steps do, and a stall in every fourth step counts."""
+    causes = counted.select("rank", "idle_by_cause").unnest("idle_by_cause").columns[1:]
+    period = pl.col("period_us")
+    return (
         counted.group_by("rank")
-        .agg(pl.len().alias("steps"), pl.col(*_FIELDS, "idle_us", "working_us", "total_us").median(), *shares)
+        .agg(
+            pl.len().alias("steps"),
+            pl.col(*_FIELDS).mean(),
+            period.median().alias("period_median_us"),
+            period.quantile(0.95, "linear").round(3).alias("period_p95_us"),
+            period.max().alias("period_max_us"),
+            idle_by_cause=pl.struct(pl.col("idle_by_cause").struct.field(name).mean().alias(name) for name in causes),
+        )
         .sort("rank")
     )
-    about = store.scan("ranks").select("rank", "host", "device_kind", "device_name").collect()
-    fields = medians.select("rank", "steps", *_FIELDS, "idle_us")
-    rows = fields.join(about, on="rank", how="left").with_columns(
-        pl.col("host", "device_kind", "device_name").cast(pl.String)
-    )
-    statistics = {entry.rank: entry for entry in step_statistics(trace.data)}
-    entries = [
-        RankSummary(**row, statistics=statistics[row["rank"]], window=whole_window(work_of(store, row["rank"])))
-        for row in rows.iter_rows(named=True)
-    ]
-    return Answer(Summary(entries, _parts(store, medians)), trace.notes)
+
+
+def before_window_us(work: Work) -> float:
+    """How long the device still worked on what was launched before the capture began."""
+    return union(work.start[work.before_window], work.end[work.before_window]).length / 1000
+
+
+def _profiler_overhead_us(store: RunStore, rank: int) -> float:
+    """What the profiler recorded as its own doing, in steps and outside of them."""
+    host = idle_of(store, rank).host
+    return host.where(host.category == _PROFILER).length / 1000
 
 
 def whole_window(work: Work) -> WholeWindow | None:
@@ -153,8 +187,8 @@ def whole_window(work: Work) -> WholeWindow | None:
     return WholeWindow(*(value / 1000 for value in (span, busy, compute.length, exposed, copies, span - busy)))
 
 
-def _parts(store: RunStore, medians: pl.DataFrame) -> Parts | None:
-    known = medians.drop_nulls(["computing_us", "duration_us"])
+def _parts(store: RunStore, means: pl.DataFrame) -> Parts | None:
+    known = means.drop_nulls(["computing_us", "idle_us"])
     if known.is_empty():
         return None
     members = _groups(store, known["rank"].to_list())
@@ -186,9 +220,11 @@ def _groups(store: RunStore, captured: list[int]) -> list[tuple[str, str | None,
 
 def _share(part: str, column: str, rows: pl.DataFrame, group: str, dimension: str | None) -> GroupShare:
     limits = delimitation_facts()
-    total = rows["total_us"].to_numpy()
+    total = rows["period_us"].to_numpy()
     value = rows[column].to_numpy()
-    share = float(rows[f"{part}_share"].to_numpy().mean())
+    # A ratio of sums over all counted steps, so that shares add up and a rank with more steps does not count less.
+    counted = rows["steps"].to_numpy()
+    share = float((value * counted).sum() / (total * counted).sum())
     spread = float((value.max() - value.min()) / total.mean())
     reasons = []
     if share > limits.largest_share.get(part, 1.0):

@@ -13,6 +13,20 @@ class WarmUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longer_than_median: float
     least_steps: int
     largest_share: float
+    longer_than_rest: float
+
+
+class Stall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A step in which nothing ran."""
+
+    least_share_with_work: float
+
+
+class Rhythm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Steps that are long every nth time."""
+
+    longer_than_others: float
+    least_steps: int
 
 
 class Incomplete(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,6 +53,8 @@ class StepsFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
     warm_up: WarmUp
+    stall: Stall
+    pattern: Rhythm
     incomplete: Incomplete
     outlier: Outlier
     ahead: Ahead

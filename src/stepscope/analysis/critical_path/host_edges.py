@@ -12,11 +12,11 @@ from stepscope.analysis.critical_path.device_edges import edges, issued
 from stepscope.analysis.critical_path.graph import Edges
 from stepscope.analysis.critical_path.nodes import Device, Nodes, stretches
 from stepscope.analysis.critical_path.recorded_waits import RecordedWaits
+from stepscope.analysis.foundation.blocking_calls import blocking_calls
 from stepscope.analysis.foundation.host_activity import NONE, Host
 from stepscope.analysis.foundation.intervals import Intervals
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.rank_tables import links_of
-from stepscope.analysis.launches.syncs import blocking_calls
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
 from stepscope.store.run_store import RunStore

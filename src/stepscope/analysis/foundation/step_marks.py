@@ -53,6 +53,11 @@ def _warm_up(marks: pl.DataFrame) -> pl.Series:
     assert isinstance(median, float)
     longer = duration > median * limits.longer_than_median
     leading = longer.cast(pl.UInt8).cum_min().cast(pl.Boolean)
+    # A stall that comes again later is no warm-up.
+    rest = duration.filter(~leading).max()
+    if isinstance(rest, int):
+        longer &= duration > rest * limits.longer_than_rest
+        leading = longer.cast(pl.UInt8).cum_min().cast(pl.Boolean)
     most = int(len(marks) * limits.largest_share)
     found: pl.Series = leading & (pl.int_range(len(marks), eager=True) < most)
     return found
@@ -69,7 +74,8 @@ def _mark_is_cut(marks: pl.DataFrame) -> bool:
     """Whether the last mark is far shorter than the others."""
     duration = marks["host_end_ns"] - marks["host_start_ns"]
     typical = duration.head(len(marks) - 1).median()
-    assert isinstance(typical, float)
+    if not isinstance(typical, float) or duration[-1] is None:
+        return False
     return bool(int(duration[-1]) < typical * steps_facts().incomplete.least_share_of_median)
 
 

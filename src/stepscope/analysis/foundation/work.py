@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
-from stepscope.analysis.foundation.rank_tables import slices_of
+from stepscope.analysis.foundation.rank_tables import links_of, slices_of
 from stepscope.arrays import Bools, Int64s
 from stepscope.errors import UsageError
 from stepscope.store.run_store import RunStore
@@ -45,6 +45,7 @@ class Work:
     name: pl.Series
     type: pl.Series
     receives: Bools
+    before_window: Bools  # launched before the capture began: work of no step
     enclosing: Enclosing
 
     def of(self, lane: str) -> Bools:
@@ -68,6 +69,7 @@ class Work:
             name=pl.concat([self.name, outer.name]),
             type=pl.concat([self.type, outer.type]),
             receives=np.concatenate((self.receives, np.zeros(len(outer.slice), np.bool_))),
+            before_window=np.concatenate((self.before_window, np.zeros(len(outer.slice), np.bool_))),
         )
 
 
@@ -105,8 +107,25 @@ def work_of(store: RunStore, rank: int) -> Work:
         found["name"],
         found["type"],
         found["slice"].is_in(receives.implode()).to_numpy(),
+        _before_window(store, rank, found) if on_device else np.zeros(len(found), np.bool_),
         Enclosing(*_places(enclosing), *_times(enclosing), enclosing["name"], enclosing["type"]),
     )
+
+
+def _before_window(store: RunStore, rank: int, rows: pl.DataFrame) -> Bools:
+    """Work of no step and of unknown launch that lies before the first launched slice of its stream, or of any."""
+    outside = rows["step"].is_null().to_numpy()
+    if not outside.any():
+        return outside
+    calls = links_of(store, rank).filter(pl.col("kind").is_in(["launch", "operator_launch"]))["to_slice"]
+    launched = rows["slice"].cast(pl.Int64).is_in(calls.implode()).to_numpy()
+    start, track = rows["start_ns"].to_numpy(), rows["track"].to_numpy()
+    if not launched.any():
+        return np.zeros(len(rows), np.bool_)
+    first = np.full(int(track.max()) + 1, int(start[launched].min()), np.int64)
+    for own in np.unique(track[launched]):
+        first[own] = start[launched & (track == own)].min()
+    return np.asarray(outside & ~launched & (start < first[track]), np.bool_)
 
 
 def does_work_on_device(store: RunStore, rank: int) -> bool:

@@ -9,22 +9,31 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.foundation.capture_limits import compute_is_hidden
-from stepscope.analysis.foundation.host_activity import NONE, host_of
-from stepscope.analysis.foundation.launched import Launched, launched_of
+from stepscope.analysis.foundation.data_waits import data_waits
+from stepscope.analysis.foundation.host_activity import NONE
+from stepscope.analysis.foundation.idle import idle_of
+from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.question import AtLeast, question
 from stepscope.analysis.foundation.step_marks import step_marks
-from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
+from stepscope.analysis.foundation.work import ranks_of, work_of
 from stepscope.analysis.launches import latency
-from stepscope.analysis.launches.get_next import data_waits, get_next_rows, waits_union
-from stepscope.analysis.launches.idle import gaps_of, windows_of
+from stepscope.analysis.launches.get_next import get_next_rows
 from stepscope.analysis.launches.of_ranks import rank_activities, rank_rows
 from stepscope.analysis.launches.pauses import pause_rows
 from stepscope.analysis.launches.queue import queues
 from stepscope.analysis.launches.statistics import statistics_rows
 from stepscope.analysis.launches.stretches import activity_rows, gap_rows, idle_rows
-from stepscope.analysis.launches.syncs import blocking_calls, sync_rows
-from stepscope.analysis.launches.types import GetNext, Launches, Pause, Statistics, StepLaunches, Sync
+from stepscope.analysis.launches.syncs import sync_rows
+from stepscope.analysis.launches.types import (
+    Activity,
+    GetNext,
+    Idle,
+    Launches,
+    Pause,
+    Statistics,
+    StepLaunches,
+    Sync,
+)
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
@@ -67,31 +76,23 @@ def _rank(
     work = work_of(store, rank)
     if not len(work.slice):
         return [Note("no_device_work", rank=rank)]
-    host = host_of(store, rank)
-    # On a host that computes by itself, operators around others keep it busy too.
-    launched = launched_of(store, rank, host, work if work.on_device else work.with_enclosing())
-    waits = data_waits(store, rank)
-    # Without compute slices nobody can tell when the device was idle.
-    computes = bool(work.of(COMPUTE).any()) and not compute_is_hidden(store, rank)
-    windows = windows_of(launched, marks, work.on_device).only(steps if computes else [NONE])
-    gaps = gaps_of(launched, windows, work.on_device, waits_union(waits))
-    calls = blocking_calls(host)
-    blocked = calls.at(gaps.start)
-    found.idle.extend(idle_rows(rank, launched, windows, gaps, blocked))
-    found.activities.extend(activity_rows(rank, windows, gaps))
-    found.gaps.extend(gap_rows(rank, launched, windows, gaps, calls, blocked, most))
-    found.queue.extend(queues(store, rank, launched))
+    idle = idle_of(store, rank)
+    launched = idle.launched
 
-    def asked(row: StepLaunches | Statistics | Sync | Pause | GetNext) -> bool:
+    def asked(row: Idle | Activity | StepLaunches | Statistics | Sync | Pause | GetNext) -> bool:
         return not steps or row.step in steps
 
+    found.idle.extend(filter(asked, idle_rows(rank, idle)))
+    found.activities.extend(filter(asked, activity_rows(rank, idle)))
+    found.gaps.extend(gap_rows(rank, idle, steps, most))
+    found.queue.extend(queues(store, rank, launched))
     found.steps.extend(filter(asked, _step_rows(rank, launched, marks)))
     found.statistics.extend(filter(asked, statistics_rows(rank, launched)))
-    found.syncs.extend(filter(asked, sync_rows(rank, calls, marks, gaps, blocked)))
+    found.syncs.extend(filter(asked, sync_rows(rank, idle, marks)))
     found.gc_pauses.extend(filter(asked, pause_rows(rank, launched, marks)))
-    found.get_next.extend(filter(asked, get_next_rows(rank, launched, waits)))
+    found.get_next.extend(filter(asked, get_next_rows(rank, launched, data_waits(store, rank))))
     notes = _notes(rank, work.on_device, launched)
-    return notes if computes else [*notes, Note("no_compute_recorded", rank=rank)]
+    return notes if idle.periods.known.any() else [*notes, Note("no_compute_recorded", rank=rank)]
 
 
 def _step_rows(rank: int, work: Launched, marks: pl.DataFrame) -> list[StepLaunches]:

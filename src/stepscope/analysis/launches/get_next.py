@@ -8,21 +8,12 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.host_activity import NONE
-from stepscope.analysis.foundation.intervals import Intervals, intersection, union
+from stepscope.analysis.foundation.intervals import intersection, union
 from stepscope.analysis.foundation.launched import Launched
-from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.foundation.work import COMPUTE
 from stepscope.analysis.launches.types import GetNext
 from stepscope.arrays import Bools
 from stepscope.facts.launches import launches_facts
-from stepscope.store.run_store import RunStore
-
-
-def data_waits(store: RunStore, rank: int) -> pl.DataFrame:
-    """Waiting of the device for a batch, where its queue was recorded: start, end and step."""
-    end = pl.col("start_ns") + pl.col("dur_ns")
-    waits = slices_of(store, rank).filter((pl.col("kind") == "wait") & (pl.col("phase") == "data"))
-    return waits.select("start_ns", end.alias("end_ns"), pl.col("step").fill_null(NONE)).collect()
 
 
 def get_next_rows(rank: int, work: Launched, waits: pl.DataFrame) -> list[GetNext]:
@@ -54,8 +45,3 @@ def is_get_next(work: Launched) -> Bools:
         if matching:
             found |= words.cast(pl.String).is_in(matching).fill_null(False).to_numpy()
     return found
-
-
-def waits_union(waits: pl.DataFrame) -> Intervals:
-    """When the device waited for a batch."""
-    return union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())

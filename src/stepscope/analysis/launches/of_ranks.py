@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
-from typing import Final
 
+from stepscope.analysis.foundation.idle import CAUSES
 from stepscope.analysis.launches.types import Activity, Idle, RankActivity, RankLaunches, StepLaunches
-
-_CAUSES: Final = ("host", "kernel", "collective", "data", "other")
 
 
 def rank_rows(idle: list[Idle], steps: list[StepLaunches]) -> list[RankLaunches]:
@@ -24,7 +22,7 @@ def rank_rows(idle: list[Idle], steps: list[StepLaunches]) -> list[RankLaunches]
 
 
 def _of_rank(rank: int, idle: list[Idle], launched: list[StepLaunches]) -> RankLaunches:
-    spent = {cause: sum(getattr(entry, f"{cause}_us") for entry in idle) for cause in _CAUSES}
+    spent = {cause: sum(getattr(entry, f"{cause}_us") for entry in idle) for cause in CAUSES}
     total, span = sum(spent.values()), sum(entry.span_us for entry in idle)
     settled = [entry for entry in launched if not entry.warm_up] or launched
     bounds = [entry.bound for entry in settled]

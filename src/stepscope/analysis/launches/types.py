@@ -24,7 +24,10 @@ class StepLaunches(msgspec.Struct, frozen=True):
 
 
 class Idle(msgspec.Struct, frozen=True):
-    """Idle time of the device in one step; the five causes add up to ``idle_us``."""
+    """Idle time of the device in one step, as ``steps`` has it; the causes add up to ``idle_us``.
+
+    ``kernel_us`` and ``other_us`` are former names of ``dependency_us`` and ``unknown_us``.
+    """
 
     rank: int
     step: int
@@ -33,10 +36,15 @@ class Idle(msgspec.Struct, frozen=True):
     free_us: float
     lead_us: float
     other_step_us: float
-    host_us: float
-    kernel_us: float
-    collective_us: float
     data_us: float
+    host_us: float
+    sync_us: float
+    gc_us: float
+    collective_us: float
+    dependency_us: float
+    profiler_us: float
+    unknown_us: float
+    kernel_us: float
     other_us: float
     after_sync_us: float
     gaps: int

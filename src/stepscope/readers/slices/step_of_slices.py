@@ -1,8 +1,9 @@
 """Whose work is it? The step of each slice, of device work above all (docs/metrics/steps.md).
 
 Device work belongs to the step whose host window launched it. Where its launch was not recorded, the work beside it on
-its stream tells the step, as a stream works in order. Before the first launched slice of its stream it was launched
-before the window and belongs to no step. Only where no launch at all was recorded does device work go by its own time.
+its stream tells the step, because a stream works in order. Before the first launched slice of its stream it is work
+from before the window and belongs to no step. Only where no launch was recorded at all does device work go by its own
+time.
 """
 
 from __future__ import annotations

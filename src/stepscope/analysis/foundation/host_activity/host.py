@@ -18,6 +18,8 @@ from stepscope.facts.host_activity import host_activity_facts
 # What covers less of an interval than this does not tell what the host did.
 _LEAST_SHARE: Final = host_activity_facts().dominant.least_share
 
+_PROFILER: Final = CATEGORIES.index("profiler")
+
 #: Asks all threads at once, where nobody knows which one matters.
 ALL: Final = -2
 
@@ -91,7 +93,9 @@ class Host:
         known = self._unions.get(thread)
         if known is None:
             telling = self.category != OTHER  # most slices of Python are not
-            mine = np.flatnonzero(telling if thread == ALL else telling & (self.thread == thread))
+            # What the profiler itself took is recorded without its thread, so it counts for all of them.
+            chosen_thread = (self.thread == thread) | (self.category == _PROFILER)
+            mine = np.flatnonzero(telling if thread == ALL else telling & chosen_thread)
             category = self.category[mine]
             chosen = [mine[category == number] for number in range(OTHER)]
             known = [(number, union(self.start[own], self.end[own])) for number, own in enumerate(chosen)]

@@ -1,0 +1,41 @@
+"""Steps that are long in a rhythm: "every 4th step stalls"."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from stepscope.arrays import Bools, Float64s, Int64s
+from stepscope.facts.steps import steps_facts
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """Every ``every``th step takes longer than the others, all of ``steps`` do, by ``extra_us`` on average."""
+
+    every: int
+    steps: list[int]
+    mean_period_us: float
+    other_mean_period_us: float
+    extra_us: float
+
+
+def pattern_of(step: Int64s, period_us: Float64s) -> Pattern | None:
+    """The shortest rhythm in which all steps that are due are longer than all others.
+
+    >>> found = pattern_of(np.arange(8), np.array([10.0, 10, 10, 50, 11, 10, 10, 52]))
+    >>> (found.every, found.steps, round(found.extra_us, 1))
+    (4, [3, 7], 40.8)
+    >>> pattern_of(np.arange(6), np.array([10.0, 11, 10, 11, 10, 11]))
+    """
+    limits = steps_facts().pattern
+    least = limits.least_steps
+    for every in range(2, len(step) // least + 2):
+        for rest in range(every):
+            due: Bools = step % every == rest
+            if due.sum() < least or (~due).sum() < least or len(np.unique(np.diff(step[due]))) != 1:
+                continue
+            long, short = period_us[due], period_us[~due]
+            if long.min() > short.max() and np.median(long) >= limits.longer_than_others * np.median(short):
+                extra = float(long.mean() - short.mean())
+                return Pattern(every, step[due].tolist(), float(long.mean()), float(short.mean()), extra)
+    return None
