@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import msgspec
 import pytest
 
 from analysis.captures import opened
@@ -15,7 +16,9 @@ from stepscope.analysis.operators import operators
 
 
 def _idle(rank: int, span: float, host: float, data: float) -> Idle:
-    return Idle(rank, 1, span, host + data, 0.0, 0.0, 0.0, host, 0.0, 0.0, data, 0.0, 0.0, 1)
+    none = dict.fromkeys(Idle.__struct_fields__, 0.0)
+    told = {"rank": rank, "step": 1, "span_us": span, "idle_us": host + data, "host_us": host, "data_us": data}
+    return msgspec.convert(none | told | {"gaps": 1}, Idle)
 
 
 def _launched(rank: int, latency: float | None, share: float | None, bound: str | None, warm_up: bool) -> StepLaunches:

@@ -8,16 +8,8 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from stepscope.analysis.launches import Launches
 from stepscope.analysis.step_statistics import typical
 from stepscope.facts.findings import finding_facts
-
-_CAUSES_OF_LAUNCHES = {
-    "data": "data_us",
-    "collective": "collective_us",
-    "dependency": "kernel_us",
-    "unknown": "other_us",
-}
 
 
 @dataclass(frozen=True)
@@ -49,42 +41,27 @@ class RankTime:
         return time_us / self.period_us if self.period_us else 0.0
 
 
-def rank_times(steps: pl.DataFrame | None, launches: Launches | None) -> dict[int, RankTime]:
-    """The mean steps of all ranks whose device work is known."""
+def rank_times(steps: pl.DataFrame | None) -> dict[int, RankTime]:
+    """The mean steps of all ranks whose work is known."""
     if steps is None:
         return {}
-    counted = typical(steps).drop_nulls(["computing_us", "device_span_us"])
-    by_rank = {}
-    for (rank,), rows in counted.group_by(["rank"], maintain_order=True):
-        number = int(str(rank))
-        time = _rank_time(number, rows, launches)
-        if time is not None:
-            by_rank[number] = time
-    return by_rank
+    counted = typical(steps).drop_nulls(["computing_us", "idle_us"])
+    by_rank = counted.group_by(["rank"], maintain_order=True)
+    return {int(str(rank)): _rank_time(int(str(rank)), rows) for (rank,), rows in by_rank}
 
 
-def _rank_time(rank: int, rows: pl.DataFrame, launches: Launches | None) -> RankTime | None:
-    chosen = rows["step"].to_list()
-    idle = [entry for entry in launches.idle if entry.rank == rank and entry.step in chosen] if launches else []
-    if not idle:
-        return None
-    count = len(idle)
-    period = sum(entry.span_us for entry in idle) / count
-    causes = {cause: sum(getattr(entry, name) for entry in idle) / count for cause, name in _CAUSES_OF_LAUNCHES.items()}
-    host = sum(entry.host_us for entry in idle) / count
-    sync = min(sum(entry.after_sync_us for entry in idle) / count, host)
-    collected = [each for each in launches.activities if each.rank == rank and each.step in chosen] if launches else []
-    gc = min(sum(each.idle_us for each in collected if each.activity == "gc") / count, host - sync)
+def _rank_time(rank: int, rows: pl.DataFrame) -> RankTime:
+    causes = rows.select(pl.col("idle_by_cause").struct.unnest().mean()).row(0, named=True)
     return RankTime(
         rank=rank,
-        steps=chosen,
-        period_us=period,
-        computing_us=_mean(rows["computing_us"]) + _mean(rows["enclosing_us"]),
+        steps=rows["step"].to_list(),
+        period_us=_mean(rows["period_us"]),
+        computing_us=_mean(rows["computing_us"]),
         exposed_communication_us=_mean(rows["exposed_communication_us"]),
         exposed_copy_us=_mean(rows["exposed_copy_us"]),
-        idle_us=sum(entry.idle_us for entry in idle) / count,
-        idle_by_cause={**causes, "sync": sync, "gc": gc, "host": host - sync - gc},
-        spread=spread_of({entry.step: entry.span_us for entry in idle}),
+        idle_us=_mean(rows["idle_us"]),
+        idle_by_cause={name.removesuffix("_us"): float(mean) for name, mean in causes.items()},
+        spread=spread_of(dict(rows.select("step", "period_us").iter_rows())),
     )
 
 

@@ -16,11 +16,14 @@ from stepscope.report.tables import cell, show_table
 from stepscope.texts import text
 
 _CAUSES: Final = {
-    "host": "launches_cause_host",
-    "kernel": "launches_cause_kernel",
-    "collective": "launches_cause_collective",
     "data": "launches_cause_data",
-    "other": "launches_cause_other",
+    "host": "launches_cause_host",
+    "sync": "launches_cause_sync",
+    "gc": "launches_cause_gc",
+    "collective": "launches_cause_collective",
+    "dependency": "launches_cause_dependency",
+    "profiler": "launches_cause_profiler",
+    "unknown": "launches_cause_unknown",
 }
 _BOUNDS: Final = {
     "host_bound": "launches_host_bound",
@@ -44,12 +47,7 @@ _IDLE: Final = (
     "rank",
     "step",
     "idle_us",
-    "host_us",
-    "kernel_us",
-    "collective_us",
-    "data_us",
-    "other_us",
-    "after_sync_us",
+    *(f"{cause}_us" for cause in _CAUSES),
     "gaps",
 )
 _GAPS: Final = ("rank", "step", "duration_us", "cause", "activity", "host_name", "sync_name", "next_name")

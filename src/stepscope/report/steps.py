@@ -13,6 +13,7 @@ from stepscope.texts import text
 _SHOWN = (
     "rank",
     "step",
+    "period_us",
     "duration_us",
     "interval_us",
     "forward_backward_us",
@@ -20,8 +21,8 @@ _SHOWN = (
     "computing_us",
     "exposed_communication_us",
     "exposed_copy_us",
-    "free_us",
-    "enclosing_us",
+    "idle_us",
+    "overlap_us",
 )
 _MOST = 40
 
@@ -31,14 +32,14 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
     console = Console(highlight=False)
     statistics: list[StepStatistics] = answer.beside["statistics"]
     for entry in statistics:
-        duration = next(spread for spread in entry.spreads if spread.field == "duration_us")
+        period = next(spread for spread in entry.spreads if spread.field == "period_us")
         line = text(
             "report.steps_of_rank",
             lang,
             rank=entry.rank,
             counted=entry.counted,
-            median=f"{duration.median / 1000:,.3f}",
-            p95=f"{duration.p95 / 1000:,.3f}",
+            median=f"{period.median / 1000:,.3f}",
+            p95=f"{period.p95 / 1000:,.3f}",
         )
         console.print(line, markup=False, soft_wrap=True)
         apart = {
@@ -55,6 +56,6 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
 
 
 def _parts(rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns to show: enclosing only where the host computes, and it is part of free."""
-    around = bool((rows["enclosing_us"].fill_null(0) > 0).any())
-    return rows.select(name for name in _SHOWN if around or name != "enclosing_us")
+    """The columns to show: the parts add up to the period, and one that is 0 in ordinary runs is left out there."""
+    overlapping = bool((rows["overlap_us"].fill_null(0) != 0).any())
+    return rows.select(name for name in _SHOWN if overlapping or name != "overlap_us")

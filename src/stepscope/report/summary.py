@@ -10,22 +10,26 @@ from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 
+# Shown where there is any.
+_SELDOM = ("overlap_us", "before_window_us", "profiler_overhead_us")
 _SHOWN = (
     "rank",
     "host",
     "device_name",
     "steps",
-    "duration_us",
+    "period_us",
+    "period_p95_us",
+    "period_max_us",
     "computing_us",
-    "enclosing_us",
     "exposed_communication_us",
     "exposed_copy_us",
     "idle_us",
+    *_SELDOM,
 )
 
 
 def show(answer: Answer[Summary], lang: str) -> None:
-    """The three parts of the step among all ranks, then medians per rank."""
+    """The three parts of the step among all ranks, then the mean step of each rank."""
     console = Console(highlight=False)
     parts = answer.data.delimitation
     if parts is not None:
@@ -39,8 +43,7 @@ def show(answer: Answer[Summary], lang: str) -> None:
             if part.ranks:
                 ranks = ", ".join(map(str, part.ranks[:16]))
                 console.print("  " + text("report.summary_ranks", lang, ranks=ranks), markup=False, soft_wrap=True)
-    # Only without accelerator do operators work around those inside them.
-    around = any(entry.enclosing_us for entry in answer.data.ranks)
-    shown = [name for name in _SHOWN if around or name != "enclosing_us"]
+    absent = [name for name in _SELDOM if not any(getattr(entry, name) for entry in answer.data.ranks)]
+    shown = [name for name in _SHOWN if name not in absent]
     rows = [{name: getattr(entry, name) for name in shown} for entry in answer.data.ranks]
     show_table(pl.DataFrame(rows, infer_schema_length=None), lang, most=64)
