@@ -170,4 +170,4 @@ def test_a_context_asks_each_question_once(tmp_path: Path, monkeypatch: pytest.M
     run = RunContext(loop(_IDLE).store(tmp_path))
     assert run.answer("launches") is run.answer("launches") and run.answer("leaks") is None
     assert run.times and run.times
-    assert sorted(asked) == ["launches", "leaks", "steps"]
+    assert sorted(asked) == ["launches", "leaks", "steps", "summary"]

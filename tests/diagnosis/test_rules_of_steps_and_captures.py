@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from analysis.launch_cases import Case
 from analysis.leak_patterns import Pattern, append, generate, one_off, ring, temporary
 from analysis.queue_model import USUAL, Job, Model, name_of
 from analysis.stores import make_store
 from diagnosis.cases import context, empty_store, judged, loop, mean_step
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.diagnose import work_out
-from stepscope.diagnosis.measures import Spread, spread_of
+from stepscope.diagnosis.measures import Spread
 from stepscope.store.notes import Note
 
 
-@pytest.mark.parametrize(
-    ("periods", "rhythm", "long"),
-    [
-        ([10, 10, 10, 40, 10, 10, 10, 40], 4, [4, 8]),
-        ([10, 40, 10, 40, 10, 40], 2, [2, 4, 6]),
-        ([10, 10, 40, 10, 40, 10, 10, 10, 40], None, [3, 5, 9]),
-    ],
-)
-def test_a_rhythm_of_long_steps_is_seen(periods: list[float], rhythm: int | None, long: list[int]) -> None:
-    spread = spread_of(dict(enumerate(periods, 1)))
-    assert spread is not None
-    assert (spread.rhythm, spread.long_steps, spread.usual_us, spread.longest_us) == (rhythm, long, 10, 40)
+def _stalling(every: int, fill: Callable[[Case, int, float], None]) -> Case:
+    """Twelve steps of 100 us; in each ``every``th the device first idles for 200 us."""
+    case, begin = Case(), 0.0
+    for number in range(1, 13):
+        idle = 200 if number % every == 0 else 0
+        case.step(number, begin, begin + idle + 100)
+        if idle:
+            fill(case, number, begin)
+        case.launch((begin + idle, begin + idle + 1), (begin + idle + 1, begin + idle + 100), step=number)
+        begin += idle + 100
+    return case
 
 
-def test_even_steps_have_no_long_ones() -> None:
-    assert spread_of({1: 10, 2: 11, 3: 10, 4: 12}) is None
+def _loads(case: Case, step: int, begin: float) -> None:
+    name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+    case.slice(name, "annotation", begin, begin + 200, step=step)
+
+
+@pytest.mark.parametrize("every", [2, 3, 4])
+def test_a_loader_that_stalls_now_and_then_is_told_with_its_rhythm(tmp_path: Path, every: int) -> None:
+    found = work_out(_stalling(every, _loads).store(tmp_path))
+    worst = found.findings[0]
+    assert [finding.kind for finding in found.findings if finding.accuses] == ["data_starved"]
+    stalls = 12 // every * 200
+    assert worst.gain_share == pytest.approx(stalls / (12 * 100 + stalls), abs=0.02)
+    assert f"one in {every} steps" in worst.title.en and f"每 {every} 个" in worst.title.zh
 
 
 def test_long_steps_cost_what_they_take_more_than_usual_ones(tmp_path: Path) -> None:

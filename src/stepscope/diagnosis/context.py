@@ -60,4 +60,4 @@ class RunContext:
     @cached_property
     def times(self) -> dict[int, RankTime]:
         """The mean step of each rank and how it divides; only ranks of which that is known."""
-        return rank_times(self.answer("steps"))
+        return rank_times(self.answer("summary"), self.answer("steps"))

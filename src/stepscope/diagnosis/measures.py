@@ -1,30 +1,34 @@
-"""The mean step of a rank and how it divides: what all rules measure losses against."""
+"""The mean step of a rank and how it divides, as ``summary`` has it: what all rules measure losses against."""
 
 from __future__ import annotations
 
-import itertools
 import statistics
 from dataclasses import dataclass, field
 
 import polars as pl
 
+from stepscope.analysis.foundation.idle import CAUSES
 from stepscope.analysis.step_statistics import typical
-from stepscope.facts.findings import finding_facts
+from stepscope.analysis.summary import RankSummary, Summary
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How counted steps differ: the mean of the usual ones, and which are long; ``rhythm`` 4 is every fourth step."""
+    """How counted steps differ: the mean of the usual ones, and which are long; ``rhythm`` 4 is every fourth step.
+
+    ``idle_share`` tells for each cause of idle time how much of it lies in the long steps.
+    """
 
     usual_us: float
     longest_us: float
     long_steps: list[int]
     rhythm: int | None
+    idle_share: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class RankTime:
-    """Means over the counted steps of one rank, in microseconds; ``idle_by_cause`` is empty where nobody knows."""
+    """Means over the counted steps of one rank, in microseconds."""
 
     rank: int
     steps: list[int]
@@ -41,47 +45,42 @@ class RankTime:
         return time_us / self.period_us if self.period_us else 0.0
 
 
-def rank_times(steps: pl.DataFrame | None) -> dict[int, RankTime]:
-    """The mean steps of all ranks whose work is known."""
-    if steps is None:
+def rank_times(summary: Summary | None, steps: pl.DataFrame | None) -> dict[int, RankTime]:
+    """The mean steps of all ranks whose idle time is known."""
+    if summary is None or steps is None:
         return {}
-    counted = typical(steps).drop_nulls(["computing_us", "idle_us"])
-    by_rank = counted.group_by(["rank"], maintain_order=True)
-    return {int(str(rank)): _rank_time(int(str(rank)), rows) for (rank,), rows in by_rank}
+    rows = {int(str(rank)): own for (rank,), own in typical(steps).group_by(["rank"], maintain_order=True)}
+    known = [entry for entry in summary.ranks if entry.idle_by_cause is not None and entry.period_us]
+    return {entry.rank: _rank_time(entry, rows[entry.rank]) for entry in known}
 
 
-def _rank_time(rank: int, rows: pl.DataFrame) -> RankTime:
-    causes = rows.select(pl.col("idle_by_cause").struct.unnest().mean()).row(0, named=True)
+def _rank_time(entry: RankSummary, rows: pl.DataFrame) -> RankTime:
     return RankTime(
-        rank=rank,
+        rank=entry.rank,
         steps=rows["step"].to_list(),
-        period_us=_mean(rows["period_us"]),
-        computing_us=_mean(rows["computing_us"]),
-        exposed_communication_us=_mean(rows["exposed_communication_us"]),
-        exposed_copy_us=_mean(rows["exposed_copy_us"]),
-        idle_us=_mean(rows["idle_us"]),
-        idle_by_cause={name.removesuffix("_us"): float(mean) for name, mean in causes.items()},
-        spread=spread_of(dict(rows.select("step", "period_us").iter_rows())),
+        period_us=entry.period_us,
+        computing_us=entry.computing_us or 0.0,
+        exposed_communication_us=entry.exposed_communication_us or 0.0,
+        exposed_copy_us=entry.exposed_copy_us or 0.0,
+        idle_us=entry.idle_us or 0.0,
+        idle_by_cause={cause: getattr(entry.idle_by_cause, f"{cause}_us") for cause in CAUSES},
+        spread=_spread(entry, rows),
     )
 
 
-def spread_of(period_us: dict[int, float]) -> Spread | None:
-    """Which steps are long, from the period of each counted step in time order; None where none is.
-
-    >>> spread_of({1: 10, 2: 10, 3: 40, 4: 10, 5: 10, 6: 40, 7: 10})
-    Spread(usual_us=10.0, longest_us=40, long_steps=[3, 6], rhythm=3)
-    """
-    limit = finding_facts().step_jitter.longer_than_median * statistics.median(period_us.values())
-    long = [step for step, period in period_us.items() if period > limit]
-    if not long or len(long) == len(period_us):
+def _spread(entry: RankSummary, rows: pl.DataFrame) -> Spread | None:
+    """By the rhythm of long steps where there is one, else by those that stand out."""
+    pattern = entry.pattern
+    long = pattern.steps if pattern is not None else entry.statistics.outlier_steps
+    is_long = rows["step"].is_in(long)
+    if not is_long.any() or is_long.all():
         return None
-    usual = statistics.fmean(period for step, period in period_us.items() if step not in long)
-    numbers = list(period_us)
-    distances = {numbers.index(later) - numbers.index(step) for step, later in itertools.pairwise(long)}
-    rhythm = distances.pop() if len(distances) == 1 else None
-    return Spread(usual, max(period_us.values()), long, rhythm)
-
-
-def _mean(values: pl.Series) -> float:
-    mean = values.mean()
-    return float(mean) if isinstance(mean, (int, float)) else 0.0
+    idle = rows["idle_by_cause"].struct.unnest()
+    inside, whole = (part.sum().row(0, named=True) for part in (idle.filter(is_long), idle))
+    return Spread(
+        usual_us=statistics.fmean(rows.filter(~is_long)["period_us"]),
+        longest_us=entry.period_max_us,
+        long_steps=long,
+        rhythm=None if pattern is None else pattern.every,
+        idle_share={name.removesuffix("_us"): inside[name] / total for name, total in whole.items() if total},
+    )

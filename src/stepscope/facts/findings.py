@@ -46,10 +46,10 @@ class SlowRank(msgspec.Struct, frozen=True):
 
 
 class StepJitter(msgspec.Struct, frozen=True):
-    """From when a step is long, and how many must be."""
+    """How many steps must be long, and how much of some idle time must lie in them to be what makes them long."""
 
     least_long_steps: int
-    longer_than_median: float
+    least_share_of_idle: float
 
 
 class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -77,4 +77,4 @@ class FindingFacts(msgspec.Struct, frozen=True):
 @cache
 def finding_facts() -> FindingFacts:
     """The facts about findings."""
-    return msgspec.convert(facts.table("findings"), FindingFacts)
+    return facts.load("findings", FindingFacts)

@@ -9,6 +9,7 @@ from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Bilingual, Finding, Proof, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.rhythm import when
 from stepscope.diagnosis.rule import Rule
 
 _CAUSES: Final = {"pipeline": "processing", "transfer": "transfer", "user_code": "user_code", "getnext": "getnext"}
@@ -52,7 +53,7 @@ def _by_pipeline(run: RunContext, pipeline: Pipeline, verdict: Verdict) -> Loss:
         gain_share=share,
         gain_method="pipeline_next_limit" if known else None,
         where=Where(pipeline_op=verdict.op_name),
-        words={"stage": stage},
+        words={"stage": stage, "when": when(run.times.get(verdict.rank), "data")},
         confidence="confirmed" if verdict.certain else "suspect",
         # Where the length of a step is not known, the queues alone accuse.
         severity=None if known else "warning" if verdict.certain else "info",
@@ -82,8 +83,9 @@ def _by_idle(run: RunContext, rank: int) -> Loss | None:
         gain_us=idle,
         gain_share=share,
         gain_method=IDLE_REMOVED,
-        words={"stage": ""},
+        words={"stage": "", "when": when(time, "data")},
         evidence=[number("idle_for_data_share", share, "share", link="timeline")],
+        steps=time.spread.long_steps if time.spread is not None and when(time, "data") else [],
         proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "data"),
     )
 

@@ -12,8 +12,6 @@ from stepscope.diagnosis.rule import Rule
 
 _TITLES: Final = {"dependency": "finding_title.idle_dependency", "unknown": "finding_title.idle_unknown"}
 _ADVICE: Final = {"dependency": "finding_advice.idle_dependency", "unknown": "finding_advice.idle_unknown"}
-#: What `launches` calls the gaps of a cause.
-_GAPS: Final = {"dependency": ("kernel", "dependency"), "unknown": ("other", "unknown")}
 
 
 def judge(run: RunContext) -> list[Finding]:
@@ -25,7 +23,6 @@ def judge(run: RunContext) -> list[Finding]:
             share = time.share(idle)
             if not worth_telling(share):
                 continue
-            names = _GAPS[cause]
             losses.append(
                 Loss(
                     rank=rank,
@@ -40,7 +37,7 @@ def judge(run: RunContext) -> list[Finding]:
                         number("idle_unexplained_share", share, "share", link="timeline"),
                         number("idle_share", time.share(time.idle_us), "share", link="timeline"),
                     ],
-                    proof=gaps_as_proof(run, rank, lambda gap, names=names: gap.cause in names),  # type: ignore[misc]
+                    proof=gaps_as_proof(run, rank, lambda gap, cause=cause: gap.cause == cause),  # type: ignore[misc]
                 )
             )
     return findings_of(run, "idle_gap", losses, Next(("launches", "critical-path"), "launches"))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
-from stepscope.diagnosis.finding import Bilingual, Finding, Proof
+from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.rhythm import long_steps_in_words
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 
@@ -30,7 +31,7 @@ def judge(run: RunContext) -> list[Finding]:
                 gain_us=gain,
                 gain_share=share,
                 gain_method="usual_step",
-                words={"which": rhythm_words(spread.rhythm, len(spread.long_steps), len(time.steps))},
+                words={"which": long_steps_in_words(spread, len(time.steps))},
                 evidence=[
                     number("step_mean", time.period_us, "us", link="steps"),
                     number("step_usual", spread.usual_us, "us", link="steps"),
@@ -41,13 +42,6 @@ def judge(run: RunContext) -> list[Finding]:
             )
         )
     return findings_of(run, "step_jitter", losses, Next(("steps", "critical-path"), "steps"))
-
-
-def rhythm_words(rhythm: int | None, long: int, counted: int) -> Bilingual:
-    """Which steps are long, for a sentence."""
-    if rhythm is None:
-        return Bilingual.of("finding_rhythm.some", count=long, counted=counted)
-    return Bilingual.of("finding_rhythm.every", rhythm=rhythm)
 
 
 RULE = Rule(kinds=("step_jitter",), needs=("step_times",), judge=judge)

@@ -34,7 +34,7 @@ def judge(run: RunContext) -> list[Finding]:
                     number("idle_after_sync_share", share, "share", link="timeline"),
                     number("idle_share", time.share(time.idle_us), "share", link="timeline"),
                 ],
-                proof=gaps_as_proof(run, rank, lambda gap: gap.sync_slice is not None),
+                proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "sync"),
             )
         )
     return findings_of(run, "sync_stall", losses, Next(("launches",), "launches"))

@@ -1,0 +1,23 @@
+"""Long steps in words, and whether some waiting is what makes them long."""
+
+from __future__ import annotations
+
+from stepscope.diagnosis.finding import Bilingual
+from stepscope.diagnosis.measures import RankTime, Spread
+from stepscope.facts.findings import finding_facts
+
+
+def long_steps_in_words(spread: Spread, counted: int) -> Bilingual:
+    """Which steps are long, for a sentence."""
+    if spread.rhythm is None:
+        return Bilingual.of("finding_rhythm.some", count=len(spread.long_steps), counted=counted)
+    return Bilingual.of("finding_rhythm.every", rhythm=spread.rhythm)
+
+
+def when(time: RankTime | None, cause: str) -> str | Bilingual:
+    """In which steps a rank waits for something, for a title; empty where that is no matter of some steps."""
+    spread = time.spread if time is not None else None
+    least = finding_facts().step_jitter.least_share_of_idle
+    if time is None or spread is None or spread.idle_share.get(cause, 0.0) < least:
+        return ""
+    return Bilingual.of("finding_rhythm.mostly_in", which=long_steps_in_words(spread, len(time.steps)))
