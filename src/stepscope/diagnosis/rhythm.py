@@ -11,7 +11,17 @@ def long_steps_in_words(spread: Spread, counted: int) -> Bilingual:
     """Which steps are long, for a sentence."""
     if spread.rhythm is None:
         return Bilingual.of("finding_rhythm.some", count=len(spread.long_steps), counted=counted)
-    return Bilingual.of("finding_rhythm.every", rhythm=spread.rhythm)
+    return Bilingual.of("finding_rhythm.every", rhythm=Bilingual(ordinal(spread.rhythm), str(spread.rhythm)))
+
+
+def ordinal(number: int) -> str:
+    """A number as English counts.
+
+    >>> [ordinal(number) for number in (2, 3, 4, 11, 21, 112)]
+    ['2nd', '3rd', '4th', '11th', '21st', '112th']
+    """
+    teens = number // 10 % 10 == 1
+    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
 def when(time: RankTime | None, cause: str) -> str | Bilingual:

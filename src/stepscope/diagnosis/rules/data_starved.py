@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from stepscope.analysis.pipeline.structure import Pipeline, Verdict
@@ -9,6 +10,7 @@ from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Bilingual, Finding, Proof, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.measures import RankTime
 from stepscope.diagnosis.rhythm import when
 from stepscope.diagnosis.rule import Rule
 
@@ -37,30 +39,57 @@ def judge(run: RunContext) -> list[Finding]:
 
 def _by_pipeline(run: RunContext, pipeline: Pipeline, verdict: Verdict) -> Loss:
     cause = _CAUSES[verdict.bound]
-    speedup, period = verdict.potential_speedup, verdict.period_us
-    known = speedup is not None and period is not None
-    share = 1 - 1 / speedup if speedup is not None and period is not None else None
+    time = run.times.get(verdict.rank)
+    measured = cause != "user_code" and time is not None and worth_telling(time.share(time.idle_by_cause["data"]))
+    gain = _measured_gain(time, verdict) if measured and time is not None else _gain_by_pipeline(verdict)
     starving = next((entry for entry in pipeline.starving if entry.rank == verdict.rank), None)
     by_step = starving is not None and starving.unit == "step"
-    stage = f" ({verdict.op_name})" if verdict.op_name else ""
     waits = gaps_as_proof(run, verdict.rank, lambda gap: gap.cause == "data")
     return Loss(
         rank=verdict.rank,
         cause=cause,
         title=_TITLES[cause],
         advice=_advice(verdict),
-        gain_us=period * share if period is not None and share is not None else None,
-        gain_share=share,
-        gain_method="pipeline_next_limit" if known else None,
+        gain_us=gain.us,
+        gain_share=gain.share,
+        gain_method=gain.method,
         where=Where(pipeline_op=verdict.op_name),
-        words={"stage": stage, "when": when(run.times.get(verdict.rank), "data")},
-        confidence="confirmed" if verdict.certain else "suspect",
+        words={"stage": f" ({verdict.op_name})" if verdict.op_name else "", "when": when(time, "data")},
+        confidence="confirmed" if verdict.certain else "likely" if measured else "suspect",
         # Where the length of a step is not known, the queues alone accuse.
-        severity=None if known else "warning" if verdict.certain else "info",
-        evidence=[number(each.metric, each.value, each.unit, each.baseline, "data") for each in verdict.evidence],
+        severity=None if gain.share is not None else "warning" if verdict.certain else "info",
+        evidence=[
+            *([number("idle_for_data_share", gain.share, "share", link="timeline")] if measured and gain.share else []),
+            *(number(each.metric, each.value, each.unit, each.baseline, "data") for each in verdict.evidence),
+        ],
         steps=starving.which if starving is not None and by_step else [],
         proof=[Proof(rank=verdict.rank, page="data"), *waits],
     )
+
+
+@dataclass(frozen=True)
+class _Gain:
+    us: float | None
+    share: float | None
+    method: str | None
+
+
+def _measured_gain(time: RankTime, verdict: Verdict) -> _Gain:
+    """The idle time for data, as far as no other stage would be the limit then."""
+    idle = time.idle_by_cause["data"]
+    if verdict.limited_by in (None, "training") or not verdict.potential_speedup or verdict.period_us is None:
+        return _Gain(idle, time.share(idle), IDLE_REMOVED)
+    pace = verdict.period_us / verdict.potential_speedup
+    gain = min(idle, max(time.period_us - pace, 0.0))
+    return _Gain(gain, time.share(gain), "pipeline_next_limit")
+
+
+def _gain_by_pipeline(verdict: Verdict) -> _Gain:
+    """What the analysis of the pipeline expects, where idle time for data was not recorded."""
+    if verdict.potential_speedup is None or verdict.period_us is None:
+        return _Gain(None, None, None)
+    share = 1 - 1 / verdict.potential_speedup
+    return _Gain(verdict.period_us * share, share, "pipeline_next_limit")
 
 
 def _advice(verdict: Verdict) -> str | Bilingual:
