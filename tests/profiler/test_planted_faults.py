@@ -155,7 +155,7 @@ def test_in_one_of_four_ranks(tmp_path: Path) -> None:
     assert waits["count"].to_list() == [4] * 4
     for rank in (0, 1, 3):
         assert took[rank] > SLEEP_S * 0.9, "waits for the slow one inside the collective"
-    assert took[2] < SLEEP_S / 3, "the slow one comes last and waits for nobody"
+    assert took[2] < min(took[rank] for rank in (0, 1, 3)), "the slow one comes last and waits for nobody"
     arrived = calls.sort("rank", "start_ns").with_columns(call=pl.int_range(pl.len()).over("rank"))
     last = arrived.sort("start_ns").group_by("call", maintain_order=True).last()["rank"].to_list()
     assert last == [2, 2, 2, 2]
