@@ -39,7 +39,7 @@ def _parts(found: CriticalPath, *bounds: str) -> list[tuple[str | None, float]]:
 
 
 def _graph(store: RunStore, start: float, end: float, step: int = 1) -> StepGraph:
-    return step_graph(store, 0, work_of(store, 0), step, round(start * US), round(end * US))
+    return step_graph(store, 0, work_of(store, 0), step, (round(start * US), round(end * US)))
 
 
 def test_a_step_whose_kernels_wait_for_the_host_is_bound_by_the_host(tmp_path: Path) -> None:
@@ -49,9 +49,10 @@ def test_a_step_whose_kernels_wait_for_the_host_is_bound_by_the_host(tmp_path: P
         case.slice("aten::mm", "operator", at, at + 90, step=1)
         case.launch((at + 70, at + 80), (at + 85, at + 95))
     found = _path(case, tmp_path)
-    assert found.length_us == 400.0
-    assert _bounds(found) == {"cpu_bound": 400.0}
-    assert [part.name for part in found.path if part.name] == ["aten::mm"] * 3
+    # The period ends with the last kernel, 5 us behind its call and 10 us long.
+    assert found.length_us == 295.0
+    assert _bounds(found) == {"cpu_bound": 280.0, "launch_overhead": 5.0, "compute": 10.0}
+    assert [part.name for part in found.path if part.name][:3] == ["aten::mm"] * 3
 
 
 def test_a_step_whose_kernels_queue_is_bound_by_the_device(tmp_path: Path) -> None:
@@ -78,9 +79,11 @@ def test_a_synchronisation_leads_from_the_device_back_to_the_host(tmp_path: Path
     case.launch((0, 5), (9, 109), name="awaited")
     case.slice("cudaStreamSynchronize", "runtime", 20, 112, step=1)
     case.slice("aten::item", "operator", 112, 300, step=1)
+    case.launch((301, 305), (309, 310), name="next")
     found = _path(case, tmp_path)
-    assert _parts(found, "compute", "sync_overhead") == [("awaited", 100.0), ("cudaStreamSynchronize", 3.0)]
-    assert _bounds(found)["cpu_bound"] == 5.0 + 188.0
+    sync = ("cudaStreamSynchronize", 3.0)
+    assert _parts(found, "compute", "sync_overhead") == [("awaited", 100.0), sync, ("next", 1.0)]
+    assert _bounds(found)["cpu_bound"] == 5.0 + 188.0 + 5.0
 
 
 def test_a_synchronisation_that_waited_for_nothing_is_time_of_the_host(tmp_path: Path) -> None:
@@ -88,7 +91,8 @@ def test_a_synchronisation_that_waited_for_nothing_is_time_of_the_host(tmp_path:
     case.step(1, 0, 300)
     case.launch((0, 5), (9, 15))
     case.slice("cudaStreamSynchronize", "runtime", 20, 30, step=1)
-    assert _bounds(_path(case, tmp_path)) == {"cpu_bound": 300.0}
+    case.launch((290, 295), (299, 300))
+    assert _bounds(_path(case, tmp_path)) == {"cpu_bound": 295.0, "launch_overhead": 4.0, "compute": 1.0}
 
 
 def test_a_synchronisation_with_one_stream_does_not_wait_for_another(tmp_path: Path) -> None:
@@ -98,7 +102,8 @@ def test_a_synchronisation_with_one_stream_does_not_wait_for_another(tmp_path: P
     case.launch((6, 8), (10, 119), name="elsewhere", stream=OTHER_STREAM)
     case.slice("cudaStreamSynchronize", "runtime", 20, 120, step=1, correlation=5)
     case.slice("Stream Sync", "sync", 20, 120, track=STREAM, step=1, correlation=5, stream=7)
-    assert [name for name, _ in _parts(_path(case, tmp_path), "compute")] == ["on the stream"]
+    case.launch((125, 130), (134, 140), name="next")
+    assert [name for name, _ in _parts(_path(case, tmp_path), "compute")] == ["on the stream", "next"]
 
 
 def test_a_copy_to_pageable_memory_holds_its_caller(tmp_path: Path) -> None:
@@ -177,7 +182,8 @@ def test_loading_of_data_and_garbage_collection_on_the_path_are_told(tmp_path: P
     case.slice("gc", "gc", 100, 120, step=1)
     case.launch((130, 140), (145, 190))
     found = _path(case, tmp_path)
-    assert _bounds(found) == {"cpu_bound": 100.0, "data_loading": 80.0, "gc": 20.0}
+    expected = {"cpu_bound": 40.0, "data_loading": 80.0, "gc": 20.0, "launch_overhead": 5.0, "compute": 45.0}
+    assert _bounds(found) == expected
     assert [part.slice for part in found.path if part.bound == "data_loading"] == [loader]
 
 
@@ -243,7 +249,7 @@ def test_a_shorter_kernel_shortens_the_step_only_if_it_is_on_the_path(tmp_path: 
     on_path = case.launch((0, 5), (9, 109), name="a")[1]
     off_path = case.launch((6, 8), (12, 62), name="other", stream=OTHER_STREAM)[1]
     case.launch((10, 14), (111, 161), name="b")
-    made = _graph(case.store(tmp_path), 0, 20)
+    made = _graph(case.store(tmp_path), 0, 161)
 
     def length(slices: list[int], factor: float) -> int:
         return int(made.graph.earliest(made.scaled(np.array(slices, np.int64), factor))[made.sink])
@@ -262,8 +268,8 @@ def test_a_faster_operator_on_the_host_shortens_a_step_that_waits_for_the_host(t
     case.step(1, 0, 300)
     slow = case.slice("aten::slow", "operator", 20, 220, step=1)
     case.launch((230, 240), (245, 260))
-    made = _graph(case.store(tmp_path), 0, 300)
-    assert made.graph.earliest(made.scaled(np.array([slow]), 0.25))[made.sink] == 150 * US
+    made = _graph(case.store(tmp_path), 0, 260)
+    assert made.graph.earliest(made.scaled(np.array([slow]), 0.25))[made.sink] == (260 - 150) * US
 
 
 def test_the_typical_step_is_chosen_unless_one_is_named(tmp_path: Path) -> None:
@@ -271,7 +277,7 @@ def test_the_typical_step_is_chosen_unless_one_is_named(tmp_path: Path) -> None:
     at = 0
     for number, lasts in enumerate([300, 100, 110, 140], 1):
         case.step(number, at, at + lasts)
-        case.launch((at + 5, at + 10), (at + 15, at + 50), step=number)
+        case.launch((at + 5, at + 10), (at + 15, at + lasts), step=number)
         at += lasts
     store = case.store(tmp_path)
     answer = critical_path(store)
@@ -344,8 +350,8 @@ def test_whatever_was_recorded_the_path_is_as_long_as_the_step(tmp_path: Path, s
         entry["row"] = row
     found = _path(case, tmp_path)
     device_end = max(case.slices[kernel]["start_ns"] + case.slices[kernel]["dur_ns"] for kernel in kernels)
-    assert round(found.length_us * US) == max(500 * US, device_end) - 100 * US
-    made = _graph(case.store(tmp_path / "again"), 100, 500)
+    assert round(found.length_us * US) == device_end - 100 * US
+    made = _graph(case.store(tmp_path / "again"), 100, device_end / US)
     assert made.graph.earliest().tolist() == (made.graph.time - made.graph.time[0]).tolist()
 
 

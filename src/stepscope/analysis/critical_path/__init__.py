@@ -14,9 +14,13 @@ from stepscope.analysis.critical_path.kinds import BOUNDS
 from stepscope.analysis.critical_path.parts import Parts, names_of, parts_of
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.host_activity import NONE
+from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.step_pattern import pattern_of
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
+from stepscope.analysis.step_statistics import typical
+from stepscope.analysis.steps import steps as step_trace
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
@@ -77,23 +81,27 @@ def critical_path(
             notes.append(Note("no_steps", rank=rank))
             continue
         marked = True
-        chosen = marks.filter(pl.col("step").is_in(list(steps))) if steps else _typical(marks)
-        if chosen.is_empty():
+        chosen = (
+            [step for step in marks["step"].to_list() if step in steps] if steps else [_telling(store, rank, notes)]
+        )
+        if not chosen:
             continue
-        if not steps and len(marks) > 1:
-            notes.append(Note("path_of_typical_step", {"step": chosen["step"][0]}, rank=rank))
         asked = True
         work = work_of(store, rank)
         if len(work.slice) and (compute_is_hidden(store, rank) or not work.of(COMPUTE).any()):
             notes.append(Note("no_compute_recorded", rank=rank))
             continue
+        periods = periods_of(store, rank)
+        index = periods.index_of(np.array(chosen))
+        windows = zip(periods.start[index].tolist(), periods.end[index].tolist(), strict=True)
         made = [
-            (step, step_graph(store, rank, work, step, start, end))
-            for step, start, end in chosen.select("step", "host_start_ns", "host_end_ns").iter_rows()
+            (step, step_graph(store, rank, work, step, window))
+            for step, window in zip(chosen, windows, strict=True)
+            if window[0] < window[1]
         ]
         told = [(step, graph) for step, graph in made if graph.tells]
         found += [_path(rank, step, graph) for step, graph in told]
-        notes += _notes(rank, [graph for _, graph in told], silent=len(made) - len(told))
+        notes += _notes(rank, [graph for _, graph in told], silent=len(chosen) - len(told))
     if not marked:
         raise NoAnswerError("no_steps")
     if not asked:
@@ -103,11 +111,18 @@ def critical_path(
     return Answer(found, notes)
 
 
-def _typical(marks: pl.DataFrame) -> pl.DataFrame:
-    """The whole step, no warm-up, whose duration is nearest to the median."""
-    fine = marks.filter(~pl.col("warm_up") & ~pl.col("incomplete"))
-    length = pl.col("host_end_ns") - pl.col("host_start_ns")
-    return (fine if len(fine) else marks).sort((length - length.median()).abs(), "host_start_ns").head(1)
+def _telling(store: RunStore, rank: int, notes: list[Note]) -> int:
+    """The step to show: of steps that stall in a rhythm one, because they tell more; else the most typical one."""
+    counted = typical(step_trace(store, ranks=[rank]).data)
+    pattern = pattern_of(counted["step"].to_numpy(), counted["period_us"].to_numpy())
+    among = counted if pattern is None else counted.filter(pl.col("step").is_in(pattern.steps))
+    period = pl.col("period_us")
+    step = int(among.sort((period - period.median()).abs(), "start_ns")["step"][0])
+    if pattern is not None:
+        notes.append(Note("path_of_stalling_step", {"step": step, "every": pattern.every}, rank=rank))
+    elif len(counted) > 1:
+        notes.append(Note("path_of_typical_step", {"step": step}, rank=rank))
+    return step
 
 
 def _path(rank: int, step: int, made: StepGraph) -> CriticalPath:

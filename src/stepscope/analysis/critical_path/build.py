@@ -56,25 +56,20 @@ class StepGraph:
         return weight
 
 
-def step_graph(store: RunStore, rank: int, work: Work, step: int, host_start: int, host_end: int) -> StepGraph:
-    """The graph of a step: from its mark on the host to the end of the mark or of its last work, whichever is later."""
-    own = (work.step == step) & work.on_device
-    last = max(host_end, int(work.end[own].max(initial=host_end)))
-    host = host_of(store, rank, windows=union(np.array([host_start]), np.array([last])))
-    if not len(host.slice) and own.any():
-        last = int(work.end[own].max())  # a capture of the device alone: its last work ends the step
-    window = (host_start, last)
+def step_graph(store: RunStore, rank: int, work: Work, step: int, window: tuple[int, int]) -> StepGraph:
+    """The graph of a step over its period."""
+    host = host_of(store, rank, windows=union(np.array([window[0]]), np.array([window[1]])))
     launched = launched_of(store, rank, host, work, window)
     device = device_of(launched, window)
     waits = recorded_waits(store, rank, window)
-    threads = threads_of(store, rank, launched, device, host_end)
+    threads = threads_of(store, rank, launched, device, window[1])
     nodes = nodes_of(window, threads.point_thread, threads.point_time, device)
     on_device, inferred = device_edges(launched, device, nodes, waits)
     on_host = host_edges(launched, device, nodes, threads, waits)
     graph = graph_of(nodes.time, _together(on_host, on_device), unexplained=kinds.UNEXPLAINED)
     return StepGraph(
         graph=graph,
-        sink=_sink(launched, device, nodes, step, (host_end, last)),
+        sink=_sink(launched, device, nodes, step, window[1]),
         host=host,
         work=launched,
         on_device=work.on_device,
@@ -84,13 +79,12 @@ def step_graph(store: RunStore, rank: int, work: Work, step: int, host_start: in
     )
 
 
-def _sink(work: Launched, device: Device, nodes: Nodes, step: int, ends: tuple[int, int]) -> int:
-    """The end of the mark, or of the step's last device slice if that is later."""
-    host_end, last = ends
-    if last != host_end:
-        own = np.flatnonzero((work.step[device.work] == step) & (device.end == last))
+def _sink(work: Launched, device: Device, nodes: Nodes, step: int, end: int) -> int:
+    """The end of the step's last device slice, which ends its period; of a stall and without a device, on the host."""
+    own = np.flatnonzero((work.step[device.work] == step) & (device.end == end))
+    if len(own):
         return int(nodes.end[own].max())
-    return int(nodes.at(np.array([work.host.loop]), np.array([host_end]))[0])
+    return int(nodes.at(np.array([work.host.loop]), np.array([end]))[0])
 
 
 def _together(*parts: Edges) -> Edges:

@@ -19,7 +19,7 @@ from stepscope.analysis.flops.rates import (
     with_computing_types,
     work_of_calls,
 )
-from stepscope.analysis.flops.step_times import step_times
+from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import ranks_of
@@ -104,7 +104,7 @@ def flops(
         _note_peaks(calls, peaks, rank, notes)
         operators = operators_of(rank, calls, work, peaks, by)
         found.operators.extend(operators)
-        per_step = _steps(rank, calls, work, peaks, step_marks(store, rank), steps)
+        per_step = _steps(store, rank, calls, work, peaks, steps)
         found.steps.extend(per_step)
         found.ranks.append(_rank(rank, calls, work, peaks, per_step))
         _note_shares(found.ranks[-1], per_step, operators, notes)
@@ -114,14 +114,17 @@ def flops(
 
 
 def _steps(
-    rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, marks: pl.DataFrame, steps: Sequence[int] | None
+    store: RunStore, rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, steps: Sequence[int] | None
 ) -> list[StepFlops]:
+    """Rates per step, over its period."""
     rows = []
     parts: dict[int | None, list[_Sum]] = {}
     for number, *sums in _sums(calls, "step", "dtype"):
         parts.setdefault(number, []).append(_Sum(*sums))
-    times = step_times(marks, work.slices.clear() if not work.on_device else work.slices)
-    for number, warm_up, duration in times.iter_rows():
+    periods = periods_of(store, rank)
+    lasting = (periods.end - periods.start).tolist()
+    warm = step_marks(store, rank)["warm_up"].to_list()
+    for number, warm_up, duration in zip(periods.step.tolist(), warm, lasting, strict=True):
         if steps and number not in steps:
             continue
         shares = _shares(parts.get(number, []), peaks, duration, work.devices)

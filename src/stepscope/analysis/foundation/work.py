@@ -1,6 +1,6 @@
 """What counts as work of a rank: device compute, communication and copies; on a machine without accelerator, operators.
 
-Every analysis takes its intervals from here, so that all of them count the same slices (docs/metrics/work.md).
+Every analysis takes its intervals from here, so that all of them count the same slices (docs/metrics/steps.md).
 """
 
 from __future__ import annotations

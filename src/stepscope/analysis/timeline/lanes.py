@@ -12,6 +12,7 @@ import polars as pl
 
 from stepscope.analysis.foundation import work
 from stepscope.analysis.foundation.intervals import Intervals, difference, joined, union
+from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.timeline.clock import RunClock
 from stepscope.analysis.timeline.columns import NO_KIND, RankColumns
 from stepscope.store.run_store import RunStore
@@ -24,7 +25,7 @@ LANES: Final = ("computing", "communication", "exposed_communication", "exposed_
 
 @dataclass(frozen=True)
 class Lanes:
-    """The lanes in the order of LANES; free is what the span from first to last work holds beside all of them."""
+    """The lanes in the order of LANES; free is what the span, the time of all steps, holds beside all of them."""
 
     rank: int
     on_device: bool
@@ -97,8 +98,17 @@ def rank_lanes(store: RunStore, rank: int, clock: RunClock) -> Lanes:
         around = union(clock.relative(rank, outer.start), clock.relative(rank, outer.end))
         computing = joined(computing, difference(around, joined(computing, communication, exposed_copy)))
     busy = joined(computing, communication, exposed_copy)
-    span = (int(busy.start[0]), int(busy.end[-1])) if len(busy.start) else (0, 0)
+    span = _span(store, rank, clock, busy)
     return Lanes(rank, found.on_device, span, (computing, communication, exposed, exposed_copy, busy.gaps(*span)))
+
+
+def _span(store: RunStore, rank: int, clock: RunClock, busy: Intervals) -> tuple[int, int]:
+    """The time of the rank's steps, so that what is free here is idle in all other answers; else that of its work."""
+    periods = periods_of(store, rank)
+    if periods.known.any():
+        first, last = clock.relative(rank, np.array([periods.start.min(), periods.end.max()])).tolist()
+        return int(first), int(last)
+    return (int(busy.start[0]), int(busy.end[-1])) if len(busy.start) else (0, 0)
 
 
 def _totals(lanes: Lanes, from_ns: int | None, to_ns: int | None) -> LaneTotals:
