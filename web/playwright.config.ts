@@ -3,8 +3,8 @@ import { defineConfig } from '@playwright/test'
 
 export default defineConfig({
   testDir: 'e2e',
-  timeout: 40_000,
-  expect: { timeout: 10_000 },
+  timeout: 180_000,
+  expect: { timeout: 60_000 },
   // One server and two cores: tests side by side would only wait for each other.
   workers: 1,
   reporter: [['list']],

@@ -11,5 +11,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts'],
     setupFiles: ['src/testing/setup.ts'],
     restoreMocks: true,
+    // Only so as not to hang: a busy machine takes longer than the five seconds of the default.
+    testTimeout: 60_000,
   },
 })

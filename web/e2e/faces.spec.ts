@@ -70,7 +70,7 @@ interface Finding {
 
 for (const name of [...OWN, ...REAL.map((one) => one.name)]) {
   test(`pages of ${name} show the numbers of the analyses under their names`, async ({ app, page }) => {
-    test.setTimeout(180_000)
+    test.setTimeout(300_000)
     app.refusals = true
     const run = await app.run(name)
     const wrong: unknown[] = []

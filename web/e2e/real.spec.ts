@@ -10,7 +10,7 @@ interface Steps {
 
 for (const { name } of REAL) {
   test(`every page of ${name} answers, or says why it cannot`, async ({ app, page }) => {
-    test.setTimeout(120_000)
+    test.setTimeout(300_000)
     const run = await app.run(name)
     for (const language of name === REAL[0]?.name ? (['en', 'zh'] as const) : (['en'] as const)) {
       for (const place of PAGES) {
@@ -42,7 +42,7 @@ for (const { name } of REAL.filter((one) => one.name !== 'profiler')) {
 
 test('every page of a MindSpore training on the processor answers, or says why it cannot', async ({ app, page }) => {
   test.skip(!HAS_MINDSPORE, 'needs MindSpore in .venv-mindspore, which make test installs')
-  test.setTimeout(120_000)
+  test.setTimeout(300_000)
   const { runs } = await app.api<{ runs: { id: string; name: string; frameworks: string[] }[] }>('runs')
   const run = runs.find((one) => one.name.endsWith('_ascend_ms'))
   expect(run?.frameworks).toEqual(['mindspore'])

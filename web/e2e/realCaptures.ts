@@ -27,7 +27,7 @@ export const HAS_MINDSPORE = existsSync(MINDSPORE)
 export function recordMindSpore(folder: string): string[] {
   if (!HAS_MINDSPORE) return []
   const place = join(folder, 'mindspore_cpu')
-  const done = spawnSync(MINDSPORE, [SAMPLE, 'pynative', place], { cwd: folder, encoding: 'utf8', timeout: 120_000 })
+  const done = spawnSync(MINDSPORE, [SAMPLE, 'pynative', place], { cwd: folder, encoding: 'utf8', timeout: 300_000 })
   if (done.status !== 0) throw new Error(`MindSpore's sample ended with ${done.status}: ${done.stderr}`)
   return [place]
 }

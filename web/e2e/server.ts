@@ -10,7 +10,7 @@ import { writeCardCaptures } from './cardCaptures'
 import { CASE_NAMES, caseCapture } from './cases'
 
 const PYTHON = process.env['STEPSCOPE_PYTHON'] ?? fileURLToPath(new URL('../../.venv/bin/python', import.meta.url))
-const READY_MS = 60_000
+const READY_MS = 300_000
 
 export default async function start(): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'stepscope-e2e-'))
