@@ -58,3 +58,10 @@ def test_the_loader_is_accused_with_what_it_costs(recording: Open, name: str, ev
     assert finding.severity in ("warning", "critical")
     assert finding.gain_us == pytest.approx(waited_us / len(clocked), rel=0.02)
     assert set(finding.steps) <= set(_stalling_steps(name))
+
+
+@pytest.mark.parametrize(("name", "every"), LOADERS)
+def test_the_critical_path_is_that_of_a_stalling_step(recording: Open, name: str, every: int) -> None:
+    (path,) = recording(name).critical_path()
+    assert path.step in _stalling_steps(name)
+    assert path.by_bound[0].bound == "data_loading"
