@@ -15,16 +15,7 @@ from stepscope.report.console import Console
 from stepscope.report.tables import cell, show_table
 from stepscope.texts import text
 
-_CAUSES: Final = {
-    "data": "launches_cause_data",
-    "host": "launches_cause_host",
-    "sync": "launches_cause_sync",
-    "gc": "launches_cause_gc",
-    "collective": "launches_cause_collective",
-    "dependency": "launches_cause_dependency",
-    "profiler": "launches_cause_profiler",
-    "unknown": "launches_cause_unknown",
-}
+_CAUSES: Final = ("data", "host", "sync", "gc", "collective", "dependency", "profiler", "unknown")
 _BOUNDS: Final = {
     "host_bound": "launches_host_bound",
     "device_bound": "launches_device_bound",
@@ -74,7 +65,7 @@ def _verdict(entry: RankLaunches, lang: str) -> str:
     told: dict[str, Any] = {
         "rank": entry.rank,
         "idle": cell(entry.idle_share, unit="%"),
-        "cause": text(f"report.{_CAUSES[entry.cause]}", lang),
+        "cause": text(f"idle_cause.{entry.cause}", lang),
     }
     if entry.latency_median_us is None or entry.host_bound_share is None:
         return text("report.launches_idle_of_rank", lang, **told)

@@ -476,7 +476,7 @@ export interface GroupShare {
   readonly ranks: readonly number[]
 }
 
-/** Idle time of the device in one step; the five causes add up to `idle_us`. */
+/** Idle time of the device in one step, as `steps` has it; the causes add up to `idle_us`. `kernel_us` and `other_us` are former names of `dependency_us` and `unknown_us`. */
 export interface Idle {
   readonly rank: number
   readonly step: number
@@ -485,13 +485,30 @@ export interface Idle {
   readonly free_us: number
   readonly lead_us: number
   readonly other_step_us: number
-  readonly host_us: number
-  readonly kernel_us: number
-  readonly collective_us: number
   readonly data_us: number
+  readonly host_us: number
+  readonly sync_us: number
+  readonly gc_us: number
+  readonly collective_us: number
+  readonly dependency_us: number
+  readonly profiler_us: number
+  readonly unknown_us: number
+  readonly kernel_us: number
   readonly other_us: number
   readonly after_sync_us: number
   readonly gaps: number
+}
+
+/** Idle time by what was waited for; the causes add up to the idle time. */
+export interface IdleByCause {
+  readonly data_us: number
+  readonly host_us: number
+  readonly sync_us: number
+  readonly gc_us: number
+  readonly collective_us: number
+  readonly dependency_us: number
+  readonly profiler_us: number
+  readonly unknown_us: number
 }
 
 /** computing + exposed_communication + exposed_copy + free = span_dur_ns, exactly. */
@@ -834,6 +851,15 @@ export interface PathPart {
   readonly bound: string
 }
 
+/** Every `every`th step takes longer than the others, all of `steps` do, by `extra_us` on average. */
+export interface Pattern {
+  readonly every: number
+  readonly steps: readonly number[]
+  readonly mean_period_us: number
+  readonly other_mean_period_us: number
+  readonly extra_us: number
+}
+
 /** A pause of Python's garbage collector. */
 export interface Pause {
   readonly rank: number
@@ -1050,13 +1076,23 @@ export interface RankLaunches {
   readonly bound: string | null
 }
 
-/** Medians per step over the typical steps of a rank. */
+/** The mean of the counted steps of a rank, whose parts add up to its period, and how periods are spread. */
 export interface RankSummary {
   readonly rank: number
   readonly host: string | null
   readonly device_kind: string | null
   readonly device_name: string | null
   readonly steps: number
+  readonly period_us: number
+  readonly period_median_us: number
+  readonly period_p95_us: number
+  readonly period_max_us: number
+  readonly pattern: Pattern | null
+  readonly idle_us: number | null
+  readonly idle_by_cause: IdleByCause | null
+  readonly overlap_us: number | null
+  readonly before_window_us: number
+  readonly profiler_overhead_us: number
   readonly duration_us: number | null
   readonly interval_us: number | null
   readonly forward_backward_us: number | null
@@ -1075,7 +1111,6 @@ export interface RankSummary {
   readonly preparing_us: number | null
   readonly bubble_us: number | null
   readonly stage_us: number | null
-  readonly idle_us: number | null
   readonly statistics: StepStatistics
   readonly window: WholeWindow | null
 }
@@ -1409,6 +1444,11 @@ export interface Step {
   readonly rank: number
   readonly step: number
   readonly start_ns: number | string
+  readonly period_start_ns: number | string
+  readonly period_us: number
+  readonly idle_us: number | null
+  readonly idle_by_cause: IdleByCause | null
+  readonly overlap_us: number | null
   readonly duration_us: number
   readonly interval_us: number | null
   readonly forward_backward_us: number | null
@@ -1512,6 +1552,7 @@ export interface StepStatistics {
   readonly incomplete_steps: readonly number[]
   readonly other_mode_steps: readonly number[]
   readonly outlier_steps: readonly number[]
+  readonly pattern: Pattern | null
   readonly spreads: readonly Spread[]
 }
 

@@ -16,6 +16,7 @@ from stepscope.texts import catalogue
 # What fields mean is in ``/questions``; notes and errors travel with their documents.
 PAGE_SECTIONS: Final = (
     "finding_metric",
+    "idle_cause",
     "leak_reason",
     "memory_cause",
     "memory_owner",

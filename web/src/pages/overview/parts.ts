@@ -1,30 +1,28 @@
-// What a step of a rank is made of.
+// What a step of a rank is made of: the parts of its period, which add up to it.
 import type { RankSummary } from '../../api/schema'
 
-/** What the device did: in the median step from its begin to its end, or in the whole capture. */
 export interface SpanParts {
   readonly of: 'step' | 'capture'
+  /** The mean period of a step, or the whole capture where the steps know nothing of the device. */
   readonly span: number
   readonly computing: number
-  /** Own time of operators that hold others: computing, too. Only where the host computes. */
-  readonly enclosing: number
   readonly exposedCommunication: number
   readonly exposedCopy: number
   readonly idle: number
+  /** What closes the sum where neighbouring steps overlap on the device; 0 in ordinary runs. */
+  readonly overlap: number
 }
 
 export function partsOf(rank: RankSummary): SpanParts | null {
-  if (rank.device_span_us !== null && rank.device_span_us > 0) {
-    const enclosing = rank.enclosing_us ?? 0
+  if (rank.idle_us !== null) {
     return {
       of: 'step',
-      // The device may finish after the host's step: the same whole as the summary's shares.
-      span: Math.max(rank.device_span_us, rank.duration_us ?? 0),
+      span: rank.period_us,
       computing: rank.computing_us ?? 0,
-      enclosing,
       exposedCommunication: rank.exposed_communication_us ?? 0,
       exposedCopy: rank.exposed_copy_us ?? 0,
-      idle: rank.idle_us ?? Math.max(0, (rank.free_us ?? 0) - enclosing),
+      idle: rank.idle_us,
+      overlap: rank.overlap_us ?? 0,
     }
   }
   const { window } = rank
@@ -33,9 +31,9 @@ export function partsOf(rank: RankSummary): SpanParts | null {
     of: 'capture',
     span: window.span_us,
     computing: window.computing_us,
-    enclosing: 0,
     exposedCommunication: window.exposed_communication_us,
     exposedCopy: window.exposed_copy_us,
     idle: window.free_us,
+    overlap: 0,
   }
 }

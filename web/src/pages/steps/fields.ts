@@ -3,35 +3,37 @@ import type { Step } from '../../api/schema'
 import type { PlainKey } from '../../i18n/language.svelte'
 
 export interface Field {
-  readonly id: (keyof Step & `${string}_us`) | 'free_rest_us'
+  readonly id: keyof Step & `${string}_us`
   readonly text: PlainKey
   readonly colour?: string
 }
 
 /** The three phases of a step. */
 export const PHASES: readonly Field[] = [
-  { id: 'interval_us', text: 'steps.interval', colour: '--data' },
-  { id: 'forward_backward_us', text: 'steps.forward_backward', colour: '--compute' },
-  { id: 'tail_us', text: 'steps.tail', colour: '--communication' },
+  { id: 'interval_us', text: 'steps.interval', colour: '--phase-interval' },
+  { id: 'forward_backward_us', text: 'steps.forward_backward', colour: '--phase-work' },
+  { id: 'tail_us', text: 'steps.tail', colour: '--phase-tail' },
 ]
 
-const FREE: Field = { id: 'free_us', text: 'steps.free', colour: '--idle' }
-const ENCLOSING: Field = { id: 'enclosing_us', text: 'steps.enclosing', colour: '--enclosing' }
-
-/** Parts of the device span. */
-const DEVICE_PARTS: readonly Field[] = [
+/** Parts of the period; they add up to it. */
+const PERIOD_PARTS: readonly Field[] = [
   { id: 'computing_us', text: 'steps.computing', colour: '--compute' },
   { id: 'exposed_communication_us', text: 'steps.exposed_communication', colour: '--exposed' },
   { id: 'exposed_copy_us', text: 'steps.exposed_copy', colour: '--copy' },
+  { id: 'idle_us', text: 'steps.idle', colour: '--idle' },
 ]
+/** Closes the sum where neighbouring steps overlap on the device. */
+const OVERLAP: Field = { id: 'overlap_us', text: 'steps.overlap', colour: '--overlap' }
 
 export const ALL_FIELDS: readonly Field[] = [
+  { id: 'period_us', text: 'steps.period' },
+  ...PERIOD_PARTS,
+  OVERLAP,
   { id: 'duration_us', text: 'steps.duration' },
   ...PHASES,
   { id: 'device_span_us', text: 'steps.device_span' },
-  ...DEVICE_PARTS,
-  FREE,
-  ENCLOSING,
+  { id: 'free_us', text: 'steps.free' },
+  { id: 'enclosing_us', text: 'steps.enclosing' },
   { id: 'pure_computing_us', text: 'steps.pure_computing' },
   { id: 'communication_us', text: 'steps.communication' },
   { id: 'overlapped_us', text: 'steps.overlapped' },
@@ -42,22 +44,15 @@ export const ALL_FIELDS: readonly Field[] = [
   { id: 'stage_us', text: 'steps.stage' },
 ]
 
-/**
- * Parts that add up to the device span of a step, exactly. Where the host computes, operators that hold others work
- * within what is free by definition: then that part is split.
- */
-export function deviceParts(steps: readonly Step[]): readonly Field[] {
-  const [computing, ...exposed] = knownFields(DEVICE_PARTS, steps)
-  if (!computing) return []
-  if (steps.every((step) => !step.enclosing_us)) return [computing, ...exposed, FREE]
-  return [computing, ENCLOSING, ...exposed, { id: 'free_rest_us', text: 'steps.free_rest', colour: '--idle' }]
+/** Parts that add up to the period of a step, exactly; none where the steps know nothing of the device. */
+export function periodParts(steps: readonly Step[]): readonly Field[] {
+  const known = knownFields(PERIOD_PARTS, steps)
+  return known.length > 0 && steps.some((step) => step.overlap_us) ? [...known, OVERLAP] : known
 }
 
-/** The value of a field of a step, of medians, or of a rank of the summary; null where it is not known. */
+/** The value of a field of a step, or of a rank of the summary; null where it is not known. */
 export function valueOf(field: Field, from: object): number | null {
-  if (field.id !== 'free_rest_us' || field.id in from) return numberIn(from, field.id)
-  const free = numberIn(from, 'free_us')
-  return free === null ? null : Math.max(0, free - (numberIn(from, 'enclosing_us') ?? 0))
+  return numberIn(from, field.id)
 }
 
 function numberIn(from: object, id: string): number | null {
@@ -65,18 +60,11 @@ function numberIn(from: object, id: string): number | null {
   return typeof value === 'number' ? value : null
 }
 
-/** Fields of which at least one step knows a value; time around operators only where there is any. */
+/** Fields of which at least one step knows a value; what is rare only where there is any. */
 export function knownFields(fields: readonly Field[], steps: readonly Step[]): readonly Field[] {
+  const rare = (field: Field): boolean => field === OVERLAP || field.id === 'enclosing_us'
   return fields.filter((field) =>
-    steps.some((step) => (field === ENCLOSING ? step.enclosing_us : valueOf(field, step) !== null)),
-  )
-}
-
-/** Median of each field over steps; null where no step knows it. */
-export function medians(steps: readonly Step[]): Record<string, number | null> {
-  const fields = new Map([...ALL_FIELDS, ...deviceParts(steps)].map((field) => [field.id, field]))
-  return Object.fromEntries(
-    [...fields.values()].map((field) => [field.id, median(steps.map((step) => valueOf(field, step)))]),
+    steps.some((step) => (rare(field) ? Boolean(valueOf(field, step)) : valueOf(field, step) !== null)),
   )
 }
 
@@ -95,11 +83,4 @@ export function phaseLengths(from: object): readonly PhaseLength[] {
     if (value !== null) return [{ field, value }]
     return index === hole && rest > 0 && known.some((one) => one.value !== null) ? [{ field: null, value: rest }] : []
   })
-}
-
-export function median(values: readonly (number | null)[]): number | null {
-  const known = values.filter((value): value is number => value !== null).toSorted((a, b) => a - b)
-  if (known.length === 0) return null
-  const middle = (known.length - 1) / 2
-  return ((known[Math.floor(middle)] as number) + (known[Math.ceil(middle)] as number)) / 2
 }

@@ -3,7 +3,8 @@ import { analysis } from '../../api/documents'
 import type { Launches } from '../../api/schema'
 import type { RowRange } from '../../api/timeline'
 import { durationNs } from '../../format/units'
-import { lookUp, t } from '../../i18n/language.svelte'
+import { t } from '../../i18n/language.svelte'
+import { said } from '../../state/texts.svelte'
 import type { TimelineStore } from './store.svelte'
 
 /** Shorter gaps are launch noise: the host prepares a kernel in about this time. */
@@ -43,7 +44,7 @@ async function explained(store: TimelineStore, rank: number, after: number): Pro
       .toSorted((a, b) => a.at_ns - b.at_ns)
     const next = gaps[0]
     if (!next) return null
-    const cause = lookUp(`cause.${next.gap.cause}`) ?? next.gap.cause
+    const cause = said('idle_cause', next.gap.cause)
     const host = next.gap.host_name ?? next.gap.sync_name
     return {
       ...next,
