@@ -165,6 +165,17 @@ def test_older_blocks_are_no_leak(tmp_path: Path) -> None:
     }
 
 
+def test_what_the_system_says_of_process_and_machine_is_weak_evidence(tmp_path: Path) -> None:
+    """While a profiler records, its events grow in the same process; the machine's memory is everybody's."""
+    rows = [
+        {"device": "cpu", "component": name, "time_ns": n * _MS + 5, "allocated": 1000 + 50 * n}
+        for n in range(30)
+        for name in ("process", "machine")
+    ]
+    sites = leaks(make_store(tmp_path, memory=rows, steps=_steps(30))).data.sites
+    assert [(site.site, site.verdict, site.confidence) for site in sites] == [("process", "leak", "suspect")]
+
+
 def test_a_curve_alone_is_judged_as_a_whole(tmp_path: Path) -> None:
     rows = [
         {"device": "cpu", "component": name, "time_ns": n * _MS + 5, "allocated": size, "reserved": size}

@@ -35,8 +35,8 @@ def _packed(name: str, file: str) -> str:
 
 
 def test_all_kinds_of_recordings_are_there() -> None:
-    assert {"torch_cpu", "loader_every_fourth", "loader_two_workers"} <= set(TRACES)
-    assert {"mindspore_cpu", "torch_cpu_stepscope"} <= set(CAPTURES)
+    assert {"torch_cpu", "gpu_steps", "gpu_graph", "loader_every_fourth", "loader_two_workers"} <= set(TRACES)
+    assert {"mindspore_cpu", "gpu_stepscope", "torch_cpu_stepscope"} <= set(CAPTURES)
     assert sum(path.stat().st_size for path in DATA.iterdir()) < 1_500_000
 
 
@@ -57,7 +57,7 @@ def test_every_event_of_a_trace_is_stored_with_its_exact_time(recording: Open, n
     file = truth(DATA / f"{name}.json.gz")
     slices = recording(name).table("slices").filter(pl.col("slice") < len(file.events)).collect()
     stored = {row["slice"]: row for row in slices.iter_rows(named=True)}
-    assert len(file.complete) > 100
+    assert file.complete
     for event in file.complete:
         row = stored[event.index]
         assert (row["name"], row["start_ns"], row["dur_ns"]) == (event.name, file.base_ns + event.ts_ns, event.dur_ns)

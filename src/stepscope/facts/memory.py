@@ -39,6 +39,8 @@ class Categories(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Leaks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[leaks]``."""
 
+    never_judged: tuple[str, ...]
+    only_suspected: tuple[str, ...]
     warm_up_steps: int
     least_intervals: int
     likely_intervals: int

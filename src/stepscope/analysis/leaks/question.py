@@ -85,7 +85,12 @@ def _worth_judging(spaces: list[Space]) -> list[Space]:
         names = [name.strip() for name in space.component.split("+")]
         return len(names) > 1 and all((space.device, name) in parts for name in names)
 
-    return [space for space in spaces if space.measure != "reserved" and len(space.time) and not repeats(space)]
+    never = memory_facts().leaks.never_judged
+    return [
+        space
+        for space in spaces
+        if space.measure != "reserved" and len(space.time) and not repeats(space) and space.component not in never
+    ]
 
 
 def _of_space(

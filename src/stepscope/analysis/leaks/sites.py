@@ -167,8 +167,10 @@ def judged_curve(space: Space, held: Int64s, windows: StepWindows, room: int | N
     leaking, slope = grows(watched), median_slope(watched)
     place = Place(space.component, None, None, None)
     reason = "curve_grows" if leaking else "curve_does_not_grow"
+    judged = _quiet(space, place, reason, windows, warm_up, (int(held[-1]), 0))
     return msgspec.structs.replace(
-        _quiet(space, place, reason, windows, warm_up, (int(held[-1]), 0)),
+        judged,
+        confidence="suspect" if space.component in memory_facts().leaks.only_suspected else judged.confidence,
         verdict=LEAK if leaking else NOT_LEAK,
         bytes_per_step=slope,
         r_squared=r_squared(watched),
