@@ -9,7 +9,6 @@ from stepscope.diagnosis.finding import Bilingual
 _MOST_NAMED = 8
 _BOTH = 2
 _LONG_US = 10_000_000
-_SMALL_MEBIBYTES = 0.01
 
 
 def duration(time_us: float | None) -> str:
@@ -53,13 +52,15 @@ def rank_names(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
     return Bilingual(f"ranks {', '.join(numbers)}", f"rank {'、'.join(numbers)}")
 
 
-def mebibytes(size: float | None) -> str:
-    """A size with its unit.
+def byte_size(size: float | None) -> str:
+    """A size with the unit that suits it.
 
-    >>> mebibytes(3 << 20), mebibytes(512), mebibytes(None)
-    ('3.00 MiB', '0.0005 MiB', '?')
+    >>> byte_size(3 << 20), byte_size(8 << 40), byte_size(512), byte_size(None)
+    ('3.00 MiB', '8.00 TiB', '512 B', '?')
     """
     if size is None:
         return "?"
-    value = size / (1 << 20)
-    return f"{value:,.2f} MiB" if abs(value) >= _SMALL_MEBIBYTES or not value else f"{value:.4f} MiB"
+    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if abs(size) >= unit:
+            return f"{size / unit:.2f} {name}"
+    return f"{size:.0f} B"

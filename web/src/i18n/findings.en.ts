@@ -8,7 +8,7 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'finding.info': 'worth knowing',
   'finding.healthy': 'healthy',
   'finding.gain': 'up to {gain} less per step',
-  'finding.baseline': 'threshold {value}',
+  'finding.baseline': 'vs. {value}',
   'finding.show': 'Show me',
   'finding.more_proof': 'Proof {number}',
   'finding.not_checked': '{count} {count|kind|kinds} of problems could not be checked',

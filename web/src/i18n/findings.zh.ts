@@ -6,7 +6,7 @@ export const findingsZh = {
   'finding.info': '供参考',
   'finding.healthy': '正常',
   'finding.gain': '每个迭代最多可省 {gain}',
-  'finding.baseline': '阈值 {value}',
+  'finding.baseline': '对照 {value}',
   'finding.show': '查看证据',
   'finding.more_proof': '证据 {number}',
   'finding.not_checked': '{count} 类问题未能检查',

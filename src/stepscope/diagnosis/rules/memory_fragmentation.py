@@ -9,7 +9,7 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import mebibytes
+from stepscope.diagnosis.words import byte_size
 
 
 def judge(run: RunContext) -> list[Finding]:
@@ -33,7 +33,7 @@ def _loss(failure: OutOfMemory) -> Loss:
         gain_share=None,
         gain_method=None,
         where=Where(device=failure.device),
-        words={"free": mebibytes(failure.pool_free_bytes), "requested": mebibytes(failure.requested_bytes)},
+        words={"free": byte_size(failure.pool_free_bytes), "requested": byte_size(failure.requested_bytes)},
         severity="warning",
         evidence=[number(name, size, "bytes", link="memory") for name, size in known.items() if size is not None],
         proof=[Proof(rank=failure.rank, page="memory", start_ns=failure.time_ns, end_ns=failure.time_ns)],

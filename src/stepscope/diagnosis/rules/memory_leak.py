@@ -10,7 +10,7 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Confidence, Finding, Proof, Severity, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import mebibytes
+from stepscope.diagnosis.words import byte_size
 
 _CONFIDENCE: Final[dict[str, Confidence]] = {"confirmed": "confirmed", "likely": "likely", "suspect": "suspect"}
 #: How a leak is told by how sure the number of steps allows to be.
@@ -41,7 +41,7 @@ def _loss(site: Site) -> Loss:
         gain_share=None,
         gain_method=None,
         where=Where(site=site.site, device=site.device, operator=site.operator),
-        words={"site": site.site, "rate": mebibytes(site.bytes_per_step)},
+        words={"site": site.site, "rate": byte_size(site.bytes_per_step)},
         confidence=_CONFIDENCE[site.confidence],
         severity=_SEVERITY[site.confidence],
         evidence=evidence,

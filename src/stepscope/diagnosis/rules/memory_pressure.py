@@ -8,7 +8,7 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import mebibytes
+from stepscope.diagnosis.words import byte_size
 
 
 def judge(run: RunContext) -> list[Finding]:
@@ -43,10 +43,10 @@ def why(failure: OutOfMemory) -> Bilingual:
     """What `memory` says about a failure, as a part of a sentence."""
     told = Bilingual.of(
         f"memory_cause.{failure.cause}",
-        requested=mebibytes(failure.requested_bytes),
-        free=mebibytes(failure.pool_free_bytes),
-        device_free=mebibytes(failure.device_free_bytes),
-        others=mebibytes(failure.others_bytes),
+        requested=byte_size(failure.requested_bytes),
+        free=byte_size(failure.pool_free_bytes),
+        device_free=byte_size(failure.device_free_bytes),
+        others=byte_size(failure.others_bytes),
     )
     return Bilingual(told.en.rstrip("."), told.zh.rstrip("。"))
 
