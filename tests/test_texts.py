@@ -126,12 +126,12 @@ def test_no_sentence_is_left_over() -> None:
 
 
 def test_values_are_put_into_a_sentence() -> None:
-    assert text("error.no_such_path", path="a.json") == "There is no file or directory a.json."
-    assert text("error.no_such_path", "zh", path="a.json") == "文件或目录 a.json 不存在。"
+    assert text("error.no_such_path", path="a.json") == "There is no file or directory a.json. Check the path."
+    assert text("error.no_such_path", "zh", path="a.json") == "文件或目录 a.json 不存在，请检查路径。"
 
 
 def test_braces_in_a_value_do_no_harm() -> None:
-    assert text("error.no_such_path", path="{0} {x}") == "There is no file or directory {0} {x}."
+    assert text("error.no_such_path", path="{0} {x}") == "There is no file or directory {0} {x}. Check the path."
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def _process(*arguments: object, program: str = _MAIN, **environment: str) -> Ou
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A trace with one note: it marks no steps."""
+    """A trace with one note: it no step marks."""
     events = [complete("aten::mm", f"{place * 10}.250", "5.125") for place in range(4)]
     return write_trace(tmp_path_factory.mktemp("commands") / "trace.json", events)
 
@@ -96,7 +96,7 @@ class TestExitCodes:
         )
         result = _process("sql", trace, "SELECT count(*) FROM slices", "--store", tmp_path / "store", program=program)
         assert result.code == 1, result.err
-        assert "Call again" in result.err
+        assert "Run the command again" in result.err
 
     @pytest.mark.parametrize(
         "arguments",
@@ -236,8 +236,8 @@ class TestJson:
         assert note == {
             "code": "no_step_marks",
             "level": "note",
-            "message": "trace.json marks no steps, so the whole window counts as one. The profilers of PyTorch and "
-            "MindSpore mark them only if they are given a schedule and step() is called once per iteration.",
+            "message": "trace.json has no step marks, so the whole window counts as one step. To get them, give the "
+            "PyTorch or MindSpore profiler a schedule and call step() once per iteration.",
             "rank": 0,
             "file": "trace.json",
             "place": "",
@@ -259,7 +259,7 @@ class TestTables:
         result = _process("sql", trace, "SELECT count(*) AS calls FROM slices", "--store", store / "of its own")
         assert result.code == 0
         assert result.out.split() == ["calls", "4"]
-        assert "marks no steps" in result.err
+        assert "no step marks" in result.err
 
     def test_csv_can_be_read_back(self, stepscope: Command, trace: Path, store: Path) -> None:
         query = "SELECT 'a,\"b\"' AS text, 1 AS number, [1, 2] AS list, NULL AS missing"
@@ -299,15 +299,15 @@ class TestTables:
 class TestLanguage:
     def test_notes_and_reports_are_chinese_when_asked_for(self, stepscope: Command, trace: Path, store: Path) -> None:
         result = stepscope("ingest", trace, "--store", store, "--lang", "zh")
-        assert "没有迭代标记" in result.err
-        assert "marks no steps" not in result.err
+        assert "没有 step 标记" in result.err
+        assert "no step marks" not in result.err
         assert "存储" in result.out
 
     def test_notes_of_a_document_are_chinese_when_asked_for(self, stepscope: Command, trace: Path, store: Path) -> None:
         result = stepscope("sql", trace, "SELECT 1", "--json", "--store", store, "--lang", "zh")
         (note,) = _document(result)["notes"]
         assert note["code"] == "no_step_marks"
-        assert note["message"].startswith("trace.json 没有迭代标记")
+        assert note["message"].startswith("trace.json 没有 step 标记")
 
     @pytest.mark.parametrize(
         ("arguments", "environment", "chinese"),

@@ -15,7 +15,7 @@ STATISTIC = (
     "Mul,AI_CORE,2,3,1,1.5,2,100\n"
 )
 STEPS = "Step,Computing\n1,5.0\n"
-MISSING = "Not in this capture: trace_view.json"
+MISSING = "This capture has no trace_view.json"
 
 
 def test_notes_come_with_the_reason_and_the_reason_comes_last(stepscope: Command, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_notes_are_in_the_language_asked_for(stepscope: Command, tmp_path: Path)
     capture = write_rank(tmp_path, {"step_trace_time.csv": STEPS})
     outcome = stepscope("operators", capture, "--store", tmp_path / "store", "--lang", "zh")
     assert outcome.code == 1
-    assert "本次采集没有 trace_view.json" in outcome.err
+    assert "采集数据中没有 trace_view.json" in outcome.err
     assert MISSING not in outcome.err
 
 

@@ -25,7 +25,7 @@ def capture(tmp_path: Path) -> Path:
 
 def test_a_kind_of_note_takes_one_line_with_its_ranks_and_its_count(stepscope: Command, capture: Path) -> None:
     lines = stepscope("sql", capture, QUERY, "--store", capture.parent / "store").err.splitlines()
-    about_steps = [line for line in lines if "marks no steps" in line]
+    about_steps = [line for line in lines if "no step marks" in line]
     about_times = [line for line in lines if "negative" in line]
     assert len(about_steps) == len(about_times) == 1
     assert about_steps[0].startswith("note: rank 0-2: trace_0.json, trace_1.json, trace_2.json ")
@@ -41,13 +41,13 @@ def test_notes_of_a_known_capture_are_counted(stepscope: Command, capture: Path)
     assert line.endswith(f"stepscope ingest {capture}")
     chinese = stepscope("sql", capture, QUERY, "--store", store, "--lang", "zh").err
     assert chinese.startswith("注意： 该采集数据有 2 类说明")
-    assert "marks no steps" in stepscope("ingest", capture, "--store", store).err
+    assert "no step marks" in stepscope("ingest", capture, "--store", store).err
 
 
 def test_every_note_can_be_listed_and_is_in_the_document(stepscope: Command, capture: Path) -> None:
     store = capture.parent / "store"
     listed = stepscope("ingest", capture, "--store", store, "--notes").err.splitlines()
-    assert sum("marks no steps" in line for line in listed) == 3
+    assert sum("no step marks" in line for line in listed) == 3
     document = json.loads(stepscope("sql", capture, QUERY, "--store", store, "--json").out)
     assert len(document["notes"]) == len(listed) == 4
     groups = {group["code"]: group for group in document["note_groups"]}

@@ -40,7 +40,7 @@ def test_nothing_happened_makes_no_note() -> None:
 
 def test_a_note_has_a_sentence_in_each_language() -> None:
     note = Note("event_dropped", {}, "a.json", "event 3", 5)
-    assert note.sentence() == "5 events of a.json could not be read and were dropped (first: event 3)."
+    assert note.sentence() == "5 events in a.json could not be read and were dropped (first: event 3)."
     assert note.sentence("zh") == "a.json 中有 5 个事件无法读取，已丢弃（首处：event 3）。"
 
 

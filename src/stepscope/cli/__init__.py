@@ -17,7 +17,7 @@ from stepscope.errors import StepscopeError
 app = typer.Typer(
     name="stepscope",
     cls=CommandsAndQuestions,
-    help="How an AI training job spends its time, and what to fix first.",
+    help="Shows how an AI training job spends its time, and what to fix first. Start with: stepscope diagnose PATH",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,

@@ -26,16 +26,20 @@ _REDUNDANT: Final = (
 def analyse(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH", help="Recorded windows, or directories that hold some.", show_default=False),
+        typer.Argument(metavar="PATH", help="Recorded windows, or directories that contain them.", show_default=False),
     ],
-    step: Annotated[list[int] | None, typer.Option(help="Only this step; may be repeated.", min=0)] = None,
-    keep_all: Annotated[bool, typer.Option("--keep-all", help="Keep what the parsed files repeat.")] = False,
-    jobs: Annotated[int | None, typer.Option(help="Windows parsed at a time; half of the processors.", min=1)] = None,
+    step: Annotated[list[int] | None, typer.Option(help="Only this step; repeat for several.", min=0)] = None,
+    keep_all: Annotated[
+        bool, typer.Option("--keep-all", help="Keep raw files whose content is in the parsed files.")
+    ] = False,
+    jobs: Annotated[
+        int | None, typer.Option(help="Windows to parse in parallel; half the number of processors by default.", min=1)
+    ] = None,
     store: Store = None,
     json: Json = False,
     lang: Language = None,
 ) -> None:
-    """Write the documented files (ASCEND_PROFILER_OUTPUT) of everything that stepscope.profiler recorded there."""
+    """Turn recordings of stepscope.profiler into the documented output files (ASCEND_PROFILER_OUTPUT)."""
     from stepscope.errors import NoAnswerError
     from stepscope.profiler.profiler import captures
 

@@ -17,13 +17,13 @@ from stepscope.errors import NoAnswerError
 if TYPE_CHECKING:
     from stepscope.run import Run
 
-Steps = Annotated[list[int] | None, typer.Option("--step", help="Only this step; may be repeated.")]
+Steps = Annotated[list[int] | None, typer.Option("--step", help="Show only this step; repeat for several.")]
 CsvTarget = Annotated[
     str | None,
-    typer.Option("--csv", metavar="[DIR]", help="Comma-separated values: to a directory, else to standard output."),
+    typer.Option("--csv", metavar="[DIR]", help="Print comma-separated values, or write them to DIR."),
 ]
 Explain = Annotated[
-    str | None, typer.Option(metavar="FIELD", help="What a field means, its formula and where it comes from.")
+    str | None, typer.Option(metavar="FIELD", help="Explain a field: what it means, its formula and its source.")
 ]
 STANDARD_OUTPUT = "-"
 

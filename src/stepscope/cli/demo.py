@@ -17,7 +17,7 @@ def demo(
     store: Store = None,
     lang: Language = None,
 ) -> None:
-    """Record a real small training loop with PyTorch, read it, and show where its time goes."""
+    """Record a small PyTorch training loop and show where its time goes."""
     from stepscope.cli.training_loop import record
     from stepscope.report import operators as operators_report
     from stepscope.report import steps as steps_report

@@ -18,14 +18,14 @@ def export(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File or directory to write; .gz compresses a trace.")],
     rank: Ranks = None,
-    merge: Annotated[bool, typer.Option(help="chrome: all ranks in one file, on one clock.")] = False,
-    force: Annotated[bool, typer.Option(help="Replace what is there.")] = False,
+    merge: Annotated[bool, typer.Option(help="chrome: write all ranks to one file, on one clock.")] = False,
+    force: Annotated[bool, typer.Option(help="Replace existing output.")] = False,
     redact: Annotated[
         bool,
         typer.Option(
             "--redact",
-            help="Write host-1, user-1, dir-1 … for hosts, users and the directories of paths, in all names, "
-            "arguments, stacks and notes. Names of files, line numbers and what follows site-packages stay.",
+            help="Replace hosts, users and directories by host-1, user-1, dir-1 … in all names, arguments, stacks and "
+            "notes. File names, line numbers and everything after site-packages stay.",
         ),
     ] = False,
     window: Window = None,
@@ -33,7 +33,7 @@ def export(
     store: Store = None,
     lang: Language = None,
 ) -> None:
-    """Write a run as Parquet tables, or as a Chrome trace per rank or merged on one clock."""
+    """Export a run as Parquet tables or Chrome traces, one per rank or all ranks on one clock."""
     from stepscope import deliver
     from stepscope.report import terminal
     from stepscope.run import load

@@ -14,12 +14,12 @@ def ingest(
     window: Window = None,
     source: Form = None,
     store: Store = None,
-    again: Annotated[bool, typer.Option(help="Read all anew, even what is stored already.")] = False,
-    notes: Annotated[bool, typer.Option("--notes", help="List every note, not one line per kind.")] = False,
+    again: Annotated[bool, typer.Option(help="Read everything again, even if it is already stored.")] = False,
+    notes: Annotated[bool, typer.Option("--notes", help="List every note instead of one line per kind.")] = False,
     json: Json = False,
     lang: Language = None,
 ) -> None:
-    """Read a capture into the store: events, bytes, seconds, MB/s, and what was dropped, repaired or missing."""
+    """Read a capture into the store, and report speed and what was dropped, repaired or missing."""
     from stepscope.engine.ingest import ingest as read_in
     from stepscope.report import json_document, terminal
     from stepscope.report.progress import progress_bar

@@ -35,23 +35,29 @@ Captures = Annotated[
     list[Path],
     typer.Argument(
         metavar="PATH",
-        help="Trace files, directories of them, or both; together they are one run.",
+        help="Trace files or directories; all of them together are one run.",
         show_default=False,
     ),
 ]
-Window = Annotated[str | None, typer.Option(help="One of several captures in a directory; the newest by default.")]
-Store = Annotated[Path | None, typer.Option(help="Where to keep what was read; your cache directory by default.")]
+Window = Annotated[
+    str | None, typer.Option(help="Which capture to read if a directory holds several; the newest by default.")
+]
+Store = Annotated[
+    Path | None, typer.Option(help="Directory for the data Stepscope has read; your cache directory by default.")
+]
 Form = Annotated[
     str | None,
     typer.Option(
         "--source",
-        help="text or db, where an Ascend capture has both; the more complete by default.",
+        help="Which form to read if an Ascend capture has both: text or db; the more complete one by default.",
         callback=_check_form,
     ),
 ]
-Ranks = Annotated[list[int] | None, typer.Option("--rank", help="Only this rank; may be repeated.")]
+Ranks = Annotated[list[int] | None, typer.Option("--rank", help="Show only this rank; repeat for several.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Language = Annotated[
     str | None,
-    typer.Option("--lang", help="en or zh.", callback=_choose_language, is_eager=True, show_default="by environment"),
+    typer.Option(
+        "--lang", help="Language: en or zh.", callback=_choose_language, is_eager=True, show_default="by environment"
+    ),
 ]

@@ -18,33 +18,35 @@ _OURS: Final = "STEPSCOPE_PROFILE"
 
 
 def profile(
-    command: Annotated[list[str], typer.Argument(help="The command, behind --.", metavar="-- CMD", show_default=False)],
+    command: Annotated[
+        list[str], typer.Argument(help="The command to run, after --.", metavar="-- CMD", show_default=False)
+    ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Directory for the captures.", show_default="data")
     ] = None,
     skip_first: Annotated[
-        int | None, typer.Option(min=0, help="Steps to leave out at the beginning.", show_default="0")
+        int | None, typer.Option(min=0, help="Steps to skip at the beginning.", show_default="0")
     ] = None,
     wait: Annotated[int | None, typer.Option(min=0, help="Steps to wait before each window.", show_default="0")] = None,
     warmup: Annotated[
         int | None, typer.Option(min=0, help="Steps to warm up before each window.", show_default="0")
     ] = None,
-    active: Annotated[int, typer.Option(min=0, help="Steps to record in a window; 0: the whole run.")] = 0,
+    active: Annotated[int, typer.Option(min=0, help="Steps to record per window; 0 records the whole run.")] = 0,
     repeat: Annotated[
-        int | None, typer.Option(min=0, help="Windows; 0: as many as there are.", show_default="1")
+        int | None, typer.Option(min=0, help="Number of windows; 0 repeats until the run ends.", show_default="1")
     ] = None,
     level: Annotated[int, typer.Option(min=0, max=2, help="Profiler level.")] = 0,
-    shapes: Annotated[bool, typer.Option("--shapes", help="Record shapes of operators.")] = False,
+    shapes: Annotated[bool, typer.Option("--shapes", help="Record operator shapes.")] = False,
     stack: Annotated[bool, typer.Option("--stack", help="Record Python stacks.")] = False,
     memory: Annotated[bool, typer.Option("--memory", help="Record memory.")] = False,
     data: Annotated[bool, typer.Option("--data", help="Record the input pipeline.")] = False,
     parse: Annotated[
         bool | None,
-        typer.Option("--parse/--no-parse", help="Write the documented files at the end.", show_default="parse"),
+        typer.Option("--parse/--no-parse", help="Write the documented output files at the end.", show_default="parse"),
     ] = None,
     lang: Language = None,
 ) -> None:
-    """Run a command and record it: steps are found from optimizer steps, nothing in the script changes."""
+    """Run a command and record it, without changing the script. Optimizer updates mark the steps."""
     from stepscope.errors import UsageError
     from stepscope.texts import text
 

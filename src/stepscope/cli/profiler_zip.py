@@ -21,7 +21,7 @@ def profiler_zip(
     ],
     lang: Language = None,
 ) -> None:
-    """Write the profiler as one zip to put on PYTHONPATH: Python 3.9 or newer, nothing to install."""
+    """Pack the profiler into one zip file for PYTHONPATH: Python 3.9 or newer, nothing to install."""
     from stepscope.errors import UsageError
     from stepscope.texts import text
 

@@ -25,7 +25,7 @@ def sql(
         str,
         typer.Argument(
             metavar="QUERY",
-            help="One SELECT over the tables of the run, see docs/schema.md.",
+            help="One SELECT statement; docs/schema.md lists the tables.",
             callback=_is_query,
             is_eager=True,
         ),
@@ -37,7 +37,7 @@ def sql(
     csv: CsvTarget = None,
     lang: Language = None,
 ) -> None:
-    """Answer a SELECT over the tables of the run, e.g. 'SELECT kind, count(*) FROM slices GROUP BY kind'."""
+    """Query the tables of a run with SQL: stepscope sql PATH 'SELECT kind, count(*) FROM slices GROUP BY kind'."""
     from stepscope.analysis.answer import Answer
     from stepscope.report import csv_tables, json_document, terminal
     from stepscope.run import load

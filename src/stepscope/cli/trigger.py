@@ -14,24 +14,24 @@ _SCHEMA: Final = "stepscope.trigger/1"
 
 def trigger(
     cfg_path: Annotated[
-        Path, typer.Argument(help="The folder that the job's DynamicProfilerMonitor watches.", show_default=False)
+        Path, typer.Argument(help="Directory that the job's DynamicProfilerMonitor watches.", show_default=False)
     ],
     start: Annotated[int | None, typer.Option(min=1, help="First step to record; steps count from 1.")] = None,
     stop: Annotated[int | None, typer.Option(min=1, help="Last step to record.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Record the next so many steps instead.")] = None,
-    off: Annotated[bool, typer.Option("--off", help="Take back what has not begun.")] = False,
+    steps: Annotated[int | None, typer.Option(min=1, help="Record the next N steps instead.")] = None,
+    off: Annotated[bool, typer.Option("--off", help="Cancel a request that has not started.")] = False,
     level: Annotated[int | None, typer.Option(min=0, max=2, help="Profiler level.")] = None,
-    shapes: Annotated[bool | None, typer.Option(help="Record shapes of operators.")] = None,
+    shapes: Annotated[bool | None, typer.Option(help="Record operator shapes.")] = None,
     stack: Annotated[bool | None, typer.Option(help="Record Python stacks.")] = None,
     memory: Annotated[bool | None, typer.Option(help="Record memory.")] = None,
-    parse: Annotated[bool | None, typer.Option(help="Write the documented files when the window ends.")] = None,
-    background: Annotated[bool | None, typer.Option(help="Parse beside the training.")] = None,
+    parse: Annotated[bool | None, typer.Option(help="Write the documented output files when the window ends.")] = None,
+    background: Annotated[bool | None, typer.Option(help="Parse in the background while training goes on.")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Directory for the captures.")] = None,
     wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the job's answer.")] = 0.0,
     json: Json = False,
     lang: Language = None,
 ) -> None:
-    """Ask a running job for a window: which steps, or the next so many. What is not said keeps its value."""
+    """Record some steps of a running job. Options that you leave out keep their current values."""
     from stepscope.errors import NoAnswerError, UsageError
     from stepscope.profiler.dynamic.trigger import answers, ask, config_path
 

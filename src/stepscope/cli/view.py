@@ -17,24 +17,24 @@ from stepscope.errors import UnreadableInputError
 def view(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH", help="Captures, each listed by itself, or directories to open them from."),
+        typer.Argument(metavar="PATH", help="Captures to list, or directories to open captures from."),
     ],
-    host: Annotated[str, typer.Option(help="Address to listen on; one of other machines needs a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8080,
-    base_path: Annotated[str, typer.Option(help="Prefix of all addresses, behind a proxy or in a notebook.")] = "",
+    host: Annotated[str, typer.Option(help="Address to listen on; other machines need a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8080,
+    base_path: Annotated[str, typer.Option(help="URL prefix, for use behind a proxy or in a notebook.")] = "",
     allow_host: Annotated[
-        list[str] | None, typer.Option(help="A name under which a proxy reaches this server; may be repeated.")
+        list[str] | None, typer.Option(help="Host name under which a proxy reaches this server; repeat for several.")
     ] = None,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     token: Annotated[
         str | None,
-        typer.Option(envvar="STEPSCOPE_TOKEN", help="Ask for this token; one is made up where other machines can ask."),
+        typer.Option(envvar="STEPSCOPE_TOKEN", help="Require this token; generated if other machines can connect."),
     ] = None,
     source: Form = None,
     store: Store = None,
     lang: Language = None,
 ) -> None:
-    """Serve the pages: timeline, steps, operators, data pipeline, memory, and SQL."""
+    """Show captures in the browser: overview, timeline, steps, operators, data, memory, CPU and SQL."""
     from stepscope.report import terminal
     from stepscope.server.serve import serve
     from stepscope.server.settings import Settings, is_loopback, normal_base_path
