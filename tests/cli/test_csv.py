@@ -58,7 +58,7 @@ def test_standard_output_says_what_it_leaves_out(stepscope: Command, trace: Path
     result = stepscope("launches", trace, "--csv", "--store", tmp_path / "store")
     assert result.out.count("\n") > 1
     assert "launches_" in result.err
-    assert "--csv a directory" in result.err
+    assert "Use --csv DIR" in result.err
 
 
 def _rows(path: Path) -> list[dict[str, str]]:

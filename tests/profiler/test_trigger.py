@@ -102,7 +102,7 @@ def test_the_answer_of_a_running_job_is_told(tmp_path: Path, plain: None) -> Non
         (job,) = json.loads(result.stdout.splitlines()[-1])["data"]["jobs"]
         (window,) = job["windows"]
         assert window["stop"] == window["start"] + 1
-        with pytest.raises(NoAnswerError, match="cannot record these steps"):
+        with pytest.raises(NoAnswerError, match="already past these steps"):
             _call(str(tmp_path), "--start", "1", "--stop", "1", "--wait", "20")
     finally:
         end.set()

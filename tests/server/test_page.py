@@ -67,7 +67,7 @@ def test_a_page_that_was_not_built_is_said_in_both_languages(tmp_path: Path, tra
     with served(trace, page=tmp_path / "nothing") as server:
         answer = server.client.get("/")
         assert answer.status_code == 503
-        assert "not part of this installation" in answer.text
+        assert "does not include the web page" in answer.text
         assert "当前安装不包含网页" in answer.text
         assert server.client.get("/api/runs").status_code == 200
 

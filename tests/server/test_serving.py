@@ -105,7 +105,7 @@ def test_off_this_machine_a_token_is_made_up_and_printed(tmp_path: Path) -> None
 def test_a_port_in_use_is_a_clear_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         settings = Settings(roots=(), port=taken.getsockname()[1])
-        with pytest.raises(UsageError, match="cannot be used"):
+        with pytest.raises(UsageError, match="Cannot listen on port"):
             serve(settings, lambda _: None)
 
 

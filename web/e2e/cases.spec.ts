@@ -4,7 +4,7 @@ import { expect, test } from './fixtures'
 test('long step interval: the verdict names it, the data loader is one click away', async ({ app, page }) => {
   const run = await app.run('interval')
   await app.open(`/run/${run.id}/overview`)
-  await expect(page.getByRole('region', { name: 'Verdict' })).toContainText('waits for its input')
+  await expect(page.getByRole('region', { name: 'Verdict' })).toContainText('wait for input')
   const idle = page.getByRole('region', { name: 'Why the device is idle' })
   const gap = idle.getByRole('row').filter({ hasText: 'DataLoader' }).first()
   await expect(gap).toContainText('data')
