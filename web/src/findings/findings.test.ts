@@ -83,6 +83,6 @@ test('a card says what, how serious, on what evidence, what it gains and what to
   for (const words of ['The device of rank 2 waits for the host', 'needs work', 'Fuse small operators.', '25.0%'])
     expect(screen.getByText(words)).toBeTruthy()
   expect(container.querySelector('[data-field="gain_us"]')?.getAttribute('data-value')).toBe('33700')
-  expect(screen.getByText('threshold 10.0%')).toBeTruthy()
+  expect(screen.getByText('vs. 10.0%')).toBeTruthy()
   expect(screen.getByText('Show me').getAttribute('href')).toContain('rank=2')
 })

@@ -1,7 +1,9 @@
 // All pages of a run, in the order of the navigation. A page is loaded when it is first opened.
 import type { Component } from 'svelte'
 import type { PlainKey } from '../i18n/language.svelte'
+import type { Finding } from '../api/schema'
 import type { IconName } from '../components/icons'
+import { worstOf } from '../findings/severity'
 
 export interface PageEntry {
   readonly id: string
@@ -83,7 +85,12 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
 
 export const PAGES: readonly PageEntry[] = PAGE_GROUPS.flatMap((group) => group.pages)
 
-/** Whether the run holds what a page shows. */
-export function hasData(page: PageEntry, tables: Readonly<Record<string, number>>): boolean {
-  return page.needs.length === 0 || page.needs.some((table) => (tables[table] ?? 0) > 0)
+/** Whether the run holds what a page shows: rows of one of its tables, or a finding that it proves. */
+export function hasData(
+  page: PageEntry,
+  tables: Readonly<Record<string, number>>,
+  findings: readonly Finding[],
+): boolean {
+  const rows = page.needs.length === 0 || page.needs.some((table) => (tables[table] ?? 0) > 0)
+  return rows || worstOf(page.id, findings) !== null
 }

@@ -56,8 +56,10 @@ def loop_of(seen: Observed, work: Work | None) -> Loop:
     """The loop of one rank."""
     steps, batches = step_entries(seen, work), batch_entries(seen)
     entries, unit = _entries(seen, steps, batches)
-    half, step_half, batch_half = settled(entries), settled(steps), settled(seen.batches)
-    period = next((mean for rows in (half, step_half, settled(batches)) if (mean := _mean(rows["period_us"]))), None)
+    queued = seen.mode == "sink" or any(column.count() for column in (steps["fill"], seen.batches["queue"]))
+    half, step_half, batch_half = (settled(rows, queued=queued) for rows in (entries, steps, seen.batches))
+    settled_batches = settled(batches, queued=queued)
+    period = next((mean for rows in (half, step_half, settled_batches) if (mean := _mean(rows["period_us"]))), None)
     waiting = half.filter(pl.col("wait_us") > _noticeable(period))
     waits_known = half["wait_us"].null_count() < len(half)
     interval = _mean(step_half["interval_us"])
@@ -73,19 +75,24 @@ def loop_of(seen: Observed, work: Work | None) -> Loop:
         late_share=len(waiting) / len(half) if waits_known else None,
         late_empty_share=_empty_share(waiting["fill"]),
         host_empty_share=_empty_share(batch_half["queue"]),
-        device_empty_share=_empty_share(settled(_by_device_queue(device_fills(seen)))["fill"]),
+        device_empty_share=_empty_share(settled(_by_device_queue(device_fills(seen)), queued=True)["fill"]),
         early_host_empty_share=_empty_share(seen.batches.head(len(seen.batches) // 4)["queue"]),
         settled=len(half),
         starving=_starving(seen.rank, unit, entries, half, period),
     )
 
 
-def settled(rows: pl.DataFrame) -> pl.DataFrame:
-    """The later half without first batches and warm-up: queues that filled before training no longer hide anything."""
+def settled(rows: pl.DataFrame, *, queued: bool) -> pl.DataFrame:
+    """The rows without first batches and warm-up; where batches wait in a queue, the later half of them.
+
+    A queue that filled before training hides at first that the pipeline is too slow. Without one every step counts.
+    """
     limits = pipeline_facts().loop
     usual = rows.filter(~pl.col("first"))
     if usual.is_empty():
         return rows
+    if not queued:
+        return usual
     half = usual.slice(int(len(usual) * limits.settled_from_share))
     return half if len(half) >= limits.least_settled else usual
 
