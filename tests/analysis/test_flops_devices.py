@@ -86,14 +86,14 @@ def test_the_bounds_of_a_step_are_the_same_when_it_is_asked_for_alone(tmp_path: 
     assert (found.step, found.duration_us, found.flops) == (1, 600, _PRODUCT)
 
 
-def test_steps_that_the_device_finishes_in_time_have_the_hosts_length(tmp_path: Path) -> None:
+def test_the_time_between_two_steps_belongs_to_the_later_one(tmp_path: Path) -> None:
     run = _Run()
-    for step in range(2):  # 100 us between them belong to none
+    for step in range(2):  # the device is done after 700 us and after 1,800
         run.step(step, step * 1100, step * 1100 + 1000, (step * 1100 + 100, step * 1100 + 700))
         run.product(step, step * 1100 + 10, step * 1100 + 100)
     found = flops(run.store(tmp_path)).data
-    assert [step.duration_us for step in found.steps] == [1000, 1000]
-    assert found.ranks[0].mfu_share == pytest.approx(_PRODUCT / 1e-3 / _PEAK)
+    assert [step.duration_us for step in found.steps] == [700, 1100]
+    assert found.ranks[0].mfu_share == pytest.approx(2 * _PRODUCT / 1800e-6 / _PEAK)
 
 
 def test_the_first_step_starts_when_earlier_work_is_done(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_calls_that_ran_on_the_host_do_not_count_for_the_device(tmp_path: Path) 
         run.product(step, step * 1000 + 10, step * 1000 + 30)
         run.product(step, step * 1000 + 500, None)
     answer = flops(run.store(tmp_path))
-    assert answer.data.ranks[0].mfu_share == pytest.approx(_PRODUCT / 1e-3 / _PEAK)  # 44.05 %
+    assert answer.data.ranks[0].mfu_share == pytest.approx(4 * _PRODUCT / 3630e-6 / _PEAK)  # 48.54 %
     (row,) = answer.data.operators
     assert (row.count, row.flops) == (4, 4 * _PRODUCT)
     assert row.peak_share == pytest.approx(_PRODUCT / 600e-6 / _PEAK)
@@ -154,7 +154,7 @@ def test_kernels_that_nobody_is_known_to_have_launched_take_no_call_away(tmp_pat
 
 
 def test_several_devices_have_several_peaks(tmp_path: Path) -> None:
-    """Two devices at the same time: each runs one product in a step of 1,000 us."""
+    """Two devices at the same time: each runs one product in two steps, which are over after 1,900 us."""
     run = _Run()
     for step in range(2):
         run.step(step, step * 1000, (step + 1) * 1000, (step * 1000 + 100, step * 1000 + 900))
@@ -162,8 +162,8 @@ def test_several_devices_have_several_peaks(tmp_path: Path) -> None:
         run.product(step, step * 1000 + 20, step * 1000 + 300, device=1)
     answer = flops(run.store(tmp_path))
     (rank,), (row,) = answer.data.ranks, answer.data.operators
-    assert rank.flops_per_s == pytest.approx(2 * _PRODUCT / 1e-3)
-    assert rank.mfu_share == pytest.approx(_PRODUCT / 1e-3 / _PEAK)
+    assert rank.flops_per_s == pytest.approx(4 * _PRODUCT / 1900e-6)
+    assert rank.mfu_share == pytest.approx(2 * _PRODUCT / 1900e-6 / _PEAK)
     assert rank.peaks_flops_per_s["bf16"] == _PEAK
     assert row.device_us == pytest.approx(4 * 600)
     assert row.peak_share == pytest.approx(_PRODUCT / 600e-6 / _PEAK)

@@ -24,21 +24,21 @@ class QuestionMethods:
         *,
         ranks: Sequence[int] | None = None,
     ) -> Diagnosis:
-        """Tell what to fix first: the verdict, all findings with evidence and advice, and what could not be checked."""
+        """Find out what to fix first: the verdict, all findings with evidence and advice, and what could not be checked."""
     def summary(
         self,
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
     ) -> Summary:
-        """Show a run at a glance: medians per rank, and whether computing, communication or idle time is the problem."""
+        """Show a run at a glance: the mean step of each rank, and whether computing, communication or idle time dominates."""
     def steps(
         self,
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
     ) -> pl.DataFrame:
-        """Show where each step goes: computing, exposed communication, copies, free time, and the phases of the step."""
+        """Show where the time of each step goes: computing, exposed communication, copies, idle time and phases."""
     def operators(
         self,
         *,
@@ -64,28 +64,28 @@ class QuestionMethods:
         lane: Literal["compute", "communication", "copy", "all"] | None = None,
         limit: int = 100,
     ) -> Drill:
-        """Show what a row of operators consists of: module, operators, kernels, slices."""
+        """Break down one row of operators: module, operators, kernels, slices."""
     def op_statistics(
         self,
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
     ) -> pl.DataFrame:
-        """Show kernels by type and core, with the columns of op_statistic.csv."""
+        """Show kernels by type and core, with the same columns as op_statistic.csv."""
     def api_statistics(
         self,
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
     ) -> pl.DataFrame:
-        """Show calls of runtime and driver, with the columns of api_statistic.csv."""
+        """Show runtime and driver calls, with the same columns as api_statistic.csv."""
     def copies(
         self,
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
     ) -> pl.DataFrame:
-        """Show copies by kind: bytes, time, and bytes over time."""
+        """Show copies by kind: bytes, time and bandwidth."""
     def flops(
         self,
         *,
@@ -95,7 +95,7 @@ class QuestionMethods:
         peak_tflops: float | None = None,
         memory_gb_per_s: float | None = None,
     ) -> Flops:
-        """Show FLOPs per operator, achieved rate, roofline position and MFU."""
+        """Show FLOPs per operator, the achieved rate, the roofline and MFU."""
     def launches(
         self,
         *,
@@ -103,28 +103,28 @@ class QuestionMethods:
         steps: Sequence[int] | None = None,
         gaps: int = 20,
     ) -> Launches:
-        """Show how the host feeds the device: launch latency, queue length, idle time by cause, gaps."""
+        """Show how well the host keeps the device busy: launch latency, queue length, idle time by cause, gaps."""
     def critical_path(
         self,
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
     ) -> list[CriticalPath]:
-        """Show the critical path of a step and what bounds it."""
+        """Show the critical path of a step and what limits it."""
     def pipeline(
         self,
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
     ) -> Pipeline:
-        """Show the input pipeline: operators with queue use, starving steps, and which stage to change."""
+        """Show the input pipeline: stages and their queues, steps that wait for data, and which stage to change."""
     def cpu(
         self,
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
     ) -> Cpu:
-        """Show CPU use of machine, process, workers and pipeline operators, aligned with steps."""
+        """Show the CPU use of the machine, the process, its workers and pipeline stages, step by step."""
     def memory(
         self,
         *,
@@ -133,11 +133,11 @@ class QuestionMethods:
         at_ns: int | None = None,
         device: str | None = None,
     ) -> Memory:
-        """Show memory curves, the peak and what lives there, categories and fragmentation."""
+        """Show memory curves, the peak and what it consists of, categories and fragmentation."""
     def leaks(
         self,
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
     ) -> Leaks:
-        """Show which allocation sites leak, with confidence and reason."""
+        """Show which allocation sites leak, how certain that is, and why."""
