@@ -60,7 +60,7 @@ def test_a_step_that_only_slices_carry_is_one(tmp_path: Path) -> None:
 def test_without_any_step_that_is_the_reason(tmp_path: Path) -> None:
     kernel = {"kind": "kernel", "name": "k", "start_ns": 0, "dur_ns": 5, "step": None}
     store = make_store(tmp_path, slices=[kernel], tracks=[{"track": 0, "kind": "stream"}])
-    with pytest.raises(NoAnswerError, match="No step was recorded"):
+    with pytest.raises(NoAnswerError, match="No steps were recorded"):
         QUESTIONS["operators"].ask(store, steps=[1])
 
 

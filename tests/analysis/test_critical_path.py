@@ -363,6 +363,6 @@ def test_the_answer_fits_its_type_and_can_be_shown_in_both_languages(
     case.launch((0, 5), (9, 109), name="a")
     answer = critical_path(case.store(tmp_path))
     msgspec.convert(answer.plain(), list[CriticalPath])
-    for lang, words in (("en", "bound by compute"), ("zh", "受限于计算")):
+    for lang, words in (("en", "limited by computing"), ("zh", "受限于计算")):
         show(answer, lang)
         assert words in capsys.readouterr().out

@@ -141,7 +141,7 @@ def test_the_terminal_says_the_verdict_first_in_both_languages(
     answer = pipeline(make_store(tmp_path, **Model(Job("sink", {**USUAL, "map": 2500})).tables()))
     show(answer, "en")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("rank 0: The input pipeline holds the training up. Map(id=2) (S2, S4, D1, D4")
+    assert lines[0].startswith("rank 0: The input pipeline is the bottleneck. Map(id=2) (S2, S4, D1, D4")
     assert "steps starve: " in "\n".join(lines) and any(line.startswith("  → Map(id=2)") for line in lines)
     assert any("times as fast" in line for line in lines)
     show(answer, "zh")
@@ -156,5 +156,5 @@ def test_the_terminal_shows_the_worst_of_many_ranks_first(tmp_path: Path, capsys
             tables.setdefault(name, []).extend({**row, "rank": rank} for row in rows)
     show(pipeline(make_store(tmp_path, **tables)), "en")
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("rank ", "…"))]
-    assert lines[0].startswith("rank 7: The input pipeline holds")
-    assert "… 4 more ranks; --json shows all." in lines
+    assert lines[0].startswith("rank 7: The input pipeline is")
+    assert "… 4 more ranks; use --json to see all." in lines

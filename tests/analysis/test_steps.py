@@ -126,7 +126,7 @@ def test_communication_without_compute_leaves_unknown_what_cannot_be_known(tmp_p
 
 
 def test_a_run_without_steps_says_so(tmp_path: Path) -> None:
-    with pytest.raises(NoAnswerError, match="No step was recorded"):
+    with pytest.raises(NoAnswerError, match="No steps were recorded"):
         steps(make_store(tmp_path, slices=[_slice("kernel", 0, 1, None)]))
 
 

@@ -10,7 +10,7 @@ test('the verdict comes first: what holds the training up, why, and what to chan
     data: { verdict: { op_name: string; why: { en: string }[]; advice: { en: string }[] } }
   }>(`run/${run.id}/pipeline`)
   await app.open(`/run/${run.id}/data`)
-  await expect(page.getByText('The input pipeline holds the training up.')).toBeVisible()
+  await expect(page.getByText('The input pipeline is the bottleneck.')).toBeVisible()
   for (const { en } of [...data.verdict.why, ...data.verdict.advice]) await expect(page.getByText(en)).toBeVisible()
   await expect(page.getByText('60.0%').first()).toBeVisible()
   await expect(page.getByText('2.5× as fast')).toBeVisible()
