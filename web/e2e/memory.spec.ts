@@ -55,7 +55,7 @@ test('the leak is found with its reason and its births; the weights are cleared'
   const grid = page.getByRole('grid', { name: 'Leaks' })
   await grid.getByRole('row').nth(1).click()
   await expect(
-    page.getByText(/^Blocks of 22 of the 22 steps watched, from step 2 on, were never freed\.$/).last(),
+    page.getByText(/^From step 2 on, blocks of 22 of the 22 observed steps were never freed\.$/).last(),
   ).toBeVisible()
   await page.getByRole('button', { name: /Show as table: Blocks alive at the end/ }).click()
   await expect(page.getByRole('grid', { name: /^Blocks alive at the end/ })).toHaveAttribute(
