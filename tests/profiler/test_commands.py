@@ -64,7 +64,7 @@ def test_windows_are_parsed_and_a_broken_one_does_not_stop_the_others(
 
 
 def test_a_place_without_captures_is_no_answer(tmp_path: Path) -> None:
-    with pytest.raises(NoAnswerError, match="nothing"):
+    with pytest.raises(NoAnswerError, match="No recording"):
         analyse([tmp_path])
 
 
