@@ -15,7 +15,7 @@ test('the verdict comes first: what holds the training up, why, and what to chan
   await expect(page.getByText('60.0%').first()).toBeVisible()
   await expect(page.getByText('2.5× as fast')).toBeVisible()
   await page.getByText(/^Evidence/).click()
-  await expect(page.getByRole('grid', { name: 'Evidence' })).toContainText('host queue found empty')
+  await expect(page.getByRole('grid', { name: 'Evidence' })).toContainText('host queue empty')
 })
 
 test('a starving step is one click from its proof', async ({ app, page }) => {
