@@ -40,7 +40,7 @@ def load(
     >>> stepscope.load("no such trace.json")
     Traceback (most recent call last):
       ...
-    stepscope.errors.UnreadableInputError: There is no file or directory no such trace.json.
+    stepscope.errors.UnreadableInputError: There is no file or directory no such trace.json. Check the path.
     """
     from stepscope.report.progress import progress_bar
 

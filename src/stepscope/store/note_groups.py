@@ -35,7 +35,7 @@ class NoteGroup:
         >>> notes = [Note("event_dropped", {}, f"{rank}.json", "event 3", 2, rank) for rank in range(5)]
         >>> (group,) = grouped(notes)
         >>> group.sentence()
-        '10 events of 0.json, 1.json, 2.json and 2 more could not be read and were dropped (first: event 3).'
+        '10 events in 0.json, 1.json, 2.json and 2 more could not be read and were dropped (first: event 3).'
         >>> group.ranks
         [0, 1, 2, 3, 4]
         """

@@ -15,7 +15,7 @@ def text(key: str, lang: str = "en", **params: Any) -> str:
     """The sentence of a key, with its values put in.
 
     >>> text("error.no_such_path", path="a.json")
-    'There is no file or directory a.json.'
+    'There is no file or directory a.json. Check the path.'
     """
     section, _, name = key.partition(".")
     # Parsing all files takes longer than most commands work, so only the one with the key is parsed.

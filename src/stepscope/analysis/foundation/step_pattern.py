@@ -25,7 +25,7 @@ def pattern_of(step: Int64s, period_us: Float64s) -> Pattern | None:
     >>> found = pattern_of(np.arange(8), np.array([10.0, 10, 10, 50, 11, 10, 10, 52]))
     >>> (found.every, found.steps, round(found.extra_us, 1))
     (4, [3, 7], 40.8)
-    >>> pattern_of(np.arange(6), np.array([10.0, 11, 10, 11, 10, 11]))
+    >>> pattern_of(np.arange(6), np.array([10.0, 10.5, 10, 10.5, 10, 10.5]))
     """
     limits = steps_facts().pattern
     least = limits.least_steps
