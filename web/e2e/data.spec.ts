@@ -21,7 +21,7 @@ test('the verdict comes first: what holds the training up, why, and what to chan
 test('a starving step is one click from its proof', async ({ app, page }) => {
   const run = await app.run(RUN)
   await app.open(`/run/${run.id}/data`)
-  await expect(page.getByText(`${CARD_STEPS - 1} of ${CARD_STEPS - 1} steps starve`)).toBeVisible()
+  await expect(page.getByText(`${CARD_STEPS - 1} of ${CARD_STEPS - 1} steps starve`).first()).toBeVisible()
   await page.getByRole('link', { name: '7', exact: true }).click()
   await expect.poll(() => app.param('step')).toBe('7')
   await expect(page.getByRole('heading', { name: 'Timeline' })).toBeAttached()
