@@ -29,7 +29,7 @@ def test_kernels_of_which_no_module_and_no_operator_is_known_are_one_row(
     trace = write(tmp_path / "trace.json", document(events))
     shown = stepscope("operators", trace, "--by", by, "--store", tmp_path / "store")
     assert shown.code == 0
-    assert "kernels take 6.000 ms on the device; the capture does not tell what they belong to" in shown.out
+    assert "kernels take 6.000 ms on the device; the capture does not show what they belong to" in shown.out
     assert ("with_modules=True" if by == "module" else "PyTorch activities with CPU") in shown.err
 
 

@@ -99,7 +99,7 @@ test('a dragged range shows the statistics of the server', async ({ app, page })
   await expect(grid).toContainText('aten::mm')
   // Rows by kind and by track have names, and are compared with themselves.
   await page.getByRole('radio', { name: 'by kind' }).click()
-  await expect(grid.getByRole('gridcell', { name: 'operator', exact: true })).toBeVisible()
+  await expect(grid.getByRole('gridcell', { name: 'operator', exact: true }).first()).toBeVisible()
   await page.getByRole('button', { name: /^Keep as A/ }).click()
   await expect(grid.getByRole('columnheader', { name: 'Against A' })).toBeVisible()
   const rows = grid.getByRole('row').filter({ has: page.getByRole('gridcell') })
