@@ -152,8 +152,8 @@ def test_layers_of_one_thread_are_one_thread(tmp_path: Path) -> None:
     ]
     host = host_of(make_store(tmp_path, slices=slices, tracks=tracks), 0)
     assert sorted(host.slice.tolist()) == [0, 1, 2], "what lies on a stream is not the host's"
-    assert host.thread[host.place_of(np.array([0, 1, 2]))].tolist() == [4, 4, 3]
-    assert host.place_of(np.array([3])).tolist() == [NONE]
+    assert host.thread[host.row_of(np.array([0, 1, 2]))].tolist() == [4, 4, 3]
+    assert host.row_of(np.array([3])).tolist() == [NONE]
     found = host.dominant([np.array([4])], np.array([10]), np.array([90]))
     assert found.tolist() == [0], "the call of CANN lies inside the operator"
 

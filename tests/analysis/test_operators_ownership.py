@@ -140,17 +140,17 @@ def test_the_nearest_wanted_slice_is_found_over_any_depth(tmp_path: Path, gap: i
         )
     nesting = nesting_of(make_store(tmp_path, slices=slices), 0)
     above = nesting.nearest(nesting.mask("operator"))
-    places = nesting.places(np.array([level * gap for level in range(depth)]))
-    top = nesting.places(np.array([0]))[0]
+    places = nesting.positions(np.array([level * gap for level in range(depth)]))
+    top = nesting.positions(np.array([0]))[0]
     assert above[places].tolist() == [NOWHERE] + [top] * (depth - 1)
 
 
-def test_slices_that_do_not_exist_have_no_place(tmp_path: Path) -> None:
+def test_slices_that_do_not_exist_have_no_position(tmp_path: Path) -> None:
     for gap in (1, 5_000_011):
         store = make_store(
             tmp_path / str(gap), slices=[{"kind": "kernel", "name": "k", "start_ns": 0, "dur_ns": 1, "slice": gap}]
         )
-        assert nesting_of(store, 0).places(np.array([gap + 7, -1])).tolist() == [NOWHERE, NOWHERE]
+        assert nesting_of(store, 0).positions(np.array([gap + 7, -1])).tolist() == [NOWHERE, NOWHERE]
 
 
 def test_links_to_slices_that_do_not_exist_are_passed_over(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_links_to_slices_that_do_not_exist_are_passed_over(tmp_path: Path) -> No
         {"kind": "operator_launch", "from_slice": 0, "to_slice": 99},
     ]
     owners = ownership_of(make_store(tmp_path, slices=slices, links=links), 0)
-    assert owners.owner[owners.nesting.places(np.array([0]))].tolist() == [NOWHERE]
+    assert owners.owner[owners.nesting.positions(np.array([0]))].tolist() == [NOWHERE]
 
 
 def test_an_operator_link_goes_before_the_launching_call(tmp_path: Path) -> None:

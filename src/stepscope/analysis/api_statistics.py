@@ -90,9 +90,9 @@ def level_and_name(call: str) -> tuple[str, str]:
     (('acl', 'aclrtMemcpy'), ('runtime', 'cudaLaunchKernel'), ('driver', 'cuLaunchKernelEx'))
     """
     table = operators_facts().api
-    prefix, found, rest = call.partition("@")
+    prefix, separator, rest = call.partition("@")
     if prefix in table.prefixes:
-        return table.prefixes[prefix], rest if found else call
+        return table.prefixes[prefix], rest if separator else call
     for entry in table.patterns:
         if re.search(entry.pattern, call):
             return entry.level, call

@@ -117,7 +117,7 @@ def cpu(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[
     by_rank = {int(rank): part for (rank,), part in rows.partition_by("rank", as_dict=True).items()}
     hosts = dict(store.scan("ranks").select("rank", pl.col("host").cast(pl.String)).collect().iter_rows())
     beside = siblings({rank: used for rank, part in by_rank.items() if (used := process_cores(part))}, hosts)
-    found, notes = Cpu([], [], [], []), []
+    answer, notes = Cpu([], [], [], []), []
     for rank in chosen:
         if rank not in by_rank:
             notes.append(Note("cpu_not_recorded", rank=rank))
@@ -126,13 +126,13 @@ def cpu(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[
         if steps and clock is not None:
             samples = samples.filter(pl.col("step").is_in(list(steps)))
         if not samples.is_empty():
-            found.ranks.append(_of_rank(rank, samples, clock, beside.get(rank, 0.0), notes))
-            found.uses.extend(_uses(store, rank, samples))
-            found.steps.extend(_steps(rank, samples))
-            found.curves.extend(_curves(store, rank, samples))
-    if not found.ranks:
+            answer.ranks.append(_of_rank(rank, samples, clock, beside.get(rank, 0.0), notes))
+            answer.uses.extend(_uses(store, rank, samples))
+            answer.steps.extend(_steps(rank, samples))
+            answer.curves.extend(_curves(store, rank, samples))
+    if not answer.ranks:
         raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps or [])))
-    return Answer(found, notes)
+    return Answer(answer, notes)
 
 
 def _by_step(
@@ -229,5 +229,5 @@ def _curves(store: RunStore, rank: int, samples: pl.DataFrame) -> Iterator[CpuCu
 
 def _in_order(rows: pl.DataFrame, *first: str) -> pl.DataFrame:
     """From the machine to the smallest user."""
-    place = pl.col("scope").replace_strict(list(_SCOPES), list(range(len(_SCOPES))), default=len(_SCOPES))
-    return rows.sort(*first, place, "id", maintain_order=True)
+    scope_rank = pl.col("scope").replace_strict(list(_SCOPES), list(range(len(_SCOPES))), default=len(_SCOPES))
+    return rows.sort(*first, scope_rank, "id", maintain_order=True)

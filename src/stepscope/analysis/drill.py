@@ -105,13 +105,13 @@ def drill(
             raise NoAnswerError("no_operators")
         column, value = kept[0]
         raise NoAnswerError("no_such_row", by=column, name=value or "?")
-    found = pl.concat(frames)
+    rows_behind = pl.concat(frames)
     top = by is None or name is None
-    level = _top(found) if top else _NEXT[by or ""]
+    level = _top(rows_behind) if top else _NEXT[by or ""]
     side = "device" if "device" in sides else "host"
-    total = int(found["dur_ns"].sum()) / 1000
-    parts, slices = _parts(found, level, limit), _longest(found, limit)
-    return Answer(Drill(None if top else by, name, level, side, len(found), total, parts, slices))
+    total = int(rows_behind["dur_ns"].sum()) / 1000
+    parts, slices = _parts(rows_behind, level, limit), _longest(rows_behind, limit)
+    return Answer(Drill(None if top else by, name, level, side, len(rows_behind), total, parts, slices))
 
 
 def _texts() -> pl.Expr:

@@ -83,12 +83,12 @@ def steps(
         frames.append(_trace(store, rank))
     if not frames:
         raise NoAnswerError("no_steps")
-    found = pl.concat(frames)
+    rows = pl.concat(frames)
     if steps:
-        found = found.filter(pl.col("step").is_in(list(steps)))
-        if found.is_empty():
+        rows = rows.filter(pl.col("step").is_in(list(steps)))
+        if rows.is_empty():
             raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
-    return Answer(found, notes, {"statistics": step_statistics(found)})
+    return Answer(rows, notes, {"statistics": step_statistics(rows)})
 
 
 @cached_per_rank

@@ -192,15 +192,15 @@ def _parts(store: RunStore, means: pl.DataFrame) -> Parts | None:
     if known.is_empty():
         return None
     members = _groups(store, known["rank"].to_list())
-    found = {}
+    parts = {}
     for part, column in _PARTS.items():
         whole = _share(part, column, known, "all", None)
         groups = [
             _share(part, column, known.filter(pl.col("rank").is_in(ranks)), group, dimension)
             for group, dimension, ranks in members
         ]
-        found[part] = Delimitation(whole.share, whole.spread_share, whole.flagged, whole.reasons, whole.ranks, groups)
-    return Parts(**found)
+        parts[part] = Delimitation(whole.share, whole.spread_share, whole.flagged, whole.reasons, whole.ranks, groups)
+    return Parts(**parts)
 
 
 def _groups(store: RunStore, captured: list[int]) -> list[tuple[str, str | None, list[int]]]:
@@ -210,12 +210,12 @@ def _groups(store: RunStore, captured: list[int]) -> list[tuple[str, str | None,
         .select(pl.col("group").cast(pl.String), pl.col("dimension").cast(pl.String), "ranks")
         .collect()
     )
-    found: dict[tuple[int, ...], tuple[str, str | None, list[int]]] = {}
+    by_members: dict[tuple[int, ...], tuple[str, str | None, list[int]]] = {}
     for group, dimension, ranks in rows.iter_rows():
         there = sorted(set(ranks or []) & set(captured))
         if 1 < len(there) < len(captured):
-            found.setdefault(tuple(there), (group, dimension, there))
-    return list(found.values())
+            by_members.setdefault(tuple(there), (group, dimension, there))
+    return list(by_members.values())
 
 
 def _share(part: str, column: str, rows: pl.DataFrame, group: str, dimension: str | None) -> GroupShare:

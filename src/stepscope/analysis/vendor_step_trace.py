@@ -41,7 +41,7 @@ def vendor_step_trace(store: RunStore, *, ranks: Sequence[int] | None = None) ->
 
 def _rank(store: RunStore, rank: int) -> list[VendorStep]:
     work = work_of(store, rank)
-    found = []
+    steps = []
     for step, host_start in step_marks(store, rank).select("step", "host_start_ns").iter_rows():
         mine = work.step == step
         compute, communication = mine & work.of(COMPUTE), mine & work.of(COMMUNICATION)
@@ -65,5 +65,5 @@ def _rank(store: RunStore, rank: int) -> list[VendorStep]:
             alone.length - bubble,
             first - host_start,
         )
-        found.append(VendorStep(rank, step, *(time / 1000 for time in times)))
-    return found
+        steps.append(VendorStep(rank, step, *(time / 1000 for time in times)))
+    return steps

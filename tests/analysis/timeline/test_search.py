@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from analysis.timeline.runs import KINDS, NAMES, Made, One, random_run
-from stepscope.analysis.timeline.search import Place, Question, search
+from stepscope.analysis.timeline.search import Cursor, Question, search
 from stepscope.errors import UsageError
 from support.limits import at_most
 
@@ -59,7 +59,7 @@ def test_search_finds_what_reading_every_name_finds(tmp_path: Path, seed: int) -
         question, ranks = _questions(dice), dice.choice([[0], [1], [0, 1]])
         expected = _hits(made, question, ranks)
         at, offset, limit = dice.randrange(made.span), dice.randrange(20), dice.randrange(1, 30)
-        found = search(view, question, ranks, Place(at_ns=at), offset, limit)
+        found = search(view, question, ranks, Cursor(at_ns=at), offset, limit)
         assert found.total == len(expected)
         assert [(hit.rank, hit.slice) for hit in found.hits] == [
             (one.rank, one.slice) for one in expected[offset : offset + limit]
@@ -84,12 +84,12 @@ def test_next_walks_through_all_hits_and_previous_back(tmp_path: Path) -> None:
     walked = []
     while found.next is not None:
         walked.append((found.next.rank, found.next.slice))
-        found = search(view, question, [0, 1], Place(rank=found.next.rank, slice=found.next.slice), limit=0)
+        found = search(view, question, [0, 1], Cursor(rank=found.next.rank, slice=found.next.slice), limit=0)
     assert walked == expected
     back = [expected[-1]]
     while found.previous is not None:
         back.append((found.previous.rank, found.previous.slice))
-        found = search(view, question, [0, 1], Place(rank=found.previous.rank, slice=found.previous.slice), limit=0)
+        found = search(view, question, [0, 1], Cursor(rank=found.previous.rank, slice=found.previous.slice), limit=0)
     assert back == expected[::-1]
 
 
@@ -97,7 +97,7 @@ def test_from_a_slice_that_is_no_hit_search_goes_on_at_its_start(tmp_path: Path)
     made = random_run(tmp_path, 4)
     other = next(one for one in made.slices if one.name == "MatMul" and one.at > 0)
     expected = [one for one in _hits(made, Question("AllReduce"), [0]) if one.at >= other.at]
-    found = search(made.view, Question("AllReduce"), [0], Place(rank=0, slice=other.slice))
+    found = search(made.view, Question("AllReduce"), [0], Cursor(rank=0, slice=other.slice))
     assert found.next is not None
     assert found.next.slice == expected[0].slice
 

@@ -74,7 +74,7 @@ def critical_path(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[list[CriticalPath]]:
     """The paths of these steps; of the most typical step of each rank if none are named."""
-    found, notes, marked, asked = [], [], False, False
+    paths, notes, marked, asked = [], [], False, False
     for rank in ranks_of(store, ranks):
         marks = step_marks(store, rank)
         if marks.is_empty():
@@ -100,15 +100,15 @@ def critical_path(
             if window[0] < window[1]
         ]
         told = [(step, graph) for step, graph in made if graph.tells]
-        found += [_path(rank, step, graph) for step, graph in told]
+        paths += [_path(rank, step, graph) for step, graph in told]
         notes += _notes(rank, [graph for _, graph in told], silent=len(chosen) - len(told))
     if not marked:
         raise NoAnswerError("no_steps")
     if not asked:
         raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps or [])))
-    if not found:
+    if not paths:
         raise NoAnswerError("path_nothing_recorded")
-    return Answer(found, notes)
+    return Answer(paths, notes)
 
 
 def _telling(store: RunStore, rank: int, notes: list[Note]) -> int:
@@ -157,9 +157,9 @@ def _by_bound(parts: Parts, length: int) -> list[BoundShare]:
     np.add.at(total, parts.bound, parts.end - parts.start)
     largest_first = np.argsort(-total, kind="stable").tolist()
     return [
-        BoundShare(BOUNDS[place], int(total[place]) / 1000, int(total[place]) / length)
-        for place in largest_first
-        if total[place]
+        BoundShare(BOUNDS[bound], int(total[bound]) / 1000, int(total[bound]) / length)
+        for bound in largest_first
+        if total[bound]
     ]
 
 

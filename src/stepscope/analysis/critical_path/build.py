@@ -44,7 +44,7 @@ class StepGraph:
         weight = graph.weight.copy()
         on_device = np.isin(graph.kind, [kinds.COMPUTE, kinds.COMMUNICATION, kinds.COPY]) & np.isin(graph.about, slices)
         weight[on_device] = np.rint(graph.weight[on_device] * factor).astype(np.int64)
-        places = self.host.place_of(slices)
+        places = self.host.row_of(slices)
         places = places[places != NONE]
         for thread in np.unique(self.host.thread[places]):
             mine = places[self.host.thread[places] == thread]

@@ -62,14 +62,14 @@ def latest_end(track: Int64s, moment: Int64s, tracks: Int64s, end: Int64s) -> In
     >>> latest_end(np.array([1, 1]), np.array([5, 4]), np.array([1, 1, 2]), np.array([3, 5, 4])).tolist()
     [1, 0]
     """
-    found = np.full(len(moment), NONE, np.int64)
+    latest = np.full(len(moment), NONE, np.int64)
     for own in np.unique(track):
         asking, having = np.flatnonzero(track == own), np.flatnonzero(tracks == own)
         having = having[np.argsort(end[having], kind="stable")]
-        place = np.searchsorted(end[having], moment[asking], side="right") - 1
-        there = place >= 0
-        found[asking[there]] = having[place[there]]
-    return found
+        index = np.searchsorted(end[having], moment[asking], side="right") - 1
+        there = index >= 0
+        latest[asking[there]] = having[index[there]]
+    return latest
 
 
 def _overlaps(device: Device) -> tuple[Int64s, Int64s]:
@@ -105,7 +105,7 @@ def _stated(ids: Int64s, nodes: Nodes, waits: RecordedWaits) -> list[tuple[Int64
     places = [
         np.minimum(np.searchsorted(ids[order], side), len(ids) - 1) for side in (waits.event_source, waits.event_target)
     ]
-    source, target = (order[place] for place in places)
+    source, target = (order[rows] for rows in places)
     there = (ids[source] == waits.event_source) & (ids[target] == waits.event_target)
     source, target = source[there], target[there]
     return [(nodes.end[source], nodes.start[target], np.zeros(len(source), np.int64), kinds.EVENT, ids[target])]

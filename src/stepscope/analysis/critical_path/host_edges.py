@@ -43,7 +43,7 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, host_
     enqueue, dequeue = _placed(host, arrows.filter(pl.col("kind") == "queue"))
     forward, backward = _placed(host, arrows.filter(pl.col("kind") == "forward_backward"))
     primary = np.unique(np.concatenate((host.thread[forward], host.thread[backward], [host.loop])))
-    blocked = np.union1d(host.place_of(blocking_calls(host).slice), _blocking_copies(work, device))
+    blocked = np.union1d(host.row_of(blocking_calls(host).slice), _blocking_copies(work, device))
     collective = np.flatnonzero(host.of("collective"))
     pause = critical_path_facts().inference.handoff_gap_us * 1000
     queued = set(host.thread[dequeue].tolist())
@@ -75,7 +75,7 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, host_
 
 
 def _placed(host: Host, arrows: pl.DataFrame) -> tuple[Int64s, Int64s]:
-    source, target = (host.place_of(arrows[name].to_numpy()) for name in ("from_slice", "to_slice"))
+    source, target = (host.row_of(arrows[name].to_numpy()) for name in ("from_slice", "to_slice"))
     both = (source != NONE) & (target != NONE)
     return source[both], target[both]
 
@@ -136,10 +136,10 @@ def _handoffs(nodes: Nodes, threads: Threads, host: Host, idle: Bools, before_ti
             allowed |= from_collective & (thread != own)
         others = np.flatnonzero(allowed)
         others = others[np.argsort(time[others], kind="stable")]
-        place = np.searchsorted(time[others], time[asking], side="left") - 1
-        there = place >= 0
-        there[there] = time[others[place[there]]] > before_time[asking[there]]
-        giver = others[place[there]]
+        index = np.searchsorted(time[others], time[asking], side="left") - 1
+        there = index >= 0
+        there[there] = time[others[index[there]]] > before_time[asking[there]]
+        giver = others[index[there]]
         sources.append(node[giver])
         targets.append(node[asking[there]])
         about.append(thread[giver])
@@ -163,19 +163,19 @@ def _sync_edges(work: Launched, device: Device, nodes: Nodes, threads: Threads, 
     stream = dict(zip(waits.synced_call.tolist(), waits.synced_track.tolist(), strict=True))
     begin, last = int(nodes.time[0]), int(nodes.time[-1])
     sources, calls = [], []
-    for place in threads.blocked.tolist():
-        start, end = int(host.start[place]), int(host.end[place])
+    for waiting in threads.blocked.tolist():
+        start, end = int(host.start[waiting]), int(host.end[waiting])
         if not begin < end <= last:
             continue
         low, high = np.searchsorted(ends, [start, end], side="right")
-        awaited = (call[low:high] < start) | (caller[low:high] == place)
-        own = stream.get(int(host.slice[place]))
+        awaited = (call[low:high] < start) | (caller[low:high] == waiting)
+        own = stream.get(int(host.slice[waiting]))
         if own is not None:
             awaited &= track[low:high] == own
-        found = np.flatnonzero(awaited)
-        if len(found):
-            sources.append(by_end[low + found[-1]])
-            calls.append(place)
+        awaited_rows = np.flatnonzero(awaited)
+        if len(awaited_rows):
+            sources.append(by_end[low + awaited_rows[-1]])
+            calls.append(waiting)
     source, blocked = np.array(sources, np.int64), np.array(calls, np.int64)
     target = nodes.at(host.thread[blocked], host.end[blocked])
     return nodes.end[source], target, np.zeros(len(source), np.int64), kinds.SYNC, host.slice[blocked]

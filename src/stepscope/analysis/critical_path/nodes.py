@@ -64,13 +64,13 @@ def nodes_of(window: tuple[int, int], thread: Int64s, time: Int64s, device: Devi
 
 def _position(threads: Int64s, times: Int64s, thread: Int64s, time: Int64s) -> Int64s:
     """Where pairs stand in sorted pairs."""
-    found = np.empty(len(thread), np.int64)
+    positions = np.empty(len(thread), np.int64)
     for own in np.unique(thread):
         mine = thread == own
         low = int(np.searchsorted(threads, own))
         high = int(np.searchsorted(threads, own, side="right"))
-        found[mine] = low + np.searchsorted(times[low:high], time[mine])
-    return found
+        positions[mine] = low + np.searchsorted(times[low:high], time[mine])
+    return positions
 
 
 def device_of(work: Launched, window: tuple[int, int]) -> Device:

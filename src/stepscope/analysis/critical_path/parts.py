@@ -41,14 +41,14 @@ def parts_of(step: StepGraph, path: Int64s) -> Parts:
     for name, longest in longest_us.items():
         held_up = (bound == _BOUND[f"{name}_overhead"]) & (end - start > longest * 1000)
         bound[held_up] = _BOUND["other"]
-    found = [Parts(about[~on_host], start[~on_host], end[~on_host], bound[~on_host])]
+    pieces = [Parts(about[~on_host], start[~on_host], end[~on_host], bound[~on_host])]
     units = _units(step)
     for thread in np.unique(about[on_host]).tolist():
         mine = on_host & (about == thread)
-        found.append(_cut(step.host, units, thread, *_merged(start[mine], end[mine])))
-    order = np.argsort(np.concatenate([part.start for part in found]), kind="stable")
+        pieces.append(_cut(step.host, units, thread, *_merged(start[mine], end[mine])))
+    order = np.argsort(np.concatenate([part.start for part in pieces]), kind="stable")
     columns = [
-        np.concatenate([getattr(part, name) for part in found])[order] for name in ("slice", "start", "end", "bound")
+        np.concatenate([getattr(part, name) for part in pieces])[order] for name in ("slice", "start", "end", "bound")
     ]
     keep = columns[2] > columns[1]
     return Parts(*(column[keep] for column in columns))
@@ -65,7 +65,7 @@ def _merged(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
 class _Units:
     """Calls that stand for themselves on a path: outermost ones, which do not overlap on a thread."""
 
-    place: Int64s
+    calls: Int64s
     bound: Int64s
 
 
@@ -92,14 +92,14 @@ def _wrappers(host: Host, calls: Bools, window: int) -> Int64s:
     limits = critical_path_facts().units
     places = np.flatnonzero(calls & (host.end - host.start > limits.wrapper_from_share * window))
     operators = np.flatnonzero(host.of("operator", "collective"))
-    found = []
-    for place in places.tolist():
-        inside = (host.thread[operators] == host.thread[place]) & (host.depth[operators] > host.depth[place])
-        inside &= (host.start[operators] >= host.start[place]) & (host.end[operators] <= host.end[place])
+    wrappers = []
+    for call in places.tolist():
+        inside = (host.thread[operators] == host.thread[call]) & (host.depth[operators] > host.depth[call])
+        inside &= (host.start[operators] >= host.start[call]) & (host.end[operators] <= host.end[call])
         taken = union(host.start[operators[inside]], host.end[operators[inside]]).length
-        if taken >= limits.wrapped_from_share * int(host.end[place] - host.start[place]):
-            found.append(place)
-    return np.array(found, np.int64)
+        if taken >= limits.wrapped_from_share * int(host.end[call] - host.start[call]):
+            wrappers.append(call)
+    return np.array(wrappers, np.int64)
 
 
 def _outermost(host: Host, chosen: Bools) -> Int64s:
@@ -122,14 +122,14 @@ def _inside(host: Host, outer: Int64s) -> Bools:
 
 def _cut(host: Host, units: _Units, thread: int, start: Int64s, end: Int64s) -> Parts:
     """Stretches of a thread, cut into its calls and what lies between them."""
-    mine = np.flatnonzero(host.thread[units.place] == thread)
-    mine = mine[np.argsort(host.start[units.place[mine]], kind="stable")]
-    place = units.place[mine]
-    first = np.searchsorted(host.end[place], start, side="right")
-    last = np.searchsorted(host.start[place], end, side="left")
+    mine = np.flatnonzero(host.thread[units.calls] == thread)
+    mine = mine[np.argsort(host.start[units.calls[mine]], kind="stable")]
+    calls = units.calls[mine]
+    first = np.searchsorted(host.end[calls], start, side="right")
+    last = np.searchsorted(host.start[calls], end, side="left")
     number, stretch = expanded(first, last)
-    called_start = np.maximum(host.start[place[number]], start[stretch])
-    called_end = np.minimum(host.end[place[number]], end[stretch])
+    called_start = np.maximum(host.start[calls[number]], start[stretch])
+    called_end = np.minimum(host.end[calls[number]], end[stretch])
     # Between: from the beginning of a stretch or the end of a call to the next call or the end of the stretch.
     open_start = np.concatenate((start, called_end))
     open_stretch = np.concatenate((np.arange(len(start)), stretch))
@@ -141,7 +141,7 @@ def _cut(host: Host, units: _Units, thread: int, start: Int64s, end: Int64s) -> 
     open_start, open_end = open_start[there], open_end[there]
     telling = host.dominant([np.full(len(open_start), thread, np.int64)], open_start, open_end)
     return Parts(
-        slice=np.concatenate((host.slice[place[number]], telling)),
+        slice=np.concatenate((host.slice[calls[number]], telling)),
         start=np.concatenate((called_start, open_start)),
         end=np.concatenate((called_end, open_end)),
         bound=np.concatenate((units.bound[mine][number], np.full(len(open_start), _CPU, np.int64))),
@@ -150,22 +150,22 @@ def _cut(host: Host, units: _Units, thread: int, start: Int64s, end: Int64s) -> 
 
 def names_of(step: StepGraph, slices: Int64s) -> list[str | None]:
     """Names of slices on the host or the device; null where there is none."""
-    found: list[str | None] = [None] * len(slices)
+    name_of: list[str | None] = [None] * len(slices)
     order = np.argsort(step.work.slice, kind="stable")
-    place = step.host.place_of(slices)
+    host_row = step.host.row_of(slices)
     for names, ids, known in (
-        (step.host.name, place, place != NONE),
+        (step.host.name, host_row, host_row != NONE),
         (step.work.name, *_on_device(step, slices, order)),
     ):
         words = names[ids[known]].cast(pl.String).to_list()
         for number, word in zip(np.flatnonzero(known).tolist(), words, strict=True):
-            found[number] = word
-    return found
+            name_of[number] = word
+    return name_of
 
 
 def _on_device(step: StepGraph, slices: Int64s, order: Int64s) -> tuple[Int64s, Bools]:
     ids = step.work.slice[order]
     if not len(ids):
         return np.zeros(len(slices), np.int64), np.zeros(len(slices), np.bool_)
-    place = np.minimum(np.searchsorted(ids, slices), len(ids) - 1)
-    return order[place], ids[place] == slices
+    index = np.minimum(np.searchsorted(ids, slices), len(ids) - 1)
+    return order[index], ids[index] == slices

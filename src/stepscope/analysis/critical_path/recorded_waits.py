@@ -39,12 +39,14 @@ class RecordedWaits:
 
 
 def _any_within(tracks: Int64s, times: Int64s, track: Int64s, after: Int64s, until: Int64s) -> Bools:
-    found = np.zeros(len(track), np.bool_)
+    any_within = np.zeros(len(track), np.bool_)
     for own in np.unique(tracks):
         mine = np.flatnonzero(track == own)
         moments = np.sort(times[tracks == own])
-        found[mine] = np.searchsorted(moments, until[mine], "right") > np.searchsorted(moments, after[mine], "right")
-    return found
+        any_within[mine] = np.searchsorted(moments, until[mine], "right") > np.searchsorted(
+            moments, after[mine], "right"
+        )
+    return any_within
 
 
 def recorded_waits(store: RunStore, rank: int, window: tuple[int, int]) -> RecordedWaits:

@@ -61,17 +61,17 @@ def _transposed_output(places: Mapping[str, Any], data: Shape, weight: Shape, ar
 
 
 def _numbers(arguments: Sequence[str], places: Mapping[str, Any], count: int, *names: str) -> list[Shape] | None:
-    found = [_spread(arguments[places[name]], count) for name in names if places[name] < len(arguments)]
-    known = [numbers for numbers in found if numbers is not None]
+    spread = [_spread(arguments[places[name]], count) for name in names if places[name] < len(arguments)]
+    known = [numbers for numbers in spread if numbers is not None]
     return known if len(known) == len(names) else None
 
 
 def _spread(value: str, count: int) -> Shape | None:
     """One number stands for all axes."""
-    found = whole_numbers(value)
-    if found is None or len(found) not in (1, count):
+    numbers = whole_numbers(value)
+    if numbers is None or len(numbers) not in (1, count):
         return None
-    return found if len(found) == count else found * count
+    return numbers if len(numbers) == count else numbers * count
 
 
 def _backward(

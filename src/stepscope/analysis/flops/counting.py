@@ -23,7 +23,7 @@ from stepscope.facts.flops import flops_facts
 from stepscope.store.run_store import RunStore
 
 _SCHEMA: Final = {
-    "place": pl.Int64,
+    "position": pl.Int64,
     "step": pl.Int64,
     "name": pl.String,
     "kind": pl.String,
@@ -39,7 +39,7 @@ _TEXTS: Final = ["name", "type", "input_shapes", "output_shapes", "dtypes", "for
 
 @dataclass(frozen=True)
 class Counted:
-    """Calls whose FLOPs are known (``place`` is that of an operator or kernel), and what could not be counted."""
+    """Calls whose FLOPs are known (``position`` is that of an operator or kernel), and what could not be counted."""
 
     calls: pl.DataFrame
     owners: Ownership
@@ -48,10 +48,10 @@ class Counted:
     padded: int  # convolutions counted with channels filled up to a multiple of the block
 
     def call_of(self, slices: Int64s) -> Int64s:
-        """The counted call (its place) that each device slice works for, or NOWHERE."""
+        """The counted call (its position) that each device slice works for, or NOWHERE."""
         mask = np.zeros(self.owners.nesting.size + 1, bool)
-        mask[self.calls["place"].to_numpy()] = True
-        return _around(self.owners, self.owners.nesting.places(slices), mask)
+        mask[self.calls["position"].to_numpy()] = True
+        return _around(self.owners, self.owners.nesting.positions(slices), mask)
 
 
 def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Counted:
@@ -65,20 +65,20 @@ def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Co
     without_shapes = operators["input_shapes"].null_count()
     shaped = _placed(operators.filter(pl.col("input_shapes").is_not_null()), owners)
     inner = _innermost(shaped, owners)
-    found = _by_formula(store, rank, inner)
-    told = set(found["place"].to_list())
-    if len(found) < len(inner):
-        rest = _by_formula(store, rank, shaped.join(inner, on="place", how="anti"))
-        told |= set(rest["place"].to_list())
-        found = _innermost(pl.concat([found, rest]), owners)
-    found = with_recomputation(found, store, rank, owners)
+    calls_known = _by_formula(store, rank, inner)
+    told = set(calls_known["position"].to_list())
+    if len(calls_known) < len(inner):
+        rest = _by_formula(store, rank, shaped.join(inner, on="position", how="anti"))
+        told |= set(rest["position"].to_list())
+        calls_known = _innermost(pl.concat([calls_known, rest]), owners)
+    calls_known = with_recomputation(calls_known, store, rank, owners)
     mask = np.zeros(owners.nesting.size + 1, bool)
-    mask[found["place"].to_numpy()] = True
+    mask[calls_known["position"].to_numpy()] = True
     typed, padded, unclear = _by_type(store, rank, owners, mask)
-    mask[typed["place"].to_numpy()] = True
+    mask[typed["position"].to_numpy()] = True
     counted = _by_counters(store, rank, owners, mask)
-    calls = pl.concat([found, typed, counted])
-    untold = shaped.filter(~pl.col("place").is_in(list(told)))["place"].to_numpy()
+    calls = pl.concat([calls_known, typed, counted])
+    untold = shaped.filter(~pl.col("position").is_in(list(told)))["position"].to_numpy()
     misfits = untold[~_with_counted_inside(calls, owners)[untold]]
     return Counted(chosen_steps(calls, steps), owners, without_shapes, len(misfits) + unclear, padded)
 
@@ -86,7 +86,7 @@ def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Co
 def _with_counted_inside(calls: pl.DataFrame, owners: Ownership) -> Bools:
     """Operators in which a counted call lies, or whose kernel is one."""
     inside = np.zeros(owners.nesting.size + 1, bool)
-    places = calls["place"].to_numpy()
+    places = calls["position"].to_numpy()
     owner = owners.owner[places]
     places = np.unique(np.where(owner != NOWHERE, owner, owners.above[places]))
     while len(places := places[places != NOWHERE]):
@@ -98,15 +98,15 @@ def _with_counted_inside(calls: pl.DataFrame, owners: Ownership) -> Bools:
 def _around(owners: Ownership, places: Int64s, wanted: Bools) -> Int64s:
     """The slice itself, else the innermost wanted operator around it or, on the device, around its owner."""
     owner = owners.owner[places]
-    found = np.where(wanted[places], places, np.where(owner != NOWHERE, owner, owners.above[places]))
-    while (climbing := (found != NOWHERE) & ~wanted[found]).any():
-        found = np.where(climbing, owners.above[found], found)
-    return found
+    operator = np.where(wanted[places], places, np.where(owner != NOWHERE, owner, owners.above[places]))
+    while (climbing := (operator != NOWHERE) & ~wanted[operator]).any():
+        operator = np.where(climbing, owners.above[operator], operator)
+    return operator
 
 
 def _innermost(calls: pl.DataFrame, owners: Ownership) -> pl.DataFrame:
     """Without calls that only hand on to others: ``linear`` calls ``addmm``, and only that one counts."""
-    places = calls["place"].to_numpy()
+    places = calls["position"].to_numpy()
     mask = np.zeros(owners.nesting.size + 1, bool)
     mask[places] = True
     outer = _around(owners, owners.above[places], mask)
@@ -125,8 +125,8 @@ def _by_formula(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
         for name, inputs, types, given in distinct.iter_rows()
     ]
     distinct = _with_costs(distinct, costs)
-    found = rows.join(distinct, on=keys, nulls_equal=True)
-    return _calls(found, "shapes")
+    costed = rows.join(distinct, on=keys, nulls_equal=True)
+    return _calls(costed, "shapes")
 
 
 def _with_arguments(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
@@ -140,12 +140,12 @@ def _with_arguments(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFr
 
 def _with_costs(distinct: pl.DataFrame, costs: Sequence[Cost | None]) -> pl.DataFrame:
     """Rows whose cost is known and fits 64 bits."""
-    known = [found if found is not None and found.flops < 2**62 else None for found in costs]
+    known = [known_cost if known_cost is not None and known_cost.flops < 2**62 else None for known_cost in costs]
     columns: dict[str, list[Any]] = {
-        "kind": [found and found.kind for found in known],
-        "flops": [found and found.flops for found in known],
-        "again": [found and found.again for found in known],
-        "bytes": [found and found.bytes for found in known],
+        "kind": [known_cost and known_cost.kind for known_cost in known],
+        "flops": [known_cost and known_cost.flops for known_cost in known],
+        "again": [known_cost and known_cost.again for known_cost in known],
+        "bytes": [known_cost and known_cost.bytes for known_cost in known],
         "dtype": [compute_dtype(dtypes(text)) for text in distinct["dtypes"]],
     }
     distinct = distinct.with_columns(pl.Series(name, values, dtype=_SCHEMA[name]) for name, values in columns.items())
@@ -153,7 +153,7 @@ def _with_costs(distinct: pl.DataFrame, costs: Sequence[Cost | None]) -> pl.Data
 
 
 def _placed(rows: pl.DataFrame, owners: Ownership) -> pl.DataFrame:
-    return rows.with_columns(place=pl.Series(owners.nesting.places(rows["slice"].to_numpy()), dtype=pl.Int64))
+    return rows.with_columns(position=pl.Series(owners.nesting.positions(rows["slice"].to_numpy()), dtype=pl.Int64))
 
 
 def _calls(rows: pl.DataFrame, source: str) -> pl.DataFrame:
@@ -172,7 +172,7 @@ def _by_type(store: RunStore, rank: int, owners: Ownership, counted: Bools) -> t
     slices = store.scan("slices", [rank])
     kernels = slices.filter(typed).select("slice", "step", *(pl.col(name).cast(pl.String) for name in _TEXTS)).collect()
     kernels = kernels.filter(pl.col("input_shapes").is_not_null())
-    places = owners.nesting.places(kernels["slice"].to_numpy())
+    places = owners.nesting.positions(kernels["slice"].to_numpy())
     kernels = kernels.filter(pl.Series(_around(owners, places, counted) == NOWHERE))
     kernels = kernels.with_columns(weight=_weights(slices, owners, kernels["slice"].to_numpy()))
     keys = ["type", "input_shapes", "output_shapes", "dtypes", "formats", "weight"]
@@ -181,15 +181,15 @@ def _by_type(store: RunStore, rank: int, owners: Ownership, counted: Bools) -> t
         typed_cost(kind, shapes(inputs), shapes(outputs), dtypes(types), formats or "", weight)
         for kind, inputs, outputs, types, formats, weight in distinct.iter_rows()
     ]
-    found = kernels.join(_with_costs(distinct, costs), on=keys, nulls_equal=True)
+    costed = kernels.join(_with_costs(distinct, costs), on=keys, nulls_equal=True)
     is_convolution = pl.col("type").is_in([name for name, rule in rules().items() if rule.startswith("convolution")])
     blocked = pl.col("formats").fill_null("").str.contains("(?i)NC1HWC0|Frac")
-    padded = len(found.filter(is_convolution & blocked & pl.col("weight").is_null()))
+    padded = len(costed.filter(is_convolution & blocked & pl.col("weight").is_null()))
     again = pl.when(is_recomputed("name")).then("flops").otherwise("again")
     return (
-        _calls(_placed(found.with_columns(name="type", again=again), owners), "shapes"),
+        _calls(_placed(costed.with_columns(name="type", again=again), owners), "shapes"),
         padded,
-        len(kernels) - len(found),
+        len(kernels) - len(costed),
     )
 
 
@@ -201,11 +201,11 @@ def _weights(scan: pl.LazyFrame, owners: Ownership, slices: Int64s) -> pl.Series
     operators = rows.collect()
     sizes = np.zeros(owners.nesting.size + 1, np.int64)
     for number, name, text in operators.iter_rows():
-        inputs, place = shapes(text), table[name]["weight"]
-        weight = inputs[place] if place < len(inputs) else None
-        sizes[owners.nesting.places(np.array([number]))] = int(np.prod(weight)) if weight else 0
-    found = sizes[_around(owners, owners.nesting.places(slices), sizes > 0)]
-    return pl.Series(found, dtype=pl.Int64).replace(0, None)
+        inputs, argument = shapes(text), table[name]["weight"]
+        weight = inputs[argument] if argument < len(inputs) else None
+        sizes[owners.nesting.positions(np.array([number]))] = int(np.prod(weight)) if weight else 0
+    weights = sizes[_around(owners, owners.nesting.positions(slices), sizes > 0)]
+    return pl.Series(weights, dtype=pl.Int64).replace(0, None)
 
 
 def _by_counters(store: RunStore, rank: int, owners: Ownership, counted: Bools) -> pl.DataFrame:
@@ -217,7 +217,9 @@ def _by_counters(store: RunStore, rank: int, owners: Ownership, counted: Bools) 
         return pl.DataFrame(schema=_SCHEMA)
     kernels = store.scan("slices", [rank]).filter(pl.col("kind") == "kernel").join(sums.lazy(), on="slice")
     rows = kernels.select("slice", "step", "value", *(pl.col(name).cast(pl.String) for name in _TEXTS)).collect()
-    rows = rows.filter(pl.Series(_around(owners, owners.nesting.places(rows["slice"].to_numpy()), counted) == NOWHERE))
+    rows = rows.filter(
+        pl.Series(_around(owners, owners.nesting.positions(rows["slice"].to_numpy()), counted) == NOWHERE)
+    )
     rows = rows.with_columns(
         name=pl.coalesce("type", "name"),
         kind=pl.lit("counted"),

@@ -31,7 +31,7 @@ class Formula:
 @cache
 def formulas() -> dict[str, tuple[Formula, ...]]:
     """By name of the operator, in the order to try."""
-    found: dict[str, tuple[Formula, ...]] = {}
+    by_name: dict[str, tuple[Formula, ...]] = {}
     for entry in flops_facts().formula:
         formula = Formula(
             entry.kind,
@@ -42,8 +42,8 @@ def formulas() -> dict[str, tuple[Formula, ...]]:
             entry.again,
         )
         for name in entry.names:
-            found[name] = (*found.get(name, ()), formula)
-    return found
+            by_name[name] = (*by_name.get(name, ()), formula)
+    return by_name
 
 
 def known_names() -> list[str]:

@@ -97,5 +97,5 @@ def _measured(store: RunStore, rank: int, names: Measured) -> float | None:
 def _frequency(store: RunStore, rank: int, track: str) -> float | None:
     tracks = store.scan("tracks", [rank]).filter(pl.col("name") == track).select("track")
     values = store.scan("counters", [rank]).join(tracks, on="track", how="semi").select(pl.col("value").max())
-    found = values.collect().item()
-    return None if found is None else float(found)
+    frequency = values.collect().item()
+    return None if frequency is None else float(frequency)

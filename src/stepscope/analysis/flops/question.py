@@ -85,7 +85,7 @@ def flops(
     memory_gb_per_s: Annotated[float | None, AtLeast(0)] = None,
 ) -> Answer[Flops]:
     """How many, how fast, and what share of the device's peak; the peaks may be given where no table knows them."""
-    found = Flops([], [], [])
+    answer = Flops([], [], [])
     notes: list[Note] = []
     on_host = 0
     for rank in ranks_of(store, ranks):
@@ -103,14 +103,14 @@ def flops(
         calls = with_computing_types(calls, work)
         _note_peaks(calls, peaks, rank, notes)
         operators = operators_of(rank, calls, work, peaks, by)
-        found.operators.extend(operators)
+        answer.operators.extend(operators)
         per_step = _steps(store, rank, calls, work, peaks, steps)
-        found.steps.extend(per_step)
-        found.ranks.append(_rank(rank, calls, work, peaks, per_step))
-        _note_shares(found.ranks[-1], per_step, operators, notes)
-    if not found.ranks:
+        answer.steps.extend(per_step)
+        answer.ranks.append(_rank(rank, calls, work, peaks, per_step))
+        _note_shares(answer.ranks[-1], per_step, operators, notes)
+    if not answer.ranks:
         raise NoAnswerError("flops_only_on_host", count=on_host) if on_host else NoAnswerError("no_flops")
-    return Answer(found, notes)
+    return Answer(answer, notes)
 
 
 def _steps(
@@ -163,15 +163,15 @@ def _shares(sums: Sequence[_Sum], peaks: Peaks, duration_ns: int, devices: int) 
     if duration_ns <= 0:
         return _Shares(total, model)
     seconds = duration_ns / 1e9
-    found = _Shares(total, model, total / seconds, model / seconds)
+    shares = _Shares(total, model, total / seconds, model / seconds)
     rates = [
         (rate, unit) for part in sums if (rate := peaks.rate(part.dtype)) and (unit := peaks.unit_rate(part.dtype))
     ]
     if not sums or len(rates) < len(sums):
-        return found
+        return shares
     hardware = sum(part.flops / rate for part, (rate, _) in zip(sums, rates, strict=True)) / devices
     own = sum((part.flops - part.again) / unit for part, (_, unit) in zip(sums, rates, strict=True)) / devices
-    return found._replace(mfu_share=own / seconds, hfu_share=hardware / seconds)
+    return shares._replace(mfu_share=own / seconds, hfu_share=hardware / seconds)
 
 
 def _rank(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, steps: list[StepFlops]) -> RankFlops:
@@ -215,11 +215,11 @@ def _note_places(counted: pl.DataFrame, calls: pl.DataFrame, work: Work, rank: i
     if len(calls) < len(counted):
         # Without those that do no work, and repetitions: a checkpoint stops its last one before it computes.
         worth = pl.col("flops") > pl.col("again")
-        dropped = counted.join(calls.select("place"), on="place", how="anti").filter(worth)
+        dropped = counted.join(calls.select("position"), on="position", how="anti").filter(worth)
         gflop = f"{int(dropped['flops'].cast(pl.Int128).sum()) / _GIGA:,.3f}"
         if len(dropped):
             notes.append(Note("flops_on_host", params={"gflop": gflop}, count=len(dropped), rank=rank))
-    elif work.on_device and not work.linked and not calls["place"].is_in(work.slices["call"].implode()).all():
+    elif work.on_device and not work.linked and not calls["position"].is_in(work.slices["call"].implode()).all():
         notes.append(Note("flops_without_launches", rank=rank))
     if work.devices > 1:
         notes.append(Note("flops_of_several_devices", count=work.devices, rank=rank))

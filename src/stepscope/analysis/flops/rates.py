@@ -54,7 +54,7 @@ class OperatorFlops(msgspec.Struct, frozen=True):
 class Work:
     """What ran: on the device, or on the host where the run has no device."""
 
-    # slice, start_ns, dur_ns, device, call (place or NOWHERE), on_tensor_cores (null if unknown), short, split
+    # slice, start_ns, dur_ns, device, call (position or NOWHERE), on_tensor_cores (null if unknown), short, split
     slices: pl.DataFrame
     on_device: bool
     device_kind: str | None
@@ -65,7 +65,7 @@ class Work:
         """Calls that ran on the device; all, where there is none or where nothing tells what each kernel works for."""
         if not (self.on_device and self.linked):
             return calls
-        return calls.filter(pl.col("place").is_in(self.slices["call"].unique().implode()))
+        return calls.filter(pl.col("position").is_in(self.slices["call"].unique().implode()))
 
 
 def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
@@ -91,7 +91,7 @@ def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
         kernels = rows.with_columns(device=pl.lit(0), on_tensor_cores=unknown, short=no, split=no)
     call = pl.Series(counted.call_of(kernels["slice"].to_numpy()))
     kernels = kernels.with_columns(call=call)
-    places = counted.owners.nesting.places(kernels["slice"].to_numpy())
+    places = counted.owners.nesting.positions(kernels["slice"].to_numpy())
     if not on_device:
         kernels = kernels.filter(pl.col("call") == pl.Series(places))
     linked = bool((counted.owners.owner[places] != NOWHERE).any())
@@ -113,7 +113,7 @@ def with_computing_types(calls: pl.DataFrame, work: Work) -> pl.DataFrame:
     duration = pl.col("dur_ns")
     table = flops_facts()
     joined = work.slices.filter(pl.col("call") != NOWHERE).join(
-        calls.filter(pl.col("dtype") == "fp32").select("name", "input_shapes", call="place"), on="call"
+        calls.filter(pl.col("dtype") == "fp32").select("name", "input_shapes", call="position"), on="call"
     )
     on_cores = duration.filter("on_tensor_cores").sum() > duration.sum() * _MOSTLY
     groups = joined.group_by("name", "input_shapes").agg(
@@ -136,7 +136,7 @@ def operators_of(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, by: s
         count=pl.len(),
         flops=pl.col("flops").cast(pl.Int128).sum(),
         bytes=pl.when(pl.col("bytes").null_count() == 0).then(pl.col("bytes").cast(pl.Int128).sum()),
-        places="place",
+        places="position",
     )
     ties = [name for name in keys if name not in ("name", "dtype")]
     order = ["flops", "name", "dtype", *ties]

@@ -36,12 +36,12 @@ def with_recomputation(calls: pl.DataFrame, store: RunStore, rank: int, owners: 
     again, nodes = (names.filter(texts.str.contains(pattern)) for pattern in (table.pattern, table.node))
     if not len(again) + len(nodes):
         return calls
-    found = operators.filter(pl.col("name").is_in(pl.concat([again, nodes]).implode()))
-    found = found.select("slice", again=pl.col("name").is_in(again.implode()))
-    places = owners.nesting.places(found["slice"].to_numpy())
+    checkpoint_nodes = operators.filter(pl.col("name").is_in(pl.concat([again, nodes]).implode()))
+    checkpoint_nodes = checkpoint_nodes.select("slice", again=pl.col("name").is_in(again.implode()))
+    places = owners.nesting.positions(checkpoint_nodes["slice"].to_numpy())
     node, repeats = (np.zeros(owners.nesting.size + 1, bool) for _ in range(2))
-    node[places], repeats[places] = True, found["again"].to_numpy()
-    around = owners.above[calls["place"].to_numpy()]
+    node[places], repeats[places] = True, checkpoint_nodes["again"].to_numpy()
+    around = owners.above[calls["position"].to_numpy()]
     while (climbing := (around != NOWHERE) & ~node[around]).any():
         around = np.where(climbing, owners.above[around], around)
     repeated = (around != NOWHERE) & repeats[around]
@@ -63,7 +63,7 @@ def _inside_other_nodes(
     repeated = np.zeros(len(calls), bool)
     if not len(index):  # usual: the products of a backward pass are others
         return repeated
-    body = call = calls["place"].to_numpy()[index]
+    body = call = calls["position"].to_numpy()[index]
     while (climbing := owners.above[body] != around[index]).any():
         body = np.where(climbing, owners.above[body], body)
     last = _last_inside(body, store, rank, owners)
@@ -80,7 +80,7 @@ def _last_inside(bodies: Int64s, store: RunStore, rank: int, owners: Ownership) 
     children = np.flatnonzero(wanted[owners.above] & owners.is_operator)
     rows = slices_of(store, rank).select(pl.col("slice").cast(pl.Int64), "start_ns")
     times = rows.filter(pl.col("slice").is_in(pl.Series(_slices(children, owners)).implode())).sort("start_ns")
-    ordered = owners.nesting.places(times.collect()["slice"].to_numpy())
+    ordered = owners.nesting.positions(times.collect()["slice"].to_numpy())
     last = np.full(owners.nesting.size + 1, NOWHERE)
     last[owners.above[ordered]] = ordered  # of equal places the latter is kept
     return last[bodies]
@@ -93,9 +93,9 @@ def _recorded(places: Int64s, store: RunStore, rank: int, owners: Ownership) -> 
     details = store.scan("details", [rank]).filter(pl.col("slice").is_in(wanted.implode()))
     patterns = flops_facts().recomputation.recorded
     both = pl.all_horizontal(pl.col("json").str.contains(pattern) for pattern in patterns)
-    found = details.filter(both).select("slice").collect()["slice"].to_numpy()
+    recorded_slices = details.filter(both).select("slice").collect()["slice"].to_numpy()
     mask = np.zeros(owners.nesting.size + 1, bool)
-    mask[owners.nesting.places(found)] = True
+    mask[owners.nesting.positions(recorded_slices)] = True
     mask[NOWHERE] = False
     return mask[places]
 

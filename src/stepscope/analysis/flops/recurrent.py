@@ -11,7 +11,7 @@ from stepscope.analysis.flops.shapes import Shape
 from stepscope.facts.flops import Recurrent
 
 _MATRIX: Final = 2
-_OF_WEIGHTS: Final = 3  # place in the mask: gradients of input, state, cell state, weights
+_OF_WEIGHTS: Final = 3  # index in the mask: gradients of input, state, cell state, weights
 
 
 def recurrent(
@@ -25,8 +25,8 @@ def recurrent(
     Bytes are not told: shapes do not say how large the output is.
     """
     data = inputs[0] if inputs else None
-    found = (lists[place] for place in places.weights if place < len(lists))
-    weights = next((shapes for shapes in found if shapes and _are_weights(shapes)), None)
+    candidates = (lists[argument] for argument in places.weights if argument < len(lists))
+    weights = next((shapes for shapes in candidates if shapes and _are_weights(shapes)), None)
     if not data or weights is None:
         return None
     passes = _passes(places, arguments)

@@ -42,19 +42,19 @@ def lists(text: str | None) -> tuple[tuple[Shape, ...] | None, ...]:
 
 
 def _listed_shapes(entry: Any) -> tuple[Shape, ...] | None:
-    found = [_shape(part) for part in entry] if isinstance(entry, list) else []
-    known = tuple(shape for shape in found if shape is not None)
-    return known if found and len(known) == len(found) else None
+    listed = [_shape(part) for part in entry] if isinstance(entry, list) else []
+    known = tuple(shape for shape in listed if shape is not None)
+    return known if listed and len(known) == len(listed) else None
 
 
 def _decoded(text: str) -> list[Any]:
     """A list; words such as MindSpore's NoShape and TupleShape(…) stand for what is no tensor."""
     for written in (text, re.sub(r"[A-Za-z]\w*(?:\([^()]*\))?", "null", text)):
         try:
-            found = msgspec.json.decode(written)
+            entries = msgspec.json.decode(written)
         except msgspec.DecodeError:
             continue
-        return found if isinstance(found, list) else []
+        return entries if isinstance(entries, list) else []
     return []
 
 
@@ -115,10 +115,10 @@ def arguments(text: str | None) -> tuple[str, ...]:
     ('', '[2, 2]', 'True')
     """
     try:
-        found = msgspec.json.decode(text) if text else []
+        values = msgspec.json.decode(text) if text else []
     except msgspec.DecodeError:
         return ()
-    return tuple(str(value) for value in found)
+    return tuple(str(value) for value in values)
 
 
 def whole_numbers(value: str) -> Shape | None:
@@ -128,9 +128,9 @@ def whole_numbers(value: str) -> Shape | None:
     ((2, 2), None)
     """
     try:
-        found = msgspec.json.decode(value) if value else None
+        decoded = msgspec.json.decode(value) if value else None
     except msgspec.DecodeError:
         return None
-    if isinstance(found, int):
-        return (found,)
-    return tuple(found) if isinstance(found, list) and all(isinstance(size, int) for size in found) else None
+    if isinstance(decoded, int):
+        return (decoded,)
+    return tuple(decoded) if isinstance(decoded, list) and all(isinstance(size, int) for size in decoded) else None

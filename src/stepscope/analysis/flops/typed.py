@@ -136,7 +136,7 @@ def _of_input(inputs: Shapes, outputs: Shapes, weight: int | None) -> int | None
 
 def _of_filter(inputs: Shapes, outputs: Shapes, weight: int | None) -> int | None:
     """Inputs are data and the gradient of the output, in either order; the gradient has no more positions."""
-    positions = [found for shape in inputs if (found := _positions(shape)) is not None]
+    positions = [count for shape in inputs if (count := _positions(shape)) is not None]
     return _per_position(min(positions), outputs[0], weight) if len(positions) >= 2 else None
 
 

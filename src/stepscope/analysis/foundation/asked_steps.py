@@ -36,5 +36,5 @@ def refuse_unknown_steps(
 
 
 def _numbers(rows: pl.LazyFrame, number: pl.Expr) -> list[int]:
-    found: list[int] = rows.select(number.drop_nulls().unique()).collect().to_series().to_list()
-    return found
+    numbers: list[int] = rows.select(number.drop_nulls().unique()).collect().to_series().to_list()
+    return numbers

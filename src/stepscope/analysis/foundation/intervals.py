@@ -25,9 +25,9 @@ class Intervals:
     def covered_before(self, moment: Int64s) -> Int64s:
         """How much of the intervals lies before each moment."""
         before = np.concatenate(([0], np.cumsum(self.end - self.start)))
-        place = np.searchsorted(self.start, moment, side="right")
-        beyond = np.where(place > 0, np.maximum(self.end[place - 1] - moment, 0), 0) if len(self.start) else 0
-        return np.asarray(before[place] - beyond, np.int64)
+        index = np.searchsorted(self.start, moment, side="right")
+        beyond = np.where(index > 0, np.maximum(self.end[index - 1] - moment, 0), 0) if len(self.start) else 0
+        return np.asarray(before[index] - beyond, np.int64)
 
     def covered_within(self, start: Int64s, end: Int64s) -> Int64s:
         """How much of the intervals lies within each window."""

@@ -21,7 +21,7 @@ UNKNOWN: Final = np.iinfo(np.int64).min
 
 @dataclass(frozen=True)
 class Launched:
-    """Work slices in order of their start; ``call`` is a place in the arrays of the host, NONE if none is known."""
+    """Work slices in order of their start; ``call`` is an index into the arrays of the host, NONE if none is known."""
 
     host: Host
     slice: Int64s
@@ -33,7 +33,7 @@ class Launched:
     name: pl.Series
     type: pl.Series
     call: Int64s
-    operator: Int64s  # place on the host of the framework's slice that asked for it, where a link tells
+    operator: Int64s  # index on the host of the framework's slice that asked for it, where a link tells
 
     def of(self, lane: str) -> Bools:
         """Which slices are compute, communication or copies."""
@@ -42,7 +42,7 @@ class Launched:
     @cached_property
     def on_host(self) -> Bools:
         """Operators and collectives that the host itself carries out."""
-        return np.not_equal(self.host.place_of(self.slice), NONE)
+        return np.not_equal(self.host.row_of(self.slice), NONE)
 
     @cached_property
     def call_start(self) -> Int64s:
@@ -55,10 +55,10 @@ class Launched:
         return self._of_call(self.host.end)
 
     def _of_call(self, values: Int64s) -> Int64s:
-        found = np.full(len(self.call), UNKNOWN, np.int64)
+        of_slice = np.full(len(self.call), UNKNOWN, np.int64)
         known = self.call != NONE
-        found[known] = values[self.call[known]]
-        return found
+        of_slice[known] = values[self.call[known]]
+        return of_slice
 
     @cached_property
     def first(self) -> Int64s:
@@ -77,8 +77,8 @@ class Launched:
     @cached_property
     def thread(self) -> Int64s:
         """Per slice the thread that launched it, or that carries it out; NONE if not known."""
-        place = np.where(self.call != NONE, self.call, self.host.place_of(self.slice))
-        return _at(self.host.thread, place)
+        host_row = np.where(self.call != NONE, self.call, self.host.row_of(self.slice))
+        return _at(self.host.thread, host_row)
 
     @cached_property
     def operator_thread(self) -> Int64s:
@@ -86,11 +86,11 @@ class Launched:
         return _at(self.host.thread, self.operator)
 
 
-def _at(values: Int64s, place: Int64s) -> Int64s:
-    found = np.full(len(place), NONE, np.int64)
-    known = place != NONE
-    found[known] = values[place[known]]
-    return found
+def _at(values: Int64s, rows: Int64s) -> Int64s:
+    values_there = np.full(len(rows), NONE, np.int64)
+    known = rows != NONE
+    values_there[known] = values[rows[known]]
+    return values_there
 
 
 def running_reach(track: Int64s, end: Int64s) -> Int64s:
@@ -124,8 +124,8 @@ def launched_of(store: RunStore, rank: int, host: Host, work: Work, window: tupl
         lane=work.lane[order],
         name=work.name[order],
         type=work.type[order],
-        call=host.place_of(_source(arrows.filter(pl.col("kind") == "launch"), ids)),
-        operator=host.place_of(_source(arrows.filter(pl.col("kind") == "operator_launch"), ids)),
+        call=host.row_of(_source(arrows.filter(pl.col("kind") == "launch"), ids)),
+        operator=host.row_of(_source(arrows.filter(pl.col("kind") == "operator_launch"), ids)),
     )
 
 
@@ -134,8 +134,8 @@ def _source(arrows: pl.DataFrame, ids: Int64s) -> Int64s:
     targets, sources = arrows["to_slice"].to_numpy()[::-1], arrows["from_slice"].to_numpy()[::-1]
     known = np.full(_beyond(targets, ids), NONE, np.int64)
     known[targets] = sources
-    found: Int64s = known[ids]
-    return found
+    source: Int64s = known[ids]
+    return source
 
 
 def _beyond(*numbers: Int64s) -> int:

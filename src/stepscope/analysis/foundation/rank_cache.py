@@ -32,8 +32,8 @@ def cached_per_rank(function: Callable[[RunStore, int], Result]) -> Callable[[Ru
         # Not the store's address, which may be given to another store once this one is gone.
         owner = vars(store).setdefault(_TOKEN, object())
         key = (owner, function.__module__, function.__qualname__, rank)
-        found: Result = _HELD.get(key, lambda: function(store, rank), protected_bytes)
-        return found
+        result: Result = _HELD.get(key, lambda: function(store, rank), protected_bytes)
+        return result
 
     return remembered
 

@@ -59,8 +59,8 @@ def _warm_up(marks: pl.DataFrame) -> pl.Series:
         longer &= duration > rest * limits.longer_than_rest
         leading = longer.cast(pl.UInt8).cum_min().cast(pl.Boolean)
     most = int(len(marks) * limits.largest_share)
-    found: pl.Series = leading & (pl.int_range(len(marks), eager=True) < most)
-    return found
+    warm_up: pl.Series = leading & (pl.int_range(len(marks), eager=True) < most)
+    return warm_up
 
 
 def _incomplete(store: RunStore, rank: int, marks: pl.DataFrame) -> pl.Series:

@@ -22,8 +22,8 @@ class Pattern(msgspec.Struct, frozen=True):
 def pattern_of(step: Int64s, period_us: Float64s) -> Pattern | None:
     """The shortest rhythm in which all steps that are due are longer than all others.
 
-    >>> found = pattern_of(np.arange(8), np.array([10.0, 10, 10, 50, 11, 10, 10, 52]))
-    >>> (found.every, found.steps, round(found.extra_us, 1))
+    >>> pattern = pattern_of(np.arange(8), np.array([10.0, 10, 10, 50, 11, 10, 10, 52]))
+    >>> (pattern.every, pattern.steps, round(pattern.extra_us, 1))
     (4, [3, 7], 40.8)
     >>> pattern_of(np.arange(6), np.array([10.0, 10.5, 10, 10.5, 10, 10.5]))
     """

@@ -92,22 +92,22 @@ def work_of(store: RunStore, rank: int) -> Work:
     slices = store.scan("slices", [rank])
     device = slices.filter(pl.col("kind").is_in(list(_DEVICE_LANES))).select(_COLUMNS).collect()
     on_device = _any_on_device(store, rank, device)
-    found, enclosing = device, device.clear()
+    rows, enclosing = device, device.clear()
     if not on_device:
         calls = host_calls(slices.select(*_COLUMNS, "parent"))
-        found, enclosing = calls.filter("leaf"), calls.filter(~pl.col("leaf"))
-    collectives = found.filter(pl.col("kind") == "collective").select("slice", name=_CALL_NAME)
+        rows, enclosing = calls.filter("leaf"), calls.filter(~pl.col("leaf"))
+    collectives = rows.filter(pl.col("kind") == "collective").select("slice", name=_CALL_NAME)
     receives = collectives.filter(pl.col("name").str.contains(_RECEIVES).fill_null(False))["slice"]
     return Work(
         rank,
         on_device,
-        *_places(found),
-        *_times(found),
-        found["kind"].replace_strict(_DEVICE_LANES if on_device else _HOST_LANES, return_dtype=LANE),
-        found["name"],
-        found["type"],
-        found["slice"].is_in(receives.implode()).to_numpy(),
-        _before_window(store, rank, found) if on_device else np.zeros(len(found), np.bool_),
+        *_places(rows),
+        *_times(rows),
+        rows["kind"].replace_strict(_DEVICE_LANES if on_device else _HOST_LANES, return_dtype=LANE),
+        rows["name"],
+        rows["type"],
+        rows["slice"].is_in(receives.implode()).to_numpy(),
+        _before_window(store, rank, rows) if on_device else np.zeros(len(rows), np.bool_),
         Enclosing(*_places(enclosing), *_times(enclosing), enclosing["name"], enclosing["type"]),
     )
 
@@ -166,17 +166,17 @@ def host_calls(slices: pl.LazyFrame) -> pl.DataFrame:
     ids = rows["slice"].to_numpy()
     parent = rows["parent"].fill_null(NO_SLICE).to_numpy()
     order = np.argsort(ids, kind="stable")
-    found = np.minimum(np.searchsorted(ids[order], parent), len(ids) - 1)
-    above = np.where(ids[order][found] == parent, order[found], -1)
-    place = above[calls]
-    while (climbing := (place >= 0) & ~calls[place]).any():
-        place = np.where(climbing, above[place], place)
-    inner = place >= 0
+    index = np.minimum(np.searchsorted(ids[order], parent), len(ids) - 1)
+    above = np.where(ids[order][index] == parent, order[index], -1)
+    ancestor = above[calls]
+    while (climbing := (ancestor >= 0) & ~calls[ancestor]).any():
+        ancestor = np.where(climbing, above[ancestor], ancestor)
+    inner = ancestor >= 0
     leaf = np.ones(len(rows), np.bool_)
-    leaf[place[inner]] = False
+    leaf[ancestor[inner]] = False
     leaf |= rows["kind"].eq("collective").to_numpy()
     own = rows["dur_ns"].to_numpy().copy()
-    np.subtract.at(own, place[inner], own[calls][inner])
+    np.subtract.at(own, ancestor[inner], own[calls][inner])
     own = np.maximum(own, 0)
     return rows.with_columns(leaf=pl.Series(leaf), own_ns=pl.Series(own)).filter(pl.Series(calls))
 

@@ -50,7 +50,7 @@ def launches(
     gaps: Annotated[int, AtLeast(0)] = 20,
 ) -> Answer[Launches]:
     """Launches and idle time per rank and step; ``gaps`` is how many of the longest gaps of each rank to list."""
-    found, notes = Launches([], [], [], [], [], [], [], [], [], [], []), []
+    answer, notes = Launches([], [], [], [], [], [], [], [], [], [], []), []
     numbers: set[int] = set()
     for rank in ranks_of(store, ranks):
         marks = step_marks(store, rank)
@@ -58,20 +58,20 @@ def launches(
             notes.append(Note("no_steps", rank=rank))
             continue
         numbers.update(marks["step"].to_list())
-        notes += _rank(store, rank, marks, steps, gaps, found)
+        notes += _rank(store, rank, marks, steps, gaps, answer)
     if not numbers:
         raise NoAnswerError("no_steps")
     if steps and not (numbers & set(steps)):
         raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
-    if not any(getattr(found, name) for name in Launches.__struct_fields__):
+    if not any(getattr(answer, name) for name in Launches.__struct_fields__):
         raise NoAnswerError("launches_nothing_recorded")
-    found.ranks.extend(rank_rows(found.idle, found.steps))
-    found.rank_activities.extend(rank_activities(found.activities))
-    return Answer(found, notes)
+    answer.ranks.extend(rank_rows(answer.idle, answer.steps))
+    answer.rank_activities.extend(rank_activities(answer.activities))
+    return Answer(answer, notes)
 
 
 def _rank(
-    store: RunStore, rank: int, marks: pl.DataFrame, steps: Sequence[int] | None, most: int, found: Launches
+    store: RunStore, rank: int, marks: pl.DataFrame, steps: Sequence[int] | None, most: int, answer: Launches
 ) -> list[Note]:
     work = work_of(store, rank)
     if not len(work.slice):
@@ -82,15 +82,15 @@ def _rank(
     def asked(row: Idle | Activity | StepLaunches | Statistics | Sync | Pause | GetNext) -> bool:
         return not steps or row.step in steps
 
-    found.idle.extend(filter(asked, idle_rows(rank, idle)))
-    found.activities.extend(filter(asked, activity_rows(rank, idle)))
-    found.gaps.extend(gap_rows(rank, idle, steps, most))
-    found.queue.extend(queues(store, rank, launched))
-    found.steps.extend(filter(asked, _step_rows(rank, launched, marks)))
-    found.statistics.extend(filter(asked, statistics_rows(rank, launched)))
-    found.syncs.extend(filter(asked, sync_rows(rank, idle, marks)))
-    found.gc_pauses.extend(filter(asked, pause_rows(rank, launched, marks)))
-    found.get_next.extend(filter(asked, get_next_rows(rank, launched, data_waits(store, rank))))
+    answer.idle.extend(filter(asked, idle_rows(rank, idle)))
+    answer.activities.extend(filter(asked, activity_rows(rank, idle)))
+    answer.gaps.extend(gap_rows(rank, idle, steps, most))
+    answer.queue.extend(queues(store, rank, launched))
+    answer.steps.extend(filter(asked, _step_rows(rank, launched, marks)))
+    answer.statistics.extend(filter(asked, statistics_rows(rank, launched)))
+    answer.syncs.extend(filter(asked, sync_rows(rank, idle, marks)))
+    answer.gc_pauses.extend(filter(asked, pause_rows(rank, launched, marks)))
+    answer.get_next.extend(filter(asked, get_next_rows(rank, launched, data_waits(store, rank))))
     notes = _notes(rank, work.on_device, launched)
     return notes if idle.periods.known.any() else [*notes, Note("no_compute_recorded", rank=rank)]
 

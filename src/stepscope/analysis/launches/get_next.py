@@ -38,10 +38,10 @@ def get_next_rows(rank: int, work: Launched, waits: pl.DataFrame) -> list[GetNex
 
 def is_get_next(work: Launched) -> Bools:
     """Which work slices fetch a batch, by name or type."""
-    found = np.zeros(len(work.slice), np.bool_)
+    fetching = np.zeros(len(work.slice), np.bool_)
     pattern = re.compile("|".join(launches_facts().get_next.patterns))
     for words in (work.name, work.type):
         matching = [word for word in words.unique().cast(pl.String).drop_nulls() if pattern.search(word)]
         if matching:
-            found |= words.cast(pl.String).is_in(matching).fill_null(False).to_numpy()
-    return found
+            fetching |= words.cast(pl.String).is_in(matching).fill_null(False).to_numpy()
+    return fetching

@@ -38,7 +38,7 @@ def by_step(work: Launched) -> pl.DataFrame:
     latency, time = pl.col("latency_ns").cast(pl.Float64), pl.col("time_ns").cast(pl.Int64)
     from_first = (time - time.min().over("step")).cast(pl.Float64)
     centred = rows.with_columns(x=from_first - from_first.mean().over("step"), y=latency - latency.mean().over("step"))
-    found = centred.group_by("step").agg(
+    per_step = centred.group_by("step").agg(
         launches=pl.len(),
         latency_median_us=latency.median() / 1000,
         latency_p95_us=latency.quantile(0.95, "linear") / 1000,
@@ -48,8 +48,8 @@ def by_step(work: Launched) -> pl.DataFrame:
         host_bound_share=pl.col("found_empty").mean(),
     )
     slope = pl.when(pl.col("spread") > 0).then(pl.col("together") / pl.col("spread"))
-    bound = [bound_class(*row) for row in found.select("host_bound_share", "launches").iter_rows()]
-    return found.select(
+    bound = [bound_class(*row) for row in per_step.select("host_bound_share", "launches").iter_rows()]
+    return per_step.select(
         pl.exclude("spread", "together"), latency_slope=slope, bound=pl.Series(bound, dtype=pl.String)
     ).join(_counts(work), on="step", how="left")
 

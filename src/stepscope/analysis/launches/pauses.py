@@ -28,8 +28,6 @@ def pause_rows(rank: int, work: Launched, marks: pl.DataFrame) -> list[Pause]:
     busy = union(work.start, work.end).covered_within(start, end)
     steps = at_step(marks, start).to_list()
     return [
-        Pause(
-            rank, step, int(host.slice[place]), int(first), int(last - first) / 1000, int(last - first - taken) / 1000
-        )
-        for place, step, first, last, taken in zip(places, steps, start, end, busy, strict=True)
+        Pause(rank, step, int(host.slice[row]), int(first), int(last - first) / 1000, int(last - first - taken) / 1000)
+        for row, step, first, last, taken in zip(places, steps, start, end, busy, strict=True)
     ]

@@ -77,16 +77,16 @@ def queues(store: RunStore, rank: int, work: Launched) -> list[Queue]:
             track=own,
             stream=names.get(own) or str(own),
             launches=int(launches[own]),
-            changes=int(waiting.changes[place]),
-            length_mean=float(waiting.mean[place]),
-            length_max=int(waiting.most[place]),
-            empty_share=_share(waiting.empty[place], waiting.span[place]),
-            full_us=int(waiting.full[place]) / 1000,
-            full_share=_share(waiting.full[place], waiting.span[place]),
-            outstanding_mean=float(outstanding.mean[place]),
-            outstanding_max=int(outstanding.most[place]),
+            changes=int(waiting.changes[row]),
+            length_mean=float(waiting.mean[row]),
+            length_max=int(waiting.most[row]),
+            empty_share=_share(waiting.empty[row], waiting.span[row]),
+            full_us=int(waiting.full[row]) / 1000,
+            full_share=_share(waiting.full[row], waiting.span[row]),
+            outstanding_mean=float(outstanding.mean[row]),
+            outstanding_max=int(outstanding.most[row]),
         )
-        for place, own in enumerate(waiting.key.tolist())
+        for row, own in enumerate(waiting.key.tolist())
     ]
 
 

@@ -20,7 +20,7 @@ def statistics_rows(rank: int, work: Launched) -> list[Statistics]:
     device = np.zeros(len(work.host.slice), np.int64)
     np.add.at(device, work.call[known], (work.end - work.start)[known])
     call, usual = pl.col("call_ns"), pl.col("call_ns") <= longest_call
-    found = (
+    per_step = (
         latencies(work)
         .with_columns(device_ns=pl.Series(device[work.call[work.first]]))
         .filter(pl.col("step") != NONE)
@@ -37,5 +37,5 @@ def statistics_rows(rank: int, work: Launched) -> list[Statistics]:
     )
     return [
         Statistics(rank, step, launches, short, long, delayed, called / 1000, busy / 1000)
-        for step, launches, short, long, delayed, called, busy in found.iter_rows()
+        for step, launches, short, long, delayed, called, busy in per_step.iter_rows()
     ]

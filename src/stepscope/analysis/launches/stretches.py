@@ -86,7 +86,7 @@ def gap_rows(rank: int, idle: RankIdle, steps: Sequence[int] | None, most: int) 
     threads = [thread[chosen] for thread in gaps.threads]
     telling = host.dominant(threads, gaps.start[chosen], gaps.end[chosen])
     doing = host.split(threads, gaps.start[chosen], gaps.end[chosen])
-    names = _names(host.name, host.place_of(telling))
+    names = _names(host.name, host.row_of(telling))
     rows = []
     for number, gap in enumerate(chosen.tolist()):
         cause, activity = int(gaps.cause[gap].argmax()), int(doing[number].argmax())
@@ -116,9 +116,9 @@ def gap_rows(rank: int, idle: RankIdle, steps: Sequence[int] | None, most: int) 
 
 
 def _names(names: pl.Series, places: Int64s) -> list[str | None]:
-    return [_name(names, place) for place in places.tolist()]
+    return [_name(names, index) for index in places.tolist()]
 
 
-def _name(names: pl.Series, place: int) -> str | None:
-    found = names[place] if place != NONE else None
-    return None if found is None else str(found)
+def _name(names: pl.Series, index: int) -> str | None:
+    name = names[index] if index != NONE else None
+    return None if name is None else str(name)

@@ -18,28 +18,28 @@ def with_graphs(sites: list[Site], first: int) -> tuple[list[Site], list[Graph]]
     They were called from one place of the program, and blocks of the same steps are alive.
     """
     groups: dict[tuple[tuple[str, ...], tuple[int, ...]], list[int]] = {}
-    for place, site in enumerate(sites):
+    for position, site in enumerate(sites):
         if site.verdict == "leak" and site.stack and site.births:
             rhythm = tuple(birth.step for birth in site.births)
-            groups.setdefault((_root(site.stack), rhythm), []).append(place)
-    found = list(sites)
+            groups.setdefault((_root(site.stack), rhythm), []).append(position)
+    numbered = list(sites)
     graphs: list[Graph] = []
     for (root, _), places in groups.items():
-        if not root or len({sites[place].operator for place in places}) < 2:
+        if not root or len({sites[position].operator for position in places}) < 2:
             continue
         number = first + len(graphs)
-        for place in places:
-            found[place] = msgspec.structs.replace(found[place], graph=number)
+        for position in places:
+            numbered[position] = msgspec.structs.replace(numbered[position], graph=number)
         graphs.append(
             Graph(
                 graph=number,
                 rank=sites[places[0]].rank,
                 sites=len(places),
                 where=root[-1],
-                bytes_per_step=sum(sites[place].bytes_per_step for place in places),
+                bytes_per_step=sum(sites[position].bytes_per_step for position in places),
             )
         )
-    return found, graphs
+    return numbered, graphs
 
 
 def _root(stack: str) -> tuple[str, ...]:

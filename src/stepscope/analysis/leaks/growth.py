@@ -61,11 +61,11 @@ def judge(course: Course, warm_up: int) -> Finding:
     births = course.kept > 0
     # A block younger than its site's blocks usually get is not kept, it is on its way.
     watched = births[warm_up : len(births) - course.depth]
-    found = _kept(course, watched, warm_up) if watched.any() else _steady(course, held, warm_up)
+    finding = _kept(course, watched, warm_up) if watched.any() else _steady(course, held, warm_up)
     kept = int(course.kept[warm_up : len(births) - course.depth].sum())
-    if not found.leaks and 2 * kept < int(held[-1] - held[0]):
-        return _replaced(held, warm_up) or found
-    return found
+    if not finding.leaks and 2 * kept < int(held[-1] - held[0]):
+        return _replaced(held, warm_up) or finding
+    return finding
 
 
 def _kept(course: Course, births: Bools, warm_up: int) -> Finding:

@@ -41,9 +41,9 @@ def levels(blocks: Blocks, site: Int64s, windows: StepWindows) -> Levels:
     site, sites = np.searchsorted(holding, site[counted]), len(holding)
 
     def table(row: Int64s, column: Int64s, value: Int64s) -> Int64s:
-        found = np.zeros((sites, steps + 1), np.int64)
-        np.add.at(found, (row, column), value)
-        return found
+        sums = np.zeros((sites, steps + 1), np.int64)
+        np.add.at(sums, (row, column), value)
+        return sums
 
     one = np.ones(len(site), np.int64)
     held = np.cumsum(table(site, born, size) - table(site, died, size), axis=1)[:, :steps]
@@ -67,18 +67,18 @@ def levels(blocks: Blocks, site: Int64s, windows: StepWindows) -> Levels:
 def _depth(site: Int64s, crossed: Int64s, freed: Bools, sites: int) -> Int64s:
     quantile = memory_facts().leaks.depth_quantile
     chosen = freed & (crossed > 0)
-    found = (
+    deepest = (
         pl.DataFrame({"site": site[chosen], "crossed": crossed[chosen]})
         .group_by("site")
         .agg(pl.col("crossed").quantile(quantile, "higher"))
     )
     depth = np.zeros(sites, np.int64)
-    depth[found["site"].to_numpy()] = found["crossed"].cast(pl.Int64).to_numpy()
+    depth[deepest["site"].to_numpy()] = deepest["crossed"].cast(pl.Int64).to_numpy()
     return depth
 
 
 def _distinct(site: Int64s, size: Int64s, sites: int) -> Int64s:
-    found = pl.DataFrame({"site": site, "size": size}).group_by("site").agg(pl.col("size").n_unique())
+    counted = pl.DataFrame({"site": site, "size": size}).group_by("site").agg(pl.col("size").n_unique())
     distinct = np.zeros(sites, np.int64)
-    distinct[found["site"].to_numpy()] = found["size"].to_numpy()
+    distinct[counted["site"].to_numpy()] = counted["size"].to_numpy()
     return distinct

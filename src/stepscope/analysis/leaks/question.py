@@ -56,12 +56,12 @@ def leaks(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequenc
         notes += _remarks(rank, judged)
         capacity = capacity_of(store, rank)
         for space, windows in judged:
-            found, left_out = _of_space(store, space, windows, capacity, warm_up)
+            space_sites, left_out = _of_space(store, space, windows, capacity, warm_up)
             temporary += left_out
-            found, connected = with_graphs(found, len(graphs))
+            space_sites, connected = with_graphs(space_sites, len(graphs))
             graphs += connected
-            sites += found
-            explained = sum(site.bytes_per_step for site in found if site.verdict == LEAK)
+            sites += space_sites
+            explained = sum(site.bytes_per_step for site in space_sites if site.verdict == LEAK)
             pools.append(pool(space, windows, explained, warm_up))
     if not pools:
         if not recorded:
@@ -99,12 +99,12 @@ def _of_space(
     """The sites of a space, and how many temporary ones were left out."""
     room = _room(space, capacity)
     if space.blocks is not None:
-        found, left_out = judged_sites(store, space, space.blocks, windows, room, warm_up)
-        if space.blocks.frame["stack"].count() or any(site.verdict == LEAK for site in found):
-            return found, left_out
+        sites, left_out = judged_sites(store, space, space.blocks, windows, room, warm_up)
+        if space.blocks.frame["stack"].count() or any(site.verdict == LEAK for site in sites):
+            return sites, left_out
         # Without stacks a buffer that grows is at no site twice: its operator alone may tell.
         coarse, _ = judged_sites(store, space, space.blocks, windows, room, warm_up, by_size=False)
-        return [*(site for site in coarse if site.verdict == LEAK), *found], left_out
+        return [*(site for site in coarse if site.verdict == LEAK), *sites], left_out
     return [judged_curve(space, at_step_ends(space, space.measure, windows), windows, room, warm_up)], 0
 
 
@@ -117,22 +117,22 @@ def _room(space: Space, capacity: int | None) -> int | None:
 
 def _remarks(rank: int, judged: list[tuple[Space, StepWindows]]) -> list[Note]:
     limits = memory_facts().leaks
-    found = []
+    remarks = []
     fewest = min(len(windows) for _, windows in judged)
     if fewest - limits.warm_up_steps < limits.confirmed_intervals:
         params = {"steps": fewest, "advised": limits.advised_steps}
-        found.append(Note("leaks_more_steps", rank=rank, params=params))
+        remarks.append(Note("leaks_more_steps", rank=rank, params=params))
     for space, _ in judged:
         if space.blocks is None:
-            found.append(Note("leaks_without_blocks", rank=rank, params={"component": space.component}))
+            remarks.append(Note("leaks_without_blocks", rank=rank, params={"component": space.component}))
             continue
         stack = space.blocks.frame["stack"]
         if stack.null_count() == len(stack):
-            found.append(Note("leaks_without_stacks", rank=rank, params={"component": space.component}))
+            remarks.append(Note("leaks_without_stacks", rank=rank, params={"component": space.component}))
         lost = int(space.blocks.frame["lost_free"].sum())
         if lost:
-            found.append(Note("memory_frees_lost", rank=rank, count=lost))
-    return found
+            remarks.append(Note("memory_frees_lost", rank=rank, count=lost))
+    return remarks
 
 
 def _steps_needed(steps: int) -> dict[str, int]:

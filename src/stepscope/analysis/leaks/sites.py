@@ -28,7 +28,7 @@ NOT_LEAK: Final = "not_leak"
 
 
 @dataclass(frozen=True)
-class Place:
+class Origin:
     """How a site is called."""
 
     label: str
@@ -50,18 +50,19 @@ def judged_sites(
     """Sites with their verdicts, and how many temporary ones were left out. ``room``: bytes left on the device."""
     numbers, known = sites_of(store, space.rank, blocks.frame, by_size=by_size)
     site = numbers.to_numpy().astype(np.int64)
-    found = levels(blocks, site, windows)
+    site_levels = levels(blocks, site, windows)
     most = memory_facts().leaks.most_temporary_sites
-    taken = np.bincount(site, weights=blocks.bytes, minlength=len(known))[found.temporary]
-    shown = found.temporary[np.argsort(-taken, kind="stable")][:most]
+    taken = np.bincount(site, weights=blocks.bytes, minlength=len(known))[site_levels.temporary]
+    shown = site_levels.temporary[np.argsort(-taken, kind="stable")][:most]
     here = ~blocks.older
     category = pl.Series([None] * len(site), dtype=pl.String)
-    if len(found.sites) or not here.all():
+    if len(site_levels.sites) or not here.all():
         category = categorised(blocks, phases_of(store, space.rank, blocks, windows), windows)["category"]
-    places = _places(known, site[here], category.filter(here), blocks.bytes[here])
-    older = _places(known, site[~here], category.filter(~here), blocks.bytes[~here])
+    places = _origins(known, site[here], category.filter(here), blocks.bytes[here])
+    older = _origins(known, site[~here], category.filter(~here), blocks.bytes[~here])
     rows = [
-        _judged(space, places[number], found, row, windows, room, warm_up) for row, number in enumerate(found.sites)
+        _judged(space, places[number], site_levels, row, windows, room, warm_up)
+        for row, number in enumerate(site_levels.sites)
     ]
     rows += [_quiet(space, places[number], "freed_in_step", windows, warm_up) for number in shown.tolist()]
     alive = blocks.older & (blocks.free_ns >= windows.end[-1])
@@ -69,10 +70,10 @@ def judged_sites(
         own = alive & (site == number)
         held = int(blocks.bytes[own].sum()), int(own.sum())
         rows.append(_quiet(space, older[number], "before_window", windows, warm_up, held))
-    return rows, len(found.temporary) - len(shown)
+    return rows, len(site_levels.temporary) - len(shown)
 
 
-def _places(known: pl.DataFrame, site: Int64s, category: pl.Series, bytes_of: Int64s) -> list[Place]:
+def _origins(known: pl.DataFrame, site: Int64s, category: pl.Series, bytes_of: Int64s) -> list[Origin]:
     """Names of all sites, with the category that most of their bytes have."""
     sums = (
         pl.DataFrame({"site": site, "category": category, "bytes": bytes_of})
@@ -85,31 +86,37 @@ def _places(known: pl.DataFrame, site: Int64s, category: pl.Series, bytes_of: In
     )
     most = dict(sums.iter_rows())
     rows = enumerate(known.select("label", "operator", "frames").iter_rows())
-    return [Place(label, operator, frames, most.get(number)) for number, (label, operator, frames) in rows]
+    return [Origin(label, operator, frames, most.get(number)) for number, (label, operator, frames) in rows]
 
 
 def _judged(
-    space: Space, place: Place, found: Levels, row: int, windows: StepWindows, room: int | None, warm_up: int
+    space: Space,
+    origin: Origin,
+    levels_of_sites: Levels,
+    row: int,
+    windows: StepWindows,
+    room: int | None,
+    warm_up: int,
 ) -> Site:
     course = Course(
-        found.held[row],
-        found.kept[row],
-        found.kept_blocks[row],
-        found.allocations[row],
-        int(found.depth[row]),
-        int(found.distinct_sizes[row]),
+        levels_of_sites.held[row],
+        levels_of_sites.kept[row],
+        levels_of_sites.kept_blocks[row],
+        levels_of_sites.allocations[row],
+        int(levels_of_sites.depth[row]),
+        int(levels_of_sites.distinct_sizes[row]),
         windows.number,
     )
     finding = judge(course, warm_up)
     start = finding.start if finding.leaks else warm_up - 1
     held = course.held[start:]
     slope = median_slope(held)
-    growth, total = int(held[-1] - held[0]), int((found.held[:, -1] - found.held[:, start]).sum())
+    growth, total = int(held[-1] - held[0]), int((levels_of_sites.held[:, -1] - levels_of_sites.held[:, start]).sum())
     births = [
         Birth(int(windows.number[step]), int(course.kept_blocks[step]), int(course.kept[step]))
         for step in np.flatnonzero(course.kept).tolist()
     ]
-    quiet = _quiet(space, place, finding.reason, windows, warm_up, (int(held[-1]), int(course.kept_blocks.sum())))
+    quiet = _quiet(space, origin, finding.reason, windows, warm_up, (int(held[-1]), int(course.kept_blocks.sum())))
     return msgspec.structs.replace(
         quiet,
         verdict=LEAK if finding.leaks else NOT_LEAK,
@@ -122,22 +129,22 @@ def _judged(
         first_step=births[0].step if births else None,
         oldest_age_steps=int(len(windows) - 1 - np.argmax(course.kept > 0)) if births else None,
         intervals=len(held) - 1,
-        in_step_blocks=int(found.in_step_blocks[row]),
+        in_step_blocks=int(levels_of_sites.in_step_blocks[row]),
         steps_to_oom=int(room / slope) if finding.leaks and room is not None and slope > 0 else None,
         births=births if finding.leaks else [],
     )
 
 
 def _quiet(
-    space: Space, place: Place, reason: str, windows: StepWindows, warm_up: int, held: tuple[int, int] = (0, 0)
+    space: Space, origin: Origin, reason: str, windows: StepWindows, warm_up: int, held: tuple[int, int] = (0, 0)
 ) -> Site:
     """A site of which nothing comes from step to step; ``held``: bytes and blocks alive at the end."""
     return Site(
         rank=space.rank,
         device=space.device,
         pool=space.component,
-        site=place.label,
-        operator=place.operator,
+        site=origin.label,
+        operator=origin.operator,
         verdict=NOT_LEAK,
         confidence=confidence(len(windows) - warm_up),
         reason=reason,
@@ -152,12 +159,12 @@ def _quiet(
         oldest_age_steps=None,
         intervals=len(windows) - warm_up,
         in_step_blocks=0,
-        category=place.category,
+        category=origin.category,
         steps_to_oom=None,
         leaking_ranks=[],
         graph=None,
         births=[],
-        stack=place.stack,
+        stack=origin.stack,
     )
 
 
@@ -165,9 +172,9 @@ def judged_curve(space: Space, held: Int64s, windows: StepWindows, room: int | N
     """A space of which only the curve is known, as one site; ``held``: its bytes at the ends of steps."""
     watched = held[warm_up - 1 :]
     leaking, slope = grows(watched), median_slope(watched)
-    place = Place(space.component, None, None, None)
+    origin = Origin(space.component, None, None, None)
     reason = "curve_grows" if leaking else "curve_does_not_grow"
-    judged = _quiet(space, place, reason, windows, warm_up, (int(held[-1]), 0))
+    judged = _quiet(space, origin, reason, windows, warm_up, (int(held[-1]), 0))
     return msgspec.structs.replace(
         judged,
         confidence="suspect" if space.component in memory_facts().leaks.only_suspected else judged.confidence,

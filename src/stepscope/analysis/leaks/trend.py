@@ -44,7 +44,7 @@ def largest_fall(values: Int64s) -> int:
 
 def parts(count: int, number: int) -> list[slice]:
     """So many parts of a series, cut at round(i · count / number)."""
-    cuts = [round(place * count / number) for place in range(number + 1)]
+    cuts = [round(index * count / number) for index in range(number + 1)]
     return [slice(first, last) for first, last in pairwise(cuts)]
 
 

@@ -35,7 +35,7 @@ _FREE_OF_OLDER, _ALLOC, _FREE_OF_SAME_TIME = range(3)
 
 @dataclass(frozen=True)
 class Blocks:
-    """Lives of blocks. Place p of the order is the event that leads from state p to state p + 1.
+    """Lives of blocks. Event p of the order is the one that leads from state p to state p + 1.
 
     ``born`` and ``died`` are places; a block from before the window was born at -1, one that stays dies at the end.
     """
@@ -70,11 +70,11 @@ class Blocks:
         """Time of death; for those that stay the end of time."""
         return self._time_of(self.died, np.iinfo(np.int64).max)
 
-    def _time_of(self, place: Int64s, otherwise: int) -> Int64s:
-        inside = (place >= 0) & (place < len(self.time))
+    def _time_of(self, event: Int64s, otherwise: int) -> Int64s:
+        inside = (event >= 0) & (event < len(self.time))
         if not len(self.time):
-            return np.full(len(place), otherwise, np.int64)
-        return np.where(inside, self.time[np.where(inside, place, 0)], otherwise)
+            return np.full(len(event), otherwise, np.int64)
+        return np.where(inside, self.time[np.where(inside, event, 0)], otherwise)
 
     def alive(self, state: int) -> Bools:
         """Which blocks are alive in a state."""
@@ -134,11 +134,11 @@ def ordered(frame: pl.DataFrame) -> Blocks:
     kind = np.concatenate((np.full(len(births), _ALLOC), np.where(same_time, _FREE_OF_SAME_TIME, _FREE_OF_OLDER)))
     number = _numbers(frame, births, deaths)
     order = np.lexsort((kind, number, time))
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
+    rank_of_event = np.empty(len(order), np.int64)
+    rank_of_event[order] = np.arange(len(order))
     born = np.full(len(frame), _BEFORE, np.int64)
     died = np.full(len(frame), len(order), np.int64)
-    born[births], died[deaths] = place[: len(births)], place[len(births) :]
+    born[births], died[deaths] = rank_of_event[: len(births)], rank_of_event[len(births) :]
     size = frame["bytes"].to_numpy()
     change = np.concatenate((size[births], -size[deaths]))[order]
     running = np.cumsum(np.append(int(size[older].sum()), change))

@@ -91,11 +91,13 @@ def _stated(words: pl.Series) -> dict[str, Bools]:
 def _matches(frame: pl.DataFrame, category: str) -> Bools:
     """Blocks whose pool or operator is known to serve a category."""
     pattern = "|".join(f"(?:{word})" for word in memory_facts().categories.inferred[category])
-    found = pl.Series([False]).new_from_index(0, len(frame))
+    matching = pl.Series([False]).new_from_index(0, len(frame))
     for name in ("pool", "operator"):
         words = frame[name].unique().drop_nulls()
-        found |= frame[name].is_in(words.filter(words.cast(pl.String).str.contains(pattern)).implode()).fill_null(False)
-    return found.to_numpy()
+        matching |= (
+            frame[name].is_in(words.filter(words.cast(pl.String).str.contains(pattern)).implode()).fill_null(False)
+        )
+    return matching.to_numpy()
 
 
 def _library_workspace(blocks: Blocks) -> Bools:

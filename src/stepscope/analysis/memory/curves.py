@@ -40,12 +40,12 @@ def category_curves(blocks: Blocks, category: pl.Series, most: int) -> list[Cate
     if not len(blocks.time):
         return []
     time = np.append(blocks.time[0], blocks.time)
-    found = []
+    curves = []
     for word in sorted(category.unique()):
         line = blocks.running - blocks.running_without((category == word).to_numpy())
         places = decimated(time, [line], most)
-        found.append(CategoryCurve(word, time[places].tolist(), line[places].tolist()))
-    return found
+        curves.append(CategoryCurve(word, time[places].tolist(), line[places].tolist()))
+    return curves
 
 
 def decimated(time: Int64s, lines: list[Int64s], most: int) -> Int64s:

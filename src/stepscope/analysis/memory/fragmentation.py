@@ -62,7 +62,7 @@ def _requested(blocks: Blocks) -> int | None:
 
 
 def _shares(reserved: int, active: int, requested: int | None, runs: FreeRuns | None) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    shares: dict[str, Any] = {
         "end_reserved_bytes": reserved,
         "end_active_bytes": active,
         "end_requested_bytes": requested,
@@ -71,7 +71,7 @@ def _shares(reserved: int, active: int, requested: int | None, runs: FreeRuns | 
     }
     if runs is not None:
         squares = float(np.sqrt((runs.sizes.astype(np.float64) ** 2).sum()))
-        found |= {
+        shares |= {
             "external_share": 1 - runs.largest / runs.free if runs.free else 0.0,
             "spread_share": 1 - squares / runs.free if runs.free else 0.0,
             "largest_free_bytes": runs.largest,
@@ -79,7 +79,7 @@ def _shares(reserved: int, active: int, requested: int | None, runs: FreeRuns | 
             "free_runs": len(runs.sizes),
             "releasable_bytes": runs.releasable,
         }
-    return found
+    return shares
 
 
 def _growths(reserved: Int64s, used: Int64s) -> tuple[int, int]:

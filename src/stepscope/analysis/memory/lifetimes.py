@@ -24,7 +24,7 @@ CLASSES = (
 
 
 def classes(blocks: Blocks, windows: StepWindows) -> Int64s:
-    """The class of each block's life, as its place in CLASSES; the first that fits.
+    """The class of each block's life, as its index in CLASSES; the first that fits.
 
     Temporary: at most one other allocation between birth and death. Blocks alive at the end live at least so long.
     """
@@ -65,7 +65,7 @@ def lifetimes(blocks: Blocks, windows: StepWindows, last_ns: int) -> list[Lifeti
     end = np.minimum(blocks.free_ns, max(last_ns, first_ns))
     held = blocks.bytes * ((end - start) / 1e9)
     kind = classes(blocks, windows)
-    mine = [kind == place for place in range(len(CLASSES))]
+    mine = [kind == number for number in range(len(CLASSES))]
     byte_seconds = np.bincount(kind, held, len(CLASSES)).tolist()
     return [
         Lifetime(name, int(own.sum()), int(blocks.bytes[own].sum()), lasting)
@@ -81,10 +81,10 @@ def lifetime_bins(blocks: Blocks) -> list[LifetimeBin]:
     exponent = np.frexp(life.astype(np.float64))[1] - 1
     # A life just below a power of two may round up to it.
     exponent -= (np.int64(1) << exponent.astype(np.int64)) > life
-    found = (
+    bins = (
         pl.DataFrame({"exponent": exponent.astype(np.int64), "bytes": blocks.bytes[whole]})
         .group_by("exponent")
         .agg(blocks=pl.len(), bytes=pl.col("bytes").sum())
         .sort("exponent")
     )
-    return [LifetimeBin(1 << row[0], row[1], row[2]) for row in found.iter_rows()]
+    return [LifetimeBin(1 << row[0], row[1], row[2]) for row in bins.iter_rows()]

@@ -14,26 +14,26 @@ from stepscope.store.run_store import RunStore
 def remarks(store: RunStore, space: Space, windows: StepWindows) -> list[Note]:
     """Notes about the space that the answer tells about."""
     rank = space.rank
-    found: list[Note] = []
+    notes: list[Note] = []
     if not len(windows):
-        found.append(Note("memory_without_steps", rank=rank))
+        notes.append(Note("memory_without_steps", rank=rank))
     if space.blocks is None:
-        return [*found, Note("memory_without_blocks", rank=rank, params={"component": space.component})]
+        return [*notes, Note("memory_without_blocks", rank=rank, params={"component": space.component})]
     blocks = space.blocks
     lost = int(blocks.frame["lost_free"].sum())
     if lost:
-        found.append(Note("memory_frees_lost", rank=rank, count=lost))
+        notes.append(Note("memory_frees_lost", rank=rank, count=lost))
     born = ~blocks.older
     if born.any() and blocks.frame["stack"].is_null().to_numpy()[born].all():
-        found.append(Note("memory_without_stacks", rank=rank, count=int(born.sum())))
+        notes.append(Note("memory_without_stacks", rank=rank, count=int(born.sum())))
     if not space.stated:
-        found.append(Note("memory_without_curve", rank=rank, params={"component": space.component}))
+        notes.append(Note("memory_without_curve", rank=rank, params={"component": space.component}))
     else:
         rest = settled_residual(space)[1]
         if len(rest) and int(rest.min()) < 0:
-            found.append(Note("memory_blocks_exceed_curve", rank=rank, params={"bytes": f"{-int(rest.min()):,}"}))
+            notes.append(Note("memory_blocks_exceed_curve", rank=rank, params={"bytes": f"{-int(rest.min()):,}"}))
         elif np.ptp(rest) if len(rest) else 0:
-            found.append(Note("memory_curve_has_more", rank=rank, params={"bytes": f"{int(np.ptp(rest)):,}"}))
+            notes.append(Note("memory_curve_has_more", rank=rank, params={"bytes": f"{int(np.ptp(rest)):,}"}))
     if not space.accelerator and host_memory_is_relative(store, rank):
-        found.append(Note("memory_relative", rank=rank))
-    return found
+        notes.append(Note("memory_relative", rank=rank))
+    return notes

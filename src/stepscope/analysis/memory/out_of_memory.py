@@ -31,14 +31,14 @@ def out_of_memory(store: RunStore, rank: int, spaces: list[Space], windows: Step
     stacks = store.scan("stacks", [rank]).filter(pl.col("stack").is_in(events["stack"].drop_nulls().implode()))
     frames = dict(stacks.select("stack", "frames").collect().iter_rows())
     capacity = capacity_of(store, rank)
-    found = []
+    failures = []
     for device, time_ns, asked, device_free, stack in events.iter_rows():
         space = next((one for one in spaces if one.device == device and "reserved" in one.lines), None)
         reserved, free, largest = _pool_then(store, space, time_ns)
         others = None
         if None not in (capacity, reserved, device_free):
             others = max(int(capacity or 0) - int(reserved or 0) - int(device_free), 0)
-        found.append(
+        failures.append(
             OutOfMemory(
                 rank=rank,
                 device=device or "unknown",
@@ -55,13 +55,13 @@ def out_of_memory(store: RunStore, rank: int, spaces: list[Space], windows: Step
                 stack=frames.get(stack),
             )
         )
-    return found
+    return failures
 
 
 def capacity_of(store: RunStore, rank: int) -> int | None:
     """Memory of the rank's device."""
-    found = store.scan("ranks", [rank]).select("memory_capacity").collect()["memory_capacity"].drop_nulls()
-    return int(found[0]) if len(found) else None
+    capacity = store.scan("ranks", [rank]).select("memory_capacity").collect()["memory_capacity"].drop_nulls()
+    return int(capacity[0]) if len(capacity) else None
 
 
 def _pool_then(store: RunStore, space: Space | None, time_ns: int) -> tuple[int | None, int | None, int | None]:

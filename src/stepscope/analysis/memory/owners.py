@@ -24,15 +24,15 @@ def owners(
     space: Space, moment: Moment, labels: pl.DataFrame, sites: pl.DataFrame, windows: StepWindows
 ) -> list[Owner]:
     """Owners by size. ``labels`` has site, category and confidence of each block of the space."""
-    found: list[Owner] = []
+    parts: list[Owner] = []
     known = 0
     blocks = space.blocks
     if blocks is not None and moment.state is not None:
         alive = blocks.alive(moment.state)
         known = int(blocks.bytes[alive].sum())
-        found = _groups(blocks, pl.Series(alive), labels, sites, windows, moment)
-    found += _rest(space, moment, known)
-    return sorted(found, key=lambda owner: -owner.bytes)
+        parts = _groups(blocks, pl.Series(alive), labels, sites, windows, moment)
+    parts += _rest(space, moment, known)
+    return sorted(parts, key=lambda owner: -owner.bytes)
 
 
 def _groups(
@@ -85,13 +85,13 @@ def _savings(blocks: Blocks, labels: pl.DataFrame, groups: pl.DataFrame) -> list
     highest = int(blocks.running.max())
     most = memory_facts().owners.savings_for
     site = labels["site"].to_numpy()
-    found: list[int | None] = []
+    savings: list[int | None] = []
     seen: dict[int, int] = {}
     for number in groups["site"].to_list():
         if number not in seen and len(seen) < most:
             seen[number] = highest - int(blocks.running_without(np.asarray(site == number)).max())
-        found.append(seen.get(number))
-    return found
+        savings.append(seen.get(number))
+    return savings
 
 
 def _rest(space: Space, moment: Moment, known: int) -> list[Owner]:
@@ -128,10 +128,10 @@ def _unnamed(kind: str, category: str, size: int, whole: int) -> Owner:
     )
 
 
-def category_parts(found: list[Owner], whole: int) -> list[CategoryPart]:
+def category_parts(owned: list[Owner], whole: int) -> list[CategoryPart]:
     """The same sum by category and by how sure it is."""
     parts: dict[tuple[str, str], tuple[int, int | None]] = {}
-    for owner in found:
+    for owner in owned:
         size, blocks = parts.get((owner.category, owner.confidence), (0, None))
         more = blocks if owner.blocks is None else (blocks or 0) + owner.blocks
         parts[owner.category, owner.confidence] = size + owner.bytes, more

@@ -44,7 +44,7 @@ def memory(
 ) -> Answer[Memory]:
     """Memory of these ranks. Owners are those at the highest moment (of the steps given), or at ``at_ns``."""
     notes: list[Note] = []
-    found: list[Space] = []
+    spaces: list[Space] = []
     windows: dict[int, StepWindows] = {}
     failures: list[OutOfMemory] = []
     for rank in ranks_of(store, ranks):
@@ -52,23 +52,23 @@ def memory(
         notes += remarks_on_blocks
         windows[rank] = step_windows(store, rank)
         failures += out_of_memory(store, rank, mine, windows[rank])
-        found += [space for space in mine if device is None or space.device == device]
+        spaces += [space for space in mine if device is None or space.device == device]
         if not mine:
             notes.append(Note("memory_not_recorded", rank=rank))
-    if not found:
+    if not spaces:
         raise NoAnswerError("memory_not_recorded") if device is None else NoAnswerError("no_such_device", device=device)
     chosen = {rank: mine.chosen(steps) if steps else None for rank, mine in windows.items()}
     if steps and not any(mine is not None and len(mine) for mine in chosen.values()):
         raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
-    highest = [peak(space, chosen[space.rank]) for space in found]
+    highest = [peak(space, chosen[space.rank]) for space in spaces]
     capacity = {rank: capacity_of(store, rank) for rank in windows}
     peaks = [
         _peak(space, moment, windows[space.rank], capacity[space.rank])
-        for space, moment in zip(found, highest, strict=True)
+        for space, moment in zip(spaces, highest, strict=True)
     ]
-    main = _fullest(found, highest)
-    space = found[main]
-    shown = [one for one in found if one.lines[one.measure].any() or one is space]
+    main = _fullest(spaces, highest)
+    space = spaces[main]
+    shown = [one for one in spaces if one.lines[one.measure].any() or one is space]
     most = points_per_curve(len(shown))
     curves = [curve(one, most) for one in shown]
     moment = highest[main] if at_ns is None else moment_at(space, at_ns)
@@ -160,11 +160,11 @@ def _fullest(spaces: list[Space], highest: list[Moment]) -> int:
     """The space to tell about: on an accelerator if any is used, of the framework's own allocator, the highest."""
     order = memory_facts().spaces.order
 
-    def preference(place: int) -> tuple[bool, bool, int, int]:
-        space = spaces[place]
+    def preference(index: int) -> tuple[bool, bool, int, int]:
+        space = spaces[index]
         known = space.component.lower()
         rank = order.index(known) if known in order else len(order)
-        used = highest[place].bytes > 0
-        return not (space.accelerator and used), space.measure == "reserved", rank, -highest[place].bytes
+        used = highest[index].bytes > 0
+        return not (space.accelerator and used), space.measure == "reserved", rank, -highest[index].bytes
 
     return min(range(len(spaces)), key=preference)

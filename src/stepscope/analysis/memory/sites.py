@@ -44,13 +44,13 @@ def sites_of(
     keys = _keys(stacks)
     # Texts of stacks are long: blocks are put together by numbers that stand for them.
     numbers = keys.select("stack", key=pl.col("key").rank("dense"))
-    placed = blocks.select("device", "pool", "operator", "bytes", "stack").with_row_index("place")
+    placed = blocks.select("device", "pool", "operator", "bytes", "stack").with_row_index("position")
     placed = placed.join(numbers, on="stack", how="left", maintain_order="left").with_columns(
         size=pl.when(pl.col("key").is_null() & by_size).then("bytes")
     )
     sites = (
         placed.group_by("device", "pool", "key", "operator", "size", maintain_order=True)
-        .agg("place", pl.col("stack").first())
+        .agg("position", pl.col("stack").first())
         .with_row_index("site")
         .join(keys.select("stack", "label"), on="stack", how="left", maintain_order="left")
         .join(stacks.select("stack", "frames"), on="stack", how="left", maintain_order="left")
@@ -58,7 +58,7 @@ def sites_of(
         .with_columns(label=_label())
     )
     site = np.empty(len(blocks), np.uint32)
-    site[sites["place"].explode().to_numpy()] = np.repeat(sites["site"].to_numpy(), sites["place"].list.len())
+    site[sites["position"].explode().to_numpy()] = np.repeat(sites["site"].to_numpy(), sites["position"].list.len())
     return pl.Series("site", site), sites.select("site", "label", "operator", "frames")
 
 
@@ -82,16 +82,16 @@ def _keys(stacks: pl.DataFrame) -> pl.DataFrame:
 
 def _label() -> pl.Expr:
     """The place, and the operator where that is not the place itself."""
-    place, operator = pl.col("label"), pl.col("operator")
-    told = place.str.ends_with(operator.fill_null("")).fill_null(False) & operator.is_not_null()
+    line, operator = pl.col("label"), pl.col("operator")
+    told = line.str.ends_with(operator.fill_null("")).fill_null(False) & operator.is_not_null()
     size = pl.col("size").map_elements(exact_size, return_dtype=pl.String)
     bare = pl.concat_str([operator.fill_null(_NO_STACK), size], separator=" ", ignore_nulls=True)
     return (
-        pl.when(place.is_null())
+        pl.when(line.is_null())
         .then(bare)
         .when(operator.is_null() | told)
-        .then(place)
-        .otherwise(pl.format("{} [{}]", place, operator))
+        .then(line)
+        .otherwise(pl.format("{} [{}]", line, operator))
     )
 
 

@@ -64,10 +64,10 @@ def spaces_of(store: RunStore, rank: int) -> tuple[list[Space], list[Note]]:
     curves = curves.with_columns(pl.col("device").fill_null("unknown"), pl.col("component").fill_null(_UNNAMED))
     if not curves["time_ns"].is_sorted():
         curves = curves.sort("time_ns", maintain_order=True)
-    found: list[Space] = []
+    spaces: list[Space] = []
     for device in sorted({*curves["device"].unique(), *frame["device"].unique()}):
-        found += _of_device(rank, device, curves.filter(device=device), frame.filter(device=device))
-    return found, notes
+        spaces += _of_device(rank, device, curves.filter(device=device), frame.filter(device=device))
+    return spaces, notes
 
 
 def _of_device(rank: int, device: str, curves: pl.DataFrame, blocks: pl.DataFrame) -> list[Space]:
@@ -76,13 +76,13 @@ def _of_device(rank: int, device: str, curves: pl.DataFrame, blocks: pl.DataFram
     with_lines = [name for name, part in parts.items() if part["allocated"].count()]
     pools = blocks["pool"].unique().to_list()
     covered = {name: _pools_of(name, pools, with_lines) for name in with_lines}
-    found = [_stated(rank, device, name, part, blocks, covered.get(name, [])) for name, part in parts.items()]
+    spaces = [_stated(rank, device, name, part, blocks, covered.get(name, [])) for name, part in parts.items()]
     alone = [pool for pool in pools if not any(pool in its for its in covered.values())]
     for pool in alone:
         own = ordered(blocks.filter(pl.col("pool").eq_missing(pool)))
         if len(own.frame):
-            found.append(_from_blocks(rank, device, pool or _UNNAMED, own))
-    return found
+            spaces.append(_from_blocks(rank, device, pool or _UNNAMED, own))
+    return spaces
 
 
 def _pools_of(component: str, pools: list[str | None], components: list[str]) -> list[str | None]:

@@ -19,16 +19,16 @@ def step_balance(space: Space, windows: StepWindows) -> list[StepBalance]:
     last = np.maximum(np.searchsorted(space.time, windows.end, side="left"), first + 1)
     columns = _of_blocks(space.blocks, windows)
     rows = []
-    for place in range(len(windows)):
-        stretch = space.line[first[place] : last[place]]
+    for window in range(len(windows)):
+        stretch = space.line[first[window] : last[window]]
         highest, lowest = int(stretch.max()), int(stretch.min())
         rows.append(
             StepBalance(
-                step=int(windows.number[place]),
+                step=int(windows.number[window]),
                 peak_bytes=highest,
                 min_bytes=lowest,
                 min_max_share=lowest / highest if highest else None,
-                **{name: int(values[place]) for name, values in columns.items()},
+                **{name: int(values[window]) for name, values in columns.items()},
             )
         )
     return rows

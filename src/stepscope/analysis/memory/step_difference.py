@@ -22,7 +22,7 @@ _WARM_UP: Final = 2
 def chosen_steps(windows: StepWindows, steps: Sequence[int] | None) -> tuple[int, int] | None:
     """Places of the two steps to compare: those asked for, else the first after warm-up and the last."""
     if steps and len(set(steps)) == 2:
-        places = [int(place[0]) for step in steps if len(place := np.flatnonzero(windows.number == step))]
+        places = [int(window[0]) for step in steps if len(window := np.flatnonzero(windows.number == step))]
         return (places[0], places[1]) if len(places) == 2 else None
     first = min(_WARM_UP, len(windows) - 2)
     return (first, len(windows) - 1) if first >= 0 else None
@@ -45,11 +45,11 @@ def step_difference(
             "operator": blocks.frame["operator"],
             "bytes": blocks.bytes,
             "net": np.where(survives, blocks.bytes, 0),
-            "place": born,
+            "window": born,
             "order": blocks.born,
         }
     ).sort("order")
-    base, other = (rows.filter(pl.col("place") == place) for place in pair)
+    base, other = (rows.filter(pl.col("window") == window) for window in pair)
     aligned = _aligned(base, other)
     parts = (
         aligned.group_by("site", maintain_order=True)
@@ -120,10 +120,10 @@ def _aligned(base: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     kept = rows.filter(pl.col("bytes").is_not_null() & pl.col("base_bytes").is_not_null())
     parts = [kept.with_columns(moved=pl.lit(False))]
     for part, counterpart in ((gone, new), (new, gone)):
-        found = part.join(
+        paired = part.join(
             counterpart.select(*like, "nth", moved=pl.lit(True)), on=[*like, "nth"], how="left", nulls_equal=True
         )
-        parts.append(found.drop("size", "nth").with_columns(pl.col("moved").fill_null(False)))
+        parts.append(paired.drop("size", "nth").with_columns(pl.col("moved").fill_null(False)))
     return pl.concat(parts)
 
 

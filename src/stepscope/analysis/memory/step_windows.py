@@ -33,15 +33,15 @@ class StepWindows:
         """Which window each moment lies in, OUTSIDE if in none."""
         if not len(self):
             return np.full(len(moment), OUTSIDE, np.int64)
-        place = np.searchsorted(self.start, moment, side="right") - 1
-        return np.where((place >= 0) & (moment < self.end[place]), place, OUTSIDE)
+        window = np.searchsorted(self.start, moment, side="right") - 1
+        return np.where((window >= 0) & (moment < self.end[window]), window, OUTSIDE)
 
     def number_at(self, moment: int | None) -> int | None:
         """The step that a moment lies in."""
         if moment is None:
             return None
-        place = int(self.index_at(np.array([moment], np.int64))[0])
-        return None if place == OUTSIDE else int(self.number[place])
+        window = int(self.index_at(np.array([moment], np.int64))[0])
+        return None if window == OUTSIDE else int(self.number[window])
 
     def chosen(self, steps: Sequence[int] | None) -> StepWindows:
         """Only these steps, or all."""

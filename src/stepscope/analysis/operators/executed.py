@@ -77,21 +77,21 @@ def chosen_steps(rows: pl.DataFrame, steps: Sequence[int] | None) -> pl.DataFram
 
 def _with_facts_of_owners(store: RunStore, rows: pl.DataFrame, owners: Ownership, rank: int) -> pl.DataFrame:
     """Kernels of a GPU carry no shapes, and those of a backward pass no module: their operators do."""
-    operator = owners.owner[owners.nesting.places(rows["slice"].to_numpy())]
+    operator = owners.owner[owners.nesting.positions(rows["slice"].to_numpy())]
     forward = owners.forward_of(operator)
     known = store.scan("slices", [rank]).filter(pl.col("kind") == "operator")
     wanted = known.select(
-        place=pl.col("slice"), owner_shapes="input_shapes", owner_dtypes="dtypes", owner_module="module"
+        position=pl.col("slice"), owner_shapes="input_shapes", owner_dtypes="dtypes", owner_module="module"
     ).collect()
-    wanted = wanted.with_columns(place=pl.Series(owners.nesting.places(wanted["place"].to_numpy())))
+    wanted = wanted.with_columns(position=pl.Series(owners.nesting.positions(wanted["position"].to_numpy())))
     rows = rows.with_columns(owner=pl.Series(operator), forward=pl.Series(forward)).with_columns(
         pl.when(pl.col(name) != NOWHERE).then(pl.col(name)).alias(name) for name in ("owner", "forward")
     )
-    rows = rows.join(wanted, left_on="owner", right_on="place", how="left", maintain_order="left")
+    rows = rows.join(wanted, left_on="owner", right_on="position", how="left", maintain_order="left")
     rows = rows.join(
-        wanted.select("place", forward_module="owner_module"),
+        wanted.select("position", forward_module="owner_module"),
         left_on="forward",
-        right_on="place",
+        right_on="position",
         how="left",
         maintain_order="left",
     )

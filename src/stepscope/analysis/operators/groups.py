@@ -36,9 +36,9 @@ def grouped(rows: pl.DataFrame, by: str) -> pl.DataFrame:
         *statistics(pl.col("dur_ns")), steps=pl.col("step").n_unique() - pl.col("step").has_nulls()
     )
     facts = [] if by in ("module", "core", "category") else [name for name in _FACTS if name not in keys]
-    found = measured.join(_leading(rows, keys, facts), on=keys, how="left", nulls_equal=True) if facts else measured
+    told = measured.join(_leading(rows, keys, facts), on=keys, how="left", nulls_equal=True) if facts else measured
     extra = [] if named == "name" else [pl.col(named).alias("name")]
-    return longest_first(found.with_columns(extra), "total_ns", keys)
+    return longest_first(told.with_columns(extra), "total_ns", keys)
 
 
 def longest_first(groups: pl.DataFrame, time: str, keys: Sequence[str]) -> pl.DataFrame:

@@ -28,8 +28,8 @@ def calls(store: RunStore, rank: int, steps: Sequence[int] | None = None, *, by:
     rows = scan.filter(pl.col("kind") == "operator").select("slice", "dur_ns", "step", *_COLUMNS[by]).collect()
     work = scan.filter(pl.col("kind").is_in(list(LANES))).select("slice", "dur_ns", "step").collect()
     work = chosen_steps(work, steps)
-    places = owners.nesting.places(rows["slice"].to_numpy())
-    own, total = owners.owned(owners.nesting.places(work["slice"].to_numpy()), work["dur_ns"].to_numpy())
+    places = owners.nesting.positions(rows["slice"].to_numpy())
+    own, total = owners.owned(owners.nesting.positions(work["slice"].to_numpy()), work["dur_ns"].to_numpy())
     rows = rows.with_columns(
         self_ns=pl.Series(owners.self_time(places, rows["dur_ns"].to_numpy())),
         device_self_ns=pl.Series(own[places]),
@@ -61,12 +61,12 @@ def grouped_calls(rows: pl.DataFrame, by: str, *, on_device: bool) -> pl.DataFra
     if on_device:
         device_total = "device_self_ns" if by == "module" else "device_total_ns"
         sums += [pl.col("device_self_ns").sum(), pl.col(device_total).sum().alias("device_total_ns")]
-    found = rows.group_by(keys).agg(
+    grouped = rows.group_by(keys).agg(
         *statistics(duration),
         *sums,
         *(pl.col(name).drop_nulls().first() for name in ("type", "core") if name not in keys),
         steps=pl.col("step").n_unique() - pl.col("step").has_nulls(),
     )
     name = pl.col("module" if by == "module" else "name")
-    named = found.with_columns(name=name, **({} if by == "module" else {"operator": name}))
+    named = grouped.with_columns(name=name, **({} if by == "module" else {"operator": name}))
     return longest_first(named, "self_ns", keys)

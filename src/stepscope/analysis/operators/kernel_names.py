@@ -42,9 +42,9 @@ def with_categories(rows: pl.DataFrame) -> pl.DataFrame:
     keys = ["name", "type", "operator", "lane"]
     combinations = rows.select(keys).unique()
     texts = combinations.select(pl.col(keys).cast(pl.String)).iter_rows()
-    found = [
+    categories = [
         category(f"{kind or ''} {name or ''}", operator or "") if lane == COMPUTE else lane
         for name, kind, operator, lane in texts
     ]
-    combinations = combinations.with_columns(category=pl.Series(found, dtype=pl.String).cast(pl.Categorical))
+    combinations = combinations.with_columns(category=pl.Series(categories, dtype=pl.String).cast(pl.Categorical))
     return rows.join(combinations, on=keys, how="left", nulls_equal=True)

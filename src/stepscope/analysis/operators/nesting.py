@@ -21,9 +21,9 @@ _ROUNDS: Final = 32  # 2³² levels
 
 @dataclass(frozen=True)
 class Nesting:
-    """Slices have places 0 … n−1; arrays by place have one entry more, at the end, for NOWHERE."""
+    """Slices have positions 0 … n−1; arrays by position have one entry more, at the end, for NOWHERE."""
 
-    ids: Int64s  # the slice at each place, sorted; empty where the place is the slice's number
+    ids: Int64s  # the slice at each position, sorted; empty where the position is the slice's number
     parent: Int64s
     kind: pl.Series
     present: Int64s  # places that hold a slice, in the order of ``kind``
@@ -32,34 +32,34 @@ class Nesting:
     def size(self) -> int:
         return len(self.parent) - 1
 
-    def places(self, slices: Int64s) -> Int64s:
-        """The places of slices; NOWHERE for those that the rank does not have."""
+    def positions(self, slices: Int64s) -> Int64s:
+        """The positions of slices; NOWHERE for those that the rank does not have."""
         slices = slices.astype(np.int64)
         if not len(self.ids):
             return np.where((slices >= 0) & (slices < self.size), slices, NOWHERE)
-        place = np.minimum(np.searchsorted(self.ids, slices), len(self.ids) - 1)
-        return np.where(self.ids[place] == slices, place, NOWHERE)
+        position = np.minimum(np.searchsorted(self.ids, slices), len(self.ids) - 1)
+        return np.where(self.ids[position] == slices, position, NOWHERE)
 
     def mask(self, *kinds: str) -> Bools:
-        """Which places hold slices of these kinds."""
-        found = np.zeros(self.size + 1, bool)
-        found[self.present] = self.kind.is_in(list(kinds)).to_numpy()
-        return found
+        """Which positions hold slices of these kinds."""
+        mask = np.zeros(self.size + 1, bool)
+        mask[self.present] = self.kind.is_in(list(kinds)).to_numpy()
+        return mask
 
     def nearest(self, wanted: Bools) -> Int64s:
-        """By place: the innermost wanted slice around it (never itself), or NOWHERE.
+        """By position: the innermost wanted slice around it (never itself), or NOWHERE.
 
         Each round doubles how far an unwanted slice looks up, so that deep stacks take few rounds.
         """
-        found = self.parent.copy()
-        climbing = np.flatnonzero((found != NOWHERE) & ~wanted[found])
+        nearest = self.parent.copy()
+        climbing = np.flatnonzero((nearest != NOWHERE) & ~wanted[nearest])
         for _ in range(_ROUNDS):
             if not len(climbing):
                 break
-            higher = found[found[climbing]]
-            found[climbing] = higher
+            higher = nearest[nearest[climbing]]
+            nearest[climbing] = higher
             climbing = climbing[(higher != NOWHERE) & ~wanted[higher]]
-        return found
+        return nearest
 
 
 def nesting_of(store: RunStore, rank: int) -> Nesting:
@@ -72,5 +72,5 @@ def nesting_of(store: RunStore, rank: int) -> Nesting:
     ids = np.empty(0, np.int64) if dense else np.sort(slices)
     size = top if dense else len(slices)
     nesting = Nesting(ids, np.full(size + 1, NOWHERE), rows["kind"], slices if dense else np.searchsorted(ids, slices))
-    nesting.parent[nesting.present] = nesting.places(parents)
+    nesting.parent[nesting.present] = nesting.positions(parents)
     return nesting

@@ -15,7 +15,7 @@ from stepscope.store.run_store import RunStore
 
 @dataclass(frozen=True)
 class Ownership:
-    """Arrays by place, see Nesting."""
+    """Arrays by position, see Nesting."""
 
     nesting: Nesting
     is_operator: Bools
@@ -30,13 +30,13 @@ class Ownership:
         known = owner != NOWHERE
         np.add.at(own, owner[known], amount[known])
         total = own.copy()
-        place = np.flatnonzero(own)
-        value = own[place]
-        while len(place):
-            place = self.above[place]
-            inside = place != NOWHERE
-            place, value = place[inside], value[inside]
-            np.add.at(total, place, value)
+        operator = np.flatnonzero(own)
+        value = own[operator]
+        while len(operator):
+            operator = self.above[operator]
+            inside = operator != NOWHERE
+            operator, value = operator[inside], value[inside]
+            np.add.at(total, operator, value)
         return own, total
 
     def self_time(self, places: Int64s, duration: Int64s) -> Int64s:
@@ -49,10 +49,10 @@ class Ownership:
 
     def forward_of(self, operators: Int64s) -> Int64s:
         """The forward operator behind each operator that runs in a backward pass, or NOWHERE."""
-        place = operators.copy()
-        while (climbing := (place != NOWHERE) & (self.forward[place] == NOWHERE)).any():
-            place = np.where(climbing, self.above[place], place)
-        return self.forward[place]
+        operator = operators.copy()
+        while (climbing := (operator != NOWHERE) & (self.forward[operator] == NOWHERE)).any():
+            operator = np.where(climbing, self.above[operator], operator)
+        return self.forward[operator]
 
 
 def ownership_of(store: RunStore, rank: int) -> Ownership:
@@ -64,7 +64,7 @@ def ownership_of(store: RunStore, rank: int) -> Ownership:
 
     def ends(kind: str) -> tuple[Int64s, Int64s]:
         chosen = links.filter(pl.col("kind") == kind)
-        begin, end = (nesting.places(chosen[name].to_numpy()) for name in ("from_slice", "to_slice"))
+        begin, end = (nesting.positions(chosen[name].to_numpy()) for name in ("from_slice", "to_slice"))
         known = (begin != NOWHERE) & (end != NOWHERE)
         return begin[known], end[known]
 

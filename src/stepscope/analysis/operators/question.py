@@ -179,12 +179,12 @@ def _searched(rows: pl.DataFrame, wanted: str | None, *columns: str) -> pl.DataF
     """Rows in which one of the columns contains the text, whatever its case."""
     if not wanted:
         return rows
-    found = (
+    matches = (
         pl.col(name).cast(pl.String).str.to_lowercase().str.contains(wanted.lower(), literal=True).fill_null(False)
         for name in dict.fromkeys(columns)
         if name in rows.columns
     )
-    return rows.filter(pl.any_horizontal(found))
+    return rows.filter(pl.any_horizontal(matches))
 
 
 def _note_missing(rows: pl.DataFrame, by: str, rank: int, notes: list[Note]) -> None:

@@ -74,10 +74,10 @@ def _ops(seen: Observed, queues: Queues, processors: Processors, costs: Costs) -
     ).join(queues.statistics.drop("length"), on="op", how="left", maintain_order="left")
     starved = queues.starving_rounds > 0
     use, blame = (queues.starving_use, queues.blame) if starved else ({}, {})
-    found = []
+    ops = []
     for row in rows.iter_rows(named=True):
         op, cores = row["op"], processors.op_cores.get(row["op"])
-        found.append(
+        ops.append(
             PipelineOp(
                 **{**row, "samples": row["samples"] or 0},
                 rank=seen.rank,
@@ -91,20 +91,20 @@ def _ops(seen: Observed, queues: Queues, processors: Processors, costs: Costs) -
                 cost_us=costs.us.get(op),
             )
         )
-    return sorted(found, key=lambda entry: (-entry.depth, entry.op))
+    return sorted(ops, key=lambda entry: (-entry.depth, entry.op))
 
 
 def _missing(seen: Observed, loop: Loop) -> list[Note]:
     """What the capture could have told beside."""
-    found = []
+    remarks = []
     if seen.ops.is_empty():
-        found.append(Note("pipeline_stages_missing", rank=seen.rank))
+        remarks.append(Note("pipeline_stages_missing", rank=seen.rank))
     elif seen.works.is_empty() and seen.cpu.filter(pl.col("scope") == "op").is_empty():
-        found.append(Note("pipeline_cpu_missing", rank=seen.rank))
+        remarks.append(Note("pipeline_cpu_missing", rank=seen.rank))
     if seen.mode == "sink" and loop.device_empty_share is None:
-        found.append(Note("pipeline_device_queue_missing", rank=seen.rank))
+        remarks.append(Note("pipeline_device_queue_missing", rank=seen.rank))
     if seen.mode != "sink" and loop.wait_us is None:
-        found.append(Note("pipeline_waits_missing", rank=seen.rank))
+        remarks.append(Note("pipeline_waits_missing", rank=seen.rank))
     if loop.period_us is None:
-        found.append(Note("pipeline_period_missing", rank=seen.rank))
-    return found
+        remarks.append(Note("pipeline_period_missing", rank=seen.rank))
+    return remarks

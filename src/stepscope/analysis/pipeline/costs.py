@@ -37,5 +37,5 @@ def _recorded(seen: Observed) -> dict[int, float]:
         return {}
     kinds = seen.ops.with_columns(pl.col("kind").cast(pl.String)).filter(pl.col("kind").is_unique())
     length = (pl.col("end_ns") - pl.col("start_ns")).sum() / 1000 / len(seen.batches)
-    found = seen.works.group_by("type").agg(us=length).join(kinds, left_on="type", right_on="kind")
-    return dict(found.select("op", "us").iter_rows())
+    times = seen.works.group_by("type").agg(us=length).join(kinds, left_on="type", right_on="kind")
+    return dict(times.select("op", "us").iter_rows())

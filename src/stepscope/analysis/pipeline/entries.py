@@ -68,8 +68,8 @@ def _with_copies(rows: pl.DataFrame, work: Work | None) -> pl.DataFrame:
     copies = union(work.start[work.of(COPY)], work.end[work.of(COPY)])
     start = known["before_ns"].to_numpy()
     covered = copies.covered_within(start, np.maximum(start, known["forward_ns"].to_numpy()))
-    found = known.select("row", copy_us=pl.Series(covered / 1000))
-    return rows.with_row_index("row").join(found, on="row", how="left", maintain_order="left").drop("row")
+    copy_times = known.select("row", copy_us=pl.Series(covered / 1000))
+    return rows.with_row_index("row").join(copy_times, on="row", how="left", maintain_order="left").drop("row")
 
 
 def _with_device_queue(rows: pl.DataFrame, seen: Observed) -> pl.DataFrame:
@@ -116,8 +116,8 @@ def _with_loader(rows: pl.DataFrame, gets: pl.DataFrame, work: Work | None) -> p
             "wait_us": (length - busy.covered_within(taken.start, taken.end)) / 1000,
         }
     )
-    found = pieces.group_by("number").sum()
-    rows = rows.join(found, on="number", how="left", maintain_order="left")
+    waits = pieces.group_by("number").sum()
+    rows = rows.join(waits, on="number", how="left", maintain_order="left")
     return rows.with_columns(pl.col("get_us", "wait_us").fill_null(0.0))
 
 
@@ -132,18 +132,18 @@ def _with_batches(rows: pl.DataFrame, seen: Observed) -> pl.DataFrame:
             .group_by("step")
             .agg(pl.col("get_us").sum(), fill=pl.col("queue").min(), push_us=pl.col("push_us").sum())
         )
-        found = rows.select("number").join(
+        batch_rows = rows.select("number").join(
             per_step, left_on="number", right_on="step", how="left", maintain_order="left"
         )
     elif len(batches) == len(rows):
-        found = batches.select("get_us", "push_us", fill="queue")
+        batch_rows = batches.select("get_us", "push_us", fill="queue")
     else:
         return rows
-    rows = rows.with_columns(found["fill"])
+    rows = rows.with_columns(batch_rows["fill"])
     if "wait_us" not in rows.columns:
-        rows = rows.with_columns(found["get_us"], found["get_us"].alias("wait_us"))
-    if "copy_us" not in rows.columns and (found["push_us"] > 0).any():
-        rows = rows.with_columns(found["push_us"].alias("copy_us"))
+        rows = rows.with_columns(batch_rows["get_us"], batch_rows["get_us"].alias("wait_us"))
+    if "copy_us" not in rows.columns and (batch_rows["push_us"] > 0).any():
+        rows = rows.with_columns(batch_rows["push_us"].alias("copy_us"))
     return rows
 
 

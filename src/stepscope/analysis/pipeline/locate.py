@@ -37,12 +37,12 @@ def locate(seen: Observed, queues: Queues, processors: Processors, costs: Costs)
         return _without_queues(seen, queues, costs)
     limits = pipeline_facts()
     owner = max(blame, key=lambda op: blame[op])
-    place = [stage.op for stage in queues.way.stages].index(owner)
-    first = place == 0
-    before = 1.0 if first else queues.starving_use[queues.way.stages[place - 1].op]
+    index = [stage.op for stage in queues.way.stages].index(owner)
+    first = index == 0
+    before = 1.0 if first else queues.starving_use[queues.way.stages[index - 1].op]
     after = queues.starving_use[owner]
     # Stages without a queue work in the same threads; recorded work tells them apart.
-    op = costs.slowest([owner, *queues.way.stages[place].inline], owner)
+    op = costs.slowest([owner, *queues.way.stages[index].inline], owner)
     stage, name = seen.stages[op], seen.stages[op].name
     low = all(use < limits.queue.low_use_share for use in queues.starving_use.values())
     clear = blame[owner] > limits.queue.least_drop_share
@@ -52,14 +52,17 @@ def locate(seen: Observed, queues: Queues, processors: Processors, costs: Costs)
     kind = "reader" if reads else "first_stage" if first else "stage"
     why = Sentence.of(f"pipeline_why.{kind}", **shown)
     cores = processors.op_cores.get(op)
-    found = list(_processor_rules(stage, cores, processors))
+    processor_rules = list(_processor_rules(stage, cores, processors))
     return Culprit(
-        [rule, *_rules_of_kind(stage), *(rule for rule, _ in found)],
+        [rule, *_rules_of_kind(stage), *(rule for rule, _ in processor_rules)],
         [why],
         op,
         name,
         clear and queues.starving_rounds >= limits.loop.least_certain,
-        [Sentence.of(f"pipeline_advice.{_advice_of_kind(stage, first)}", op=name), *(text for _, text in found)],
+        [
+            Sentence.of(f"pipeline_advice.{_advice_of_kind(stage, first)}", op=name),
+            *(text for _, text in processor_rules),
+        ],
         [
             Evidence("input_use_share", before, "share", op=name),
             Evidence("output_use_share", after, "share", op=name),
@@ -144,8 +147,8 @@ def _rules_of_kind(stage: StageFacts) -> list[str]:
 
 
 def _advice_of_kind(stage: StageFacts, first: bool) -> str:
-    found = pipeline_facts().kinds.advice.get(stage.kind, "reader" if first else "other")
-    return str(found) if found in _BY_KIND else "other"
+    kind = pipeline_facts().kinds.advice.get(stage.kind, "reader" if first else "other")
+    return str(kind) if kind in _BY_KIND else "other"
 
 
 def percent(share: float) -> str:

@@ -111,8 +111,8 @@ def _entries(seen: Observed, steps: pl.DataFrame, batches: pl.DataFrame) -> tupl
 def _by_device_queue(fills: pl.DataFrame) -> pl.DataFrame:
     """One row per look at the device's queue, where steps cannot be told."""
     unknown = pl.lit(None, pl.Float64)
-    place = pl.int_range(pl.len())
-    return fills.select(number=place + 1, first=place == 0, fill="queue", wait_us=unknown, period_us=unknown)
+    index = pl.int_range(pl.len())
+    return fills.select(number=index + 1, first=index == 0, fill="queue", wait_us=unknown, period_us=unknown)
 
 
 def _noticeable(period: float | None) -> float:
@@ -124,16 +124,16 @@ def _starving(rank: int, unit: str, entries: pl.DataFrame, half: pl.DataFrame, p
     counted = entries.filter(~pl.col("first"))
     starves = _starves(period)
     known = counted.filter(starves.is_not_null())
-    found = known.filter(starves)
+    starving = known.filter(starves)
     later = half.filter(starves.is_not_null())
     return Starving(
         rank=rank,
         unit="step" if unit == "step" else "batch",
         counted=len(known),
-        count=len(found),
-        share=len(found) / len(known) if len(known) else None,
+        count=len(starving),
+        share=len(starving) / len(known) if len(known) else None,
         settled_share=len(later.filter(starves)) / len(later) if len(later) else None,
-        which=found["number"].drop_nulls().to_list(),
+        which=starving["number"].drop_nulls().to_list(),
     )
 
 

@@ -64,7 +64,7 @@ def observe(store: RunStore, ranks: list[int], steps: Sequence[int] | None = Non
     """The ranks that recorded anything about their pipeline, narrowed to ``steps``."""
     notes: list[Note] = []
     tables = {name: _by_rank(store, name, ranks) for name in _TABLES}
-    found = []
+    observed = []
     for rank in ranks:
         mine = {name: frames.get(rank, schema.empty(name)) for name, frames in tables.items()}
         slices = _data_slices(store, rank)
@@ -72,14 +72,14 @@ def observe(store: RunStore, ranks: list[int], steps: Sequence[int] | None = Non
         if all(frame.is_empty() for frame in kinds):
             notes.append(Note("pipeline_not_recorded", rank=rank))
             continue
-        found.append(_of_rank(store, rank, mine, slices))
-    if not found:
+        observed.append(_of_rank(store, rank, mine, slices))
+    if not observed:
         raise NoAnswerError("no_pipeline")
     if steps:
-        found = [_narrowed(seen, steps, notes) for seen in found]
-        if all(seen.marks.is_empty() and seen.batches.is_empty() for seen in found):
+        observed = [_narrowed(seen, steps, notes) for seen in observed]
+        if all(seen.marks.is_empty() and seen.batches.is_empty() for seen in observed):
             raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
-    return found, notes
+    return observed, notes
 
 
 def _by_rank(store: RunStore, table: str, ranks: list[int]) -> dict[int, pl.DataFrame]:
@@ -143,11 +143,11 @@ def batch_clocks(store: RunStore, rank: int) -> dict[str, pl.Series]:
     tracks = store.scan("tracks", [rank]).filter(
         (pl.col("kind") == "counter") & pl.col("name").cast(pl.String).is_in(list(names.values()))
     )
-    found = dict(tracks.select(pl.col("name").cast(pl.String), "track").collect().iter_rows())
+    track_of = dict(tracks.select(pl.col("name").cast(pl.String), "track").collect().iter_rows())
     return {
-        mode: store.scan("counters", [rank]).filter(pl.col("track") == found[name]).collect()["time_ns"]
+        mode: store.scan("counters", [rank]).filter(pl.col("track") == track_of[name]).collect()["time_ns"]
         for mode, name in names.items()
-        if name in found
+        if name in track_of
     }
 
 

@@ -32,12 +32,12 @@ class Queues:
 
         A reader's input, the data set, is always there.
         """
-        before, found = 1.0, {}
+        before, blames = 1.0, {}
         for stage in self.way.stages:
             after = self.starving_use[stage.op]
-            found[stage.op] = before - after
+            blames[stage.op] = before - after
             before = after
-        return found
+        return blames
 
 
 def queues_of(seen: Observed) -> Queues:
@@ -111,14 +111,14 @@ def curves_of(seen: Observed) -> list[QueueCurve]:
     """The curve of each queue, with no more points than a page can show."""
     most = pipeline_facts().curves.largest_points
     capacity = dict(seen.ops.select("op", "capacity").iter_rows())
-    found = []
+    curves = []
     for (op,), rows in seen.samples.group_by("op", maintain_order=True):
         kept = rows[kept_points(rows["queue"].to_numpy().astype(np.float64), most)]
         number = int(str(op))
         name = seen.stages[number].name if number in seen.stages else str(number)
-        found.append(
+        curves.append(
             QueueCurve(
                 seen.rank, number, name, capacity.get(number), kept["time_ns"].to_list(), kept["queue"].to_list()
             )
         )
-    return found
+    return curves

@@ -23,9 +23,9 @@ class StepClock:
 
     def at(self, moments: Int64s) -> pl.Series:
         """The step at each moment, null between and outside them."""
-        place = np.searchsorted(self.start, moments, side="right") - 1
-        inside = (place >= 0) & (moments < self.end[place]) if len(self.start) else np.zeros(len(moments), bool)
-        numbers = self.number[place] if len(self.start) else np.zeros(len(moments), np.int64)
+        step = np.searchsorted(self.start, moments, side="right") - 1
+        inside = (step >= 0) & (moments < self.end[step]) if len(self.start) else np.zeros(len(moments), bool)
+        numbers = self.number[step] if len(self.start) else np.zeros(len(moments), np.int64)
         return pl.DataFrame({"number": numbers, "inside": inside}).select(pl.when("inside").then("number")).to_series()
 
     def covers(self, moments: Int64s) -> bool:

@@ -43,11 +43,11 @@ def tree_of(ops: pl.DataFrame) -> Tree:
         op: above if above in known else None for op, above in ops.select("op", "parent").iter_rows()
     }
     for op in list(parent):
-        seen, place = {op}, parent[op]
-        while place is not None and place not in seen:
-            seen.add(place)
-            place = parent[place]
-        if place is not None:  # a damaged file: stages that feed each other in a circle
+        seen, ancestor = {op}, parent[op]
+        while ancestor is not None and ancestor not in seen:
+            seen.add(ancestor)
+            ancestor = parent[ancestor]
+        if ancestor is not None:  # a damaged file: stages that feed each other in a circle
             parent[op] = None
     children: dict[int, list[int]] = {op: [] for op in parent}
     for op, above in parent.items():
@@ -93,8 +93,8 @@ def _size(tree: Tree, root: int) -> int:
 
 def _nearest_use(tree: Tree, sinks: set[int], use: dict[int, float]) -> dict[int, float]:
     """The use of the first queue at or below each stage; 1 where there is none."""
-    found: dict[int, float] = {}
+    nearest: dict[int, float] = {}
     for op in sorted(tree.depth, key=lambda op: -tree.depth[op]):
-        below = min((found[child] for child in tree.children[op]), default=1.0)
-        found[op] = use[op] if op in use and op not in sinks else below
-    return found
+        below = min((nearest[child] for child in tree.children[op]), default=1.0)
+        nearest[op] = use[op] if op in use and op not in sinks else below
+    return nearest

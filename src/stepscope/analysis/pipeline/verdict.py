@@ -28,21 +28,21 @@ class _Finding:
 def verdict_of(seen: Observed, loop: Loop, queues: Queues, processors: Processors, costs: Costs) -> Verdict:
     """The verdict on one rank."""
     judge = _Judge(seen, loop, queues, processors, costs)
-    found = judge.sink() if seen.mode == "sink" else judge.feed()
-    culprit = found.culprit or Culprit([], [])
+    judgement = judge.sink() if seen.mode == "sink" else judge.feed()
+    culprit = judgement.culprit or Culprit([], [])
     enough = loop.settled >= pipeline_facts().loop.least_certain
-    gain = potential(seen, loop, costs, found.bound, culprit.op)
+    gain = potential(seen, loop, costs, judgement.bound, culprit.op)
     return Verdict(
         rank=seen.rank,
         mode=seen.mode,
-        bound=found.bound,
-        certain=found.certain and culprit.certain and enough,
-        rule=found.rules[-1] if found.rules else next(iter(culprit.rules), None),
-        rules=[*found.rules, *culprit.rules],
+        bound=judgement.bound,
+        certain=judgement.certain and culprit.certain and enough,
+        rule=judgement.rules[-1] if judgement.rules else next(iter(culprit.rules), None),
+        rules=[*judgement.rules, *culprit.rules],
         op=culprit.op,
         op_name=culprit.name,
-        why=[*found.why, *culprit.why],
-        advice=[*found.advice, *culprit.advice],
+        why=[*judgement.why, *culprit.why],
+        advice=[*judgement.advice, *culprit.advice],
         period_us=loop.period_us,
         wait_share=loop.wait_share,
         interval_us=loop.interval_us,
@@ -97,8 +97,8 @@ class _Judge:
         harmed = loop.interval_long if loop.interval_long is not None else waits
         if harmed and empty is not None and empty > limits.queue.mostly_empty_share:
             why = [self._interval_sentence()] if loop.interval_long else []
-            found = self._pipeline(["S4"], [*why, Sentence.of("pipeline_why.host_queue", empty=percent(empty))])
-            return replace(found, certain=False)
+            finding = self._pipeline(["S4"], [*why, Sentence.of("pipeline_why.host_queue", empty=percent(empty))])
+            return replace(finding, certain=False)
         if loop.interval_long is False:
             return _Finding("none", [], [Sentence.of("pipeline_why.none_interval")], certain=False)
         return _Finding("unknown", [], [Sentence.of("pipeline_why.no_device_queue")], certain=False)

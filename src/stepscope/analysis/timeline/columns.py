@@ -36,8 +36,8 @@ class RankColumns:
     start: Int64s
     busy: Int64s  # sum of all durations before each position, one more than slices
     slice: UInt32s
-    name: UInt32s  # place in ``names``
-    kind: UInt8s  # place in the schema's SLICE_KINDS
+    name: UInt32s  # index in ``names``
+    kind: UInt8s  # index in the schema's SLICE_KINDS
     names: pl.Series  # most frequent first
 
     @property
@@ -82,9 +82,9 @@ class RankColumns:
         if not len(self.slice):
             return np.full(len(wanted), NONE, np.int64)
         ids, places = self._places
-        found = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1) if ids is not None else wanted
+        index = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1) if ids is not None else wanted
         if ids is not None:
-            return np.where(ids[found] == wanted, places[found], NONE).astype(np.int64)
+            return np.where(ids[index] == wanted, places[index], NONE).astype(np.int64)
         known = (wanted >= 0) & (wanted < len(places))
         return np.where(known, places[np.where(known, wanted, 0)], NONE).astype(np.int64)
 
@@ -106,12 +106,12 @@ def rank_columns(store: RunStore, rank: int, clock: RunClock) -> RankColumns:
     tracks = _tracks_in_order(store, rank, frame)
     place_of_track = np.zeros(max(tracks, default=0) + 1, np.int32)
     place_of_track[tracks] = np.arange(len(tracks))
-    place = place_of_track[frame["track"].to_numpy()]
+    track_index = place_of_track[frame["track"].to_numpy()]
     depth = frame["row"].to_numpy()
     depths = np.zeros(len(tracks), np.int32)
-    np.maximum.at(depths, place, depth + 1)
+    np.maximum.at(depths, track_index, depth + 1)
     first_row: Int64s = np.concatenate((np.zeros(1, np.int64), np.cumsum(depths, dtype=np.int64)))
-    row = first_row.astype(np.int32)[place] + depth
+    row = first_row.astype(np.int32)[track_index] + depth
     own_start = frame["start_ns"].to_numpy()
     order = _by_row_and_start(row, own_start)
     row, own_start = row[order], own_start[order]
@@ -151,18 +151,18 @@ def _by_row_and_start(row: Int32s, start: Int64s) -> Int64s | slice:
     if bool((np.diff(head_rows) > 0).all()):
         return slice(None)
     tails = np.concatenate((heads[1:], [len(row)]))
-    return np.concatenate([np.arange(heads[place], tails[place]) for place in np.argsort(head_rows)])
+    return np.concatenate([np.arange(heads[head], tails[head]) for head in np.argsort(head_rows)])
 
 
 def _names(names: pl.Series) -> tuple[pl.Series, UInt32s]:
-    """All names, the most frequent first, and the place of each slice's name among them."""
+    """All names, the most frequent first, and the index of each slice's name among them."""
     codes = names.to_physical().rename("code")
     counted = pl.DataFrame([codes]).group_by("code").len()
     texts = pl.DataFrame([names.rename("name"), codes]).unique("code", keep="any")
     listed = counted.join(texts, on="code", nulls_equal=True).with_columns(pl.col("name").cast(pl.String).fill_null(""))
     listed = listed.sort(pl.col("len"), pl.col("name"), descending=[True, False])
-    # A null name has no code; it takes the place behind the largest.
+    # A null name has no code; it takes the one behind the largest.
     behind = int(codes.max() or 0) + 1  # type: ignore[arg-type]
-    place = np.zeros(behind + 1, np.uint32)
-    place[listed["code"].fill_null(behind).to_numpy()] = np.arange(listed.height, dtype=np.uint32)
-    return listed["name"], place[codes.fill_null(behind).to_numpy()]
+    rank_of_code = np.zeros(behind + 1, np.uint32)
+    rank_of_code[listed["code"].fill_null(behind).to_numpy()] = np.arange(listed.height, dtype=np.uint32)
+    return listed["name"], rank_of_code[codes.fill_null(behind).to_numpy()]

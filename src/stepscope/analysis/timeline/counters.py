@@ -30,10 +30,10 @@ class CounterColumns:
 
     def of(self, track: int) -> tuple[Int64s, Float64s]:
         """Times and values of one curve; empty if there is no such curve."""
-        place = int(np.searchsorted(self.tracks, track))
-        if place == len(self.tracks) or self.tracks[place] != track:
+        index = int(np.searchsorted(self.tracks, track))
+        if index == len(self.tracks) or self.tracks[index] != track:
             return self.time[:0], self.value[:0]
-        stretch = slice(int(self.track_first[place]), int(self.track_first[place + 1]))
+        stretch = slice(int(self.track_first[index]), int(self.track_first[index + 1]))
         return self.time[stretch], self.value[stretch]
 
 
@@ -74,12 +74,12 @@ def counter_tile(columns: CounterColumns, track: int, level: int, index: int) ->
     if not -_FAR < base < _FAR:
         time, value, base = time[:0], value[:0], 0
     edges = base + (np.arange(BINS + 1, dtype=np.int64) << level)
-    found = np.searchsorted(time, edges)
-    filled = np.flatnonzero(np.diff(found))
-    first, last = found[filled], found[filled + 1] - 1
-    inside = value[found[0] : found[-1]]
+    first_of_bin = np.searchsorted(time, edges)
+    filled = np.flatnonzero(np.diff(first_of_bin))
+    first, last = first_of_bin[filled], first_of_bin[filled + 1] - 1
+    inside = value[first_of_bin[0] : first_of_bin[-1]]
     # Samples that are no numbers do not hide those that are.
-    least = np.fmin.reduceat(inside, first - found[0]) if len(filled) else inside[:0]
-    most = np.fmax.reduceat(inside, first - found[0]) if len(filled) else inside[:0]
-    before = float(value[found[0] - 1]) if found[0] > 0 else float("nan")
+    least = np.fmin.reduceat(inside, first - first_of_bin[0]) if len(filled) else inside[:0]
+    most = np.fmax.reduceat(inside, first - first_of_bin[0]) if len(filled) else inside[:0]
+    before = float(value[first_of_bin[0] - 1]) if first_of_bin[0] > 0 else float("nan")
     return CounterTile(before, least, most, value[last], filled.astype(np.uint16))

@@ -98,14 +98,14 @@ def _frame(view: TimelineView, parts: list[tuple[int, Int64s]]) -> pl.DataFrame:
 def _rank_frame(view: TimelineView, rank: int, chosen: Int64s) -> pl.DataFrame:
     columns, links = view.columns(rank), view.links(rank)
     kinds = pl.Series(links.kinds, dtype=pl.String).gather(links.kind[chosen])
-    found = {"rank": np.full(len(chosen), rank, np.int64), "kind": kinds}
+    fields = {"rank": np.full(len(chosen), rank, np.int64), "kind": kinds}
     for end, column in (("from", links.source), ("to", links.target)):
-        place = column[chosen].astype(np.int64)
-        found[f"{end}_slice"] = columns.slice[place].astype(np.int64)
-        found[f"{end}_row"] = columns.row_of(place)
-        found[f"{end}_at_ns"] = columns.start[place]
-        found[f"{end}_dur_ns"] = columns.duration(place)
-    return pl.DataFrame(found).sort("from_at_ns", "to_at_ns", maintain_order=True)
+        position = column[chosen].astype(np.int64)
+        fields[f"{end}_slice"] = columns.slice[position].astype(np.int64)
+        fields[f"{end}_row"] = columns.row_of(position)
+        fields[f"{end}_at_ns"] = columns.start[position]
+        fields[f"{end}_dur_ns"] = columns.duration(position)
+    return pl.DataFrame(fields).sort("from_at_ns", "to_at_ns", maintain_order=True)
 
 
 def _rank_frame_of_nothing() -> pl.DataFrame:

@@ -83,23 +83,23 @@ def lane_totals(
 
 def rank_lanes(store: RunStore, rank: int, clock: RunClock) -> Lanes:
     """The lanes of a rank, on the run's clock."""
-    found = work.work_of(store, rank)
-    start, end = clock.relative(rank, found.start), clock.relative(rank, found.end)
+    rank_work = work.work_of(store, rank)
+    start, end = clock.relative(rank, rank_work.start), clock.relative(rank, rank_work.end)
     parts = {}
     for name in (work.COMPUTE, work.COMMUNICATION, work.COPY):
-        own = found.of(name)
+        own = rank_work.of(name)
         parts[name] = union(start[own], end[own])
     computing, communication = parts[work.COMPUTE], parts[work.COMMUNICATION]
     exposed_copy = difference(parts[work.COPY], joined(computing, communication))
     exposed = difference(communication, computing)
-    if not found.on_device:
+    if not rank_work.on_device:
         # A host computes in operators around others, too; but what they wait for inside stays what it is.
-        outer = found.enclosing
+        outer = rank_work.enclosing
         around = union(clock.relative(rank, outer.start), clock.relative(rank, outer.end))
         computing = joined(computing, difference(around, joined(computing, communication, exposed_copy)))
     busy = joined(computing, communication, exposed_copy)
     span = _span(store, rank, clock, busy)
-    return Lanes(rank, found.on_device, span, (computing, communication, exposed, exposed_copy, busy.gaps(*span)))
+    return Lanes(rank, rank_work.on_device, span, (computing, communication, exposed, exposed_copy, busy.gaps(*span)))
 
 
 def _span(store: RunStore, rank: int, clock: RunClock, busy: Intervals) -> tuple[int, int]:

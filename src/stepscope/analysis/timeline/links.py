@@ -18,7 +18,7 @@ class LinkColumns:
     """Links of which both ends exist."""
 
     kinds: list[str]
-    kind: npt.NDArray[np.uint8]  # place in ``kinds``
+    kind: npt.NDArray[np.uint8]  # index in ``kinds``
     source: npt.NDArray[np.int32]
     target: npt.NDArray[np.int32]
 
@@ -28,8 +28,8 @@ class LinkColumns:
 
     def counts(self) -> dict[str, int]:
         """Number of links of each kind."""
-        found = np.bincount(self.kind, minlength=len(self.kinds))
-        return {kind: int(count) for kind, count in zip(self.kinds, found, strict=True) if count}
+        counts = np.bincount(self.kind, minlength=len(self.kinds))
+        return {kind: int(count) for kind, count in zip(self.kinds, counts, strict=True) if count}
 
     def of_kinds(self, wanted: list[str] | None) -> Int64s:
         """Which links are of these kinds; all of them without a wish."""

@@ -29,14 +29,14 @@ class ParentColumns:
 
     def chain(self, position: int) -> list[int]:
         """The slices around one, the outermost first. A parent that stands in its own chain ends it."""
-        found: list[int] = []
+        ancestors: list[int] = []
         seen = {position}
         above = int(self.parent[position])
         while above != NONE and above not in seen:
             seen.add(above)
-            found.append(above)
+            ancestors.append(above)
             above = int(self.parent[above])
-        return found[::-1]
+        return ancestors[::-1]
 
     def children(self, position: int) -> Int64s:
         """What lies directly inside a slice, in order of row and start."""
@@ -48,29 +48,29 @@ class ParentColumns:
         Siblings on one row do not overlap, so their lengths add up. Captures that mix clocks have siblings on several
         rows that do; those are united.
         """
-        place = own.places(inside.take(self.parent).astype(np.int64)) if len(own) else np.empty(0, np.int64)
-        known = np.flatnonzero(place != NONE)
+        holder = own.places(inside.take(self.parent).astype(np.int64)) if len(own) else np.empty(0, np.int64)
+        known = np.flatnonzero(holder != NONE)
         total = np.zeros(len(own), np.int64)
         if not len(known):
             return total
-        place, start, end, row = place[known], inside.start[known], inside.end[known], inside.row[known]
+        holder, start, end, row = holder[known], inside.start[known], inside.end[known], inside.row[known]
         # Sums of nanoseconds stay below 2^53, so the weights of bincount are exact.
-        total += np.bincount(place, end - start, len(own)).astype(np.int64)
+        total += np.bincount(holder, end - start, len(own)).astype(np.int64)
         first, last = np.full(len(own), _MANY_ROWS), np.full(len(own), -1)
-        np.minimum.at(first, place, row)
-        np.maximum.at(last, place, row)
-        mixed = (last > first)[place]
+        np.minimum.at(first, holder, row)
+        np.maximum.at(last, holder, row)
+        mixed = (last > first)[holder]
         if mixed.any():
-            crowded = np.unique(place[mixed])
-            total[crowded] = _united(own, place[mixed], start[mixed], end[mixed])[crowded]
+            crowded = np.unique(holder[mixed])
+            total[crowded] = _united(own, holder[mixed], start[mixed], end[mixed])[crowded]
         return total
 
 
-def _united(own: Selection, place: Int64s, start: Int64s, end: Int64s) -> Int64s:
+def _united(own: Selection, holder: Int64s, start: Int64s, end: Int64s) -> Int64s:
     """The length of the union of what lies in each slice, each moved to a place of its own on one axis."""
     axis = np.concatenate((np.zeros(1, np.int64), np.cumsum(own.end - own.start)))
-    shift = (axis[:-1] - own.start)[place]
-    bounds = axis[place], axis[place + 1]
+    shift = (axis[:-1] - own.start)[holder]
+    bounds = axis[holder], axis[holder + 1]
     begin, finish = np.clip(start + shift, *bounds), np.clip(end + shift, *bounds)
     return union(begin, finish).covered_within(axis[:-1], axis[1:])
 

@@ -132,10 +132,10 @@ class _Part:
 
 def _gaps(windows: list[_Part], over_ns: int, limit: int) -> RangeGaps:
     """Gaps that are long enough, the longest listed first."""
-    found = [part.busy.gaps(*part.window) for part in windows]
-    owner = np.repeat(np.arange(len(windows)), [len(each.start) for each in found])
-    start = np.concatenate([np.empty(0, np.int64), *(each.start for each in found)])
-    length = np.concatenate([np.empty(0, np.int64), *(each.end - each.start for each in found)])
+    gaps = [part.busy.gaps(*part.window) for part in windows]
+    owner = np.repeat(np.arange(len(windows)), [len(each.start) for each in gaps])
+    start = np.concatenate([np.empty(0, np.int64), *(each.start for each in gaps)])
+    length = np.concatenate([np.empty(0, np.int64), *(each.end - each.start for each in gaps)])
     long = np.flatnonzero(length >= over_ns)
     listed = long[np.lexsort((start[long], -length[long]))[:limit]]
     largest = [windows[int(owner[each])].gap(int(start[each]), int(length[each])) for each in listed]

@@ -22,19 +22,19 @@ class RowRange:
 
 def chosen_rows(view: TimelineView, ranges: Sequence[RowRange]) -> dict[int, list[int]]:
     """Rows per rank, each once, ascending; rows that do not exist are left out."""
-    found: dict[int, set[int]] = {}
+    rows_of_rank: dict[int, set[int]] = {}
     for each in ranges:
         rows = view.columns(each.rank).rows
         first = max(0, each.first_row or 0)
         last = rows - 1 if each.last_row is None else min(each.last_row, rows - 1)
-        found.setdefault(each.rank, set()).update(range(first, last + 1))
-    return {rank: sorted(rows) for rank, rows in found.items()}
+        rows_of_rank.setdefault(each.rank, set()).update(range(first, last + 1))
+    return {rank: sorted(rows) for rank, rows in rows_of_rank.items()}
 
 
 def rows_of_their_tracks(columns: RankColumns, rows: Sequence[int]) -> list[int]:
     """All rows of the tracks that own some rows."""
     if not rows:
         return []
-    found = np.unique(columns.track_index_of_row(np.asarray(rows, np.int64)))
+    tracks = np.unique(columns.track_index_of_row(np.asarray(rows, np.int64)))
     first = columns.track_first_row
-    return [row for track in found for row in range(int(first[track]), int(first[track + 1]))]
+    return [row for track in tracks for row in range(int(first[track]), int(first[track + 1]))]

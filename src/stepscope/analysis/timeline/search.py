@@ -36,7 +36,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Place:
+class Cursor:
     """Where the reader stands: at a hit, else at a moment."""
 
     at_ns: int | None = None
@@ -75,26 +75,26 @@ def search(
     view: TimelineView,
     question: Question,
     ranks: Sequence[int] | None = None,
-    place: Place | None = None,
+    cursor: Cursor | None = None,
     offset: int = 0,
     limit: int = 100,
 ) -> SearchResult:
     """Hits in order of start, rank and row; ``offset`` and ``limit`` choose which of them are listed."""
     columns = [view.columns(rank) for rank in view.ranks(ranks)]
-    found = [_hits(each, question) for each in columns]
-    starts = np.concatenate([each.start[hits] for each, hits in zip(columns, found, strict=True)])
-    owner = np.repeat(np.arange(len(columns)), [len(hits) for hits in found])
-    position = np.concatenate(found)
+    hits_of_rank = [_hits(each, question) for each in columns]
+    starts = np.concatenate([each.start[hits] for each, hits in zip(columns, hits_of_rank, strict=True)])
+    owner = np.repeat(np.arange(len(columns)), [len(hits) for hits in hits_of_rank])
+    position = np.concatenate(hits_of_rank)
     # Hits come by rank, row and start; a stable sort by start leaves rank and row to decide between equals.
     order = np.argsort(starts, kind="stable")
     listed = _Hits(columns, owner[order], position[order], starts[order])
-    names = _names(columns, found)
-    before, following, current = listed.around(place or Place())
+    names = _names(columns, hits_of_rank)
+    before, following, current = listed.around(cursor or Cursor())
     return SearchResult(
         total=len(position),
         names=[NameHits(*entry) for entry in names.head(MOST_NAMES).iter_rows()],
         names_total=names.height,
-        rows=[entry for each, hits in zip(columns, found, strict=True) for entry in _rows(each, hits)],
+        rows=[entry for each, hits in zip(columns, hits_of_rank, strict=True) for entry in _rows(each, hits)],
         ticks=_ticks(starts, view.clock.end_ns - view.clock.origin_ns),
         hits=[listed.brief(number) for number in range(min(offset, len(position)), min(offset + limit, len(position)))],
         position=current,
@@ -113,38 +113,38 @@ class _Hits:
     start: Int64s
 
     def brief(self, number: int) -> SliceBrief:
-        found = brief(self.columns[int(self.owner[number])], int(self.position[number]))
-        assert found is not None
-        return found
+        entry = brief(self.columns[int(self.owner[number])], int(self.position[number]))
+        assert entry is not None
+        return entry
 
-    def around(self, place: Place) -> tuple[int, int, int | None]:
-        """Numbers of the hits before and after a place, and how many hits come before it."""
+    def around(self, cursor: Cursor) -> tuple[int, int, int | None]:
+        """Numbers of the hits before and after the cursor, and how many hits come before it."""
         last = len(self.position)
-        here = self._number_of(place)
+        here = self._number_of(cursor)
         if here is not None:
             return (here - 1 if here else NONE), (here + 1 if here + 1 < last else NONE), here
-        moment = self._moment_of(place)
+        moment = self._moment_of(cursor)
         if moment is None:
             return NONE, 0 if last else NONE, None
         number = int(np.searchsorted(self.start, moment))
         return (number - 1 if number else NONE), (number if number < last else NONE), number
 
-    def _number_of(self, place: Place) -> int | None:
+    def _number_of(self, cursor: Cursor) -> int | None:
         for owner, columns in enumerate(self.columns):
-            if place.rank == columns.rank and place.slice is not None:
-                position = int(columns.positions([place.slice])[0])
-                found = np.flatnonzero((self.owner == owner) & (self.position == position))
-                return int(found[0]) if len(found) else None
+            if cursor.rank == columns.rank and cursor.slice is not None:
+                position = int(columns.positions([cursor.slice])[0])
+                number = np.flatnonzero((self.owner == owner) & (self.position == position))
+                return int(number[0]) if len(number) else None
         return None
 
-    def _moment_of(self, place: Place) -> int | None:
+    def _moment_of(self, cursor: Cursor) -> int | None:
         """A slice that is no hit still has a start to go on from."""
-        if place.at_ns is None and place.slice is not None:
+        if cursor.at_ns is None and cursor.slice is not None:
             for columns in self.columns:
-                position = int(columns.positions([place.slice])[0]) if columns.rank == place.rank else NONE
+                position = int(columns.positions([cursor.slice])[0]) if columns.rank == cursor.rank else NONE
                 if position != NONE:
                     return int(columns.start[position])
-        return place.at_ns
+        return cursor.at_ns
 
 
 def _hits(columns: RankColumns, question: Question) -> Int64s:
@@ -157,12 +157,12 @@ def _hits(columns: RankColumns, question: Question) -> Int64s:
         keep &= columns.start >= question.from_ns
     if question.to_ns is not None:
         keep &= columns.start < question.to_ns
-    found = np.flatnonzero(keep)
+    hits = np.flatnonzero(keep)
     if question.min_dur_ns is not None:
-        found = found[columns.duration(found) >= question.min_dur_ns]
+        hits = hits[columns.duration(hits) >= question.min_dur_ns]
     if question.max_dur_ns is not None:
-        found = found[columns.duration(found) <= question.max_dur_ns]
-    return found
+        hits = hits[columns.duration(hits) <= question.max_dur_ns]
+    return hits
 
 
 def _matching(names: pl.Series, question: Question) -> Bools:
@@ -175,9 +175,9 @@ def _matching(names: pl.Series, question: Question) -> Bools:
         raise UsageError("search_pattern", reason=" ".join(str(error).split())[:300]) from error
 
 
-def _names(columns: list[RankColumns], found: list[Int64s]) -> pl.DataFrame:
+def _names(columns: list[RankColumns], hits_of_rank: list[Int64s]) -> pl.DataFrame:
     parts = []
-    for each, hits in zip(columns, found, strict=True):
+    for each, hits in zip(columns, hits_of_rank, strict=True):
         counts = np.bincount(each.name[hits], minlength=len(each.names))
         there = np.flatnonzero(counts)
         parts.append(pl.DataFrame({"name": each.names.gather(there), "count": counts[there]}))

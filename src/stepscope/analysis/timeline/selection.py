@@ -67,6 +67,6 @@ class Selection:
 
 def select(columns: RankColumns, rows: Sequence[int], start: int, end: int) -> Selection:
     """The slices of ascending rows that touch a window; rows without any are left out."""
-    found = [(row, *columns.touching(row, start, end)) for row in rows]
-    kept = np.array([each for each in found if each[1] < each[2]], np.int64).reshape(-1, 3)
+    stretches = [(row, *columns.touching(row, start, end)) for row in rows]
+    kept = np.array([each for each in stretches if each[1] < each[2]], np.int64).reshape(-1, 3)
     return Selection(columns, (start, end), kept[:, 0], kept[:, 1], kept[:, 2])

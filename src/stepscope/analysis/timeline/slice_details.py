@@ -162,8 +162,8 @@ def _stored(store: RunStore, rank: int, number: int) -> dict[str, Any]:
 
 def _arguments(store: RunStore, rank: int, number: int) -> tuple[list[tuple[str, Any]], str | None]:
     """The arguments in file order; as text where the file's own text is no JSON object."""
-    found = store.scan("details", [rank]).filter(pl.col("slice") == number).select("json").head(1).collect()
-    text = found["json"][0] if found.height else None
+    rows = store.scan("details", [rank]).filter(pl.col("slice") == number).select("json").head(1).collect()
+    text = rows["json"][0] if rows.height else None
     if text is None:
         return [], None
     try:
@@ -193,26 +193,26 @@ def _exact(value: Any) -> Any:
 def _stack(store: RunStore, rank: int, number: int | None) -> list[str]:
     if number is None:
         return []
-    found = store.scan("stacks", [rank]).filter(pl.col("stack") == number).select("frames").head(1).collect()
-    return (found["frames"][0] or "").splitlines() if found.height else []
+    rows = store.scan("stacks", [rank]).filter(pl.col("stack") == number).select("frames").head(1).collect()
+    return (rows["frames"][0] or "").splitlines() if rows.height else []
 
 
 def _pmu(store: RunStore, rank: int, number: int) -> list[PmuValue]:
-    found = store.scan("pmu", [rank]).filter(pl.col("slice") == number).select("metric", "value").collect()
-    return [PmuValue(str(metric), value) for metric, value in found.iter_rows()]
+    rows = store.scan("pmu", [rank]).filter(pl.col("slice") == number).select("metric", "value").collect()
+    return [PmuValue(str(metric), value) for metric, value in rows.iter_rows()]
 
 
 def _links(view: TimelineView, rank: int, position: int) -> tuple[list[SliceLink], int]:
     links, columns = view.links(rank), view.columns(rank)
     out, into = np.flatnonzero(links.source == position), np.flatnonzero(links.target == position)
-    found = [("in", each, links.source[each]) for each in into] + [("out", each, links.target[each]) for each in out]
-    shown = found[:MOST_LINKS]
+    ends = [("in", each, links.source[each]) for each in into] + [("out", each, links.target[each]) for each in out]
+    shown = ends[:MOST_LINKS]
     others = briefs(columns, (int(other) for _, _, other in shown))
     entries = [
         SliceLink(links.kinds[links.kind[each]], direction, other)
         for (direction, each, _), other in zip(shown, others, strict=True)
     ]
-    return entries, len(found)
+    return entries, len(ends)
 
 
 def _in_row(columns: RankColumns, position: int) -> tuple[int, int]:
@@ -223,9 +223,9 @@ def _in_row(columns: RankColumns, position: int) -> tuple[int, int]:
 def _in_time(columns: RankColumns, same: Int64s, position: int) -> tuple[int, int]:
     """The slices of one name before and after one, by start, then by row."""
     ordered = same[np.argsort(columns.start[same], kind="stable")]
-    place = int(np.flatnonzero(ordered == position)[0])
-    before = int(ordered[place - 1]) if place else NONE
-    return before, int(ordered[place + 1]) if place + 1 < len(ordered) else NONE
+    index = int(np.flatnonzero(ordered == position)[0])
+    before = int(ordered[index - 1]) if index else NONE
+    return before, int(ordered[index + 1]) if index + 1 < len(ordered) else NONE
 
 
 def _same_name(durations: Int64s) -> SameName:

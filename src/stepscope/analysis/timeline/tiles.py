@@ -59,18 +59,25 @@ def tile(columns: RankColumns, block: int, level: int, index: int) -> Tile:
         return _items(columns, 0, level, *(np.empty(0, np.int64) for _ in range(4)))
     edges = base + (np.arange(BINS + 1, dtype=np.int64) << level)
     # One search per row, in that row's stretch: faster than one over a combined key, and no bound on rows or time.
-    found = np.empty((len(rows), BINS + 1), np.int64)
-    for place, number in enumerate(rows):
+    first_of_bin = np.empty((len(rows), BINS + 1), np.int64)
+    for line, number in enumerate(rows):
         first, last = columns.row_range(number)
-        found[place] = np.searchsorted(columns.start[first:last], edges)
-        found[place] += first
+        first_of_bin[line] = np.searchsorted(columns.start[first:last], edges)
+        first_of_bin[line] += first
     row_start = columns.row_first[rows.start : rows.stop]
-    counts = np.diff(found, axis=1)
+    counts = np.diff(first_of_bin, axis=1)
     row, column = np.nonzero(counts)
-    busy = _busy(columns, found[row, column], found[row, column + 1], edges[column], edges[column + 1], row_start[row])
-    begun = found[:, 0] > row_start
-    reaching = np.flatnonzero(begun)[columns.end(found[begun, 0] - 1) > base]
-    positions = np.concatenate((found[reaching, 0] - 1, found[row, column + 1] - 1))
+    busy = _busy(
+        columns,
+        first_of_bin[row, column],
+        first_of_bin[row, column + 1],
+        edges[column],
+        edges[column + 1],
+        row_start[row],
+    )
+    begun = first_of_bin[:, 0] > row_start
+    reaching = np.flatnonzero(begun)[columns.end(first_of_bin[begun, 0] - 1) > base]
+    positions = np.concatenate((first_of_bin[reaching, 0] - 1, first_of_bin[row, column + 1] - 1))
     order = np.argsort(positions, kind="stable")  # positions are in order of row and start
     rows_of = np.concatenate((reaching, row))
     count = np.concatenate((np.zeros(len(reaching), np.int64), counts[row, column]))

@@ -117,8 +117,8 @@ def tracks(view: TimelineView, ranks: Sequence[int] | None) -> Tracks:
 
 def names(view: TimelineView, rank: int, offset: int, limit: int) -> NameTable:
     """A stretch of a rank's table of names."""
-    found = view.columns(rank).names
-    return NameTable(rank, offset, len(found), found.slice(min(offset, len(found)), limit).to_list())
+    table = view.columns(rank).names
+    return NameTable(rank, offset, len(table), table.slice(min(offset, len(table)), limit).to_list())
 
 
 def _of_rank(view: TimelineView, rank: int) -> RankTracks:
@@ -149,20 +149,20 @@ def _of_rank(view: TimelineView, rank: int) -> RankTracks:
 def _groups(view: TimelineView, rank: int, columns: RankColumns) -> list[TrackGroup]:
     stated = {row["track"]: row for row in view.store.scan("tracks", [rank]).collect().to_dicts()}
     curves = view.counters(rank)
-    found = []
-    for place, number in enumerate(columns.tracks):
+    track_entries = []
+    for index, number in enumerate(columns.tracks):
         row = stated.get(number, {})
-        found.append((row.get("process") or "", _track(columns, curves, place, row)))
+        track_entries.append((row.get("process") or "", _track(columns, curves, index, row)))
     return [
         TrackGroup(process, _GROUP_KINDS.get(members[0].kind, "host"), members)
-        for process, entries in groupby(found, key=lambda entry: entry[0])
+        for process, entries in groupby(track_entries, key=lambda entry: entry[0])
         for members in [[track for _, track in entries]]
     ]
 
 
-def _track(columns: RankColumns, curves: CounterColumns, place: int, row: dict[str, Any]) -> Track:
-    number = columns.tracks[place]
-    first, last = int(columns.track_first_row[place]), int(columns.track_first_row[place + 1])
+def _track(columns: RankColumns, curves: CounterColumns, index: int, row: dict[str, Any]) -> Track:
+    number = columns.tracks[index]
+    first, last = int(columns.track_first_row[index]), int(columns.track_first_row[index + 1])
     low, high = int(columns.row_first[first]), int(columns.row_first[last])
     _, values = curves.of(number)
     finite = values[np.isfinite(values)]
@@ -185,15 +185,15 @@ def _track(columns: RankColumns, curves: CounterColumns, place: int, row: dict[s
 def _steps(view: TimelineView, rank: int) -> list[StepMark]:
     rows = view.store.scan("steps", [rank]).sort("step", nulls_last=True).collect()
     rows = rows.filter(pl.col("step").is_not_null())
-    found = []
+    step_marks = []
     for row in rows.iter_rows(named=True):
         device = _window(view, rank, row["device_start_ns"], row["device_end_ns"])
         host = _window(view, rank, row["host_start_ns"], row["host_end_ns"]) or device
         if host is not None:
             device_at, device_dur = device or (None, None)
             marks = (bool(row["warm_up"]), bool(row["incomplete"]))
-            found.append(StepMark(row["step"], *host, device_at, device_dur, *marks))
-    return found
+            step_marks.append(StepMark(row["step"], *host, device_at, device_dur, *marks))
+    return step_marks
 
 
 def _window(view: TimelineView, rank: int, start: int | None, end: int | None) -> tuple[int, int] | None:

@@ -62,8 +62,8 @@ class TimelineView:
 
     def _kept(self, what: str, rank: int, make: Callable[[], Columns]) -> Columns:
         ranks_of(self.store, [rank])
-        found: Columns = self._cache.get((self.version, what, rank), make, lambda value: int(value.bytes))
-        return found
+        columns: Columns = self._cache.get((self.version, what, rank), make, lambda value: int(value.bytes))
+        return columns
 
 
 def store_version(store: RunStore) -> str:

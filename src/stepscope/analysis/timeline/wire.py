@@ -85,8 +85,8 @@ def _batch(magic: bytes, record: struct.Struct, tiles: Iterable[_Encoded]) -> by
         chosen.append(each)
     offset = _HEAD.size + record.size * len(chosen)
     head = bytearray(_HEAD.pack(magic, len(chosen)))
-    for place, each in enumerate(chosen):
-        fields = (place, each.items, offset, 0)
+    for index, each in enumerate(chosen):
+        fields = (index, each.items, offset, 0)
         head += record.pack(*fields, each.before) if record is _COUNTER_RECORD else record.pack(*fields)
         offset += len(each.body)
     return b"".join((head, *(each.body for each in chosen)))

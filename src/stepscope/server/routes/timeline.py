@@ -12,7 +12,7 @@ from stepscope.analysis.timeline.flows import Flows, SliceId, flows_in_window, f
 from stepscope.analysis.timeline.lanes import LanesAnswer, lane_totals
 from stepscope.analysis.timeline.range_stats import RangeStats, range_stats
 from stepscope.analysis.timeline.rows import RowRange
-from stepscope.analysis.timeline.search import Place, Question, SearchResult, search
+from stepscope.analysis.timeline.search import Cursor, Question, SearchResult, search
 from stepscope.analysis.timeline.slice_details import SliceDetails, slice_details
 from stepscope.analysis.timeline.tracks import MOST_NAMES, NameTable, Tracks, names, tracks
 from stepscope.errors import UsageError
@@ -91,7 +91,7 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
     ) -> Response:
         """Slices by name."""
         question = Question(q, mode == "regex", case, word, kind or (), min_dur_ns, max_dur_ns, from_ns, to_ns)
-        place = Place(at_ns, current_rank, current_slice)
+        place = Cursor(at_ns, current_rank, current_slice)
         return json_reply(search(library.ready(run_id)[1], question, rank, place, offset, limit))
 
     @routes.post("/stats", responses=answers.json(RangeStats))

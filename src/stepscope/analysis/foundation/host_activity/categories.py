@@ -19,11 +19,11 @@ _WRAPPER: Final = re.compile(r"^(?:PyTorch Profiler \(\d+\)|ProfilerStep)")
 
 @cache
 def _patterns() -> list[tuple[frozenset[str], frozenset[str], re.Pattern[str] | None]]:
-    found = []
+    patterns = []
     for entry in host_activity_facts().category:
         words = "|".join(f"(?:{pattern})" for pattern in entry.patterns)
-        found.append((frozenset(entry.kinds), frozenset(entry.among), re.compile(words) if words else None))
-    return found
+        patterns.append((frozenset(entry.kinds), frozenset(entry.among), re.compile(words) if words else None))
+    return patterns
 
 
 def category_of(kind: str, name: str) -> int:

@@ -46,16 +46,16 @@ class Host:
         """The union of the chosen slices."""
         return union(self.start[chosen], self.end[chosen])
 
-    def place_of(self, slices: Int64s) -> Int64s:
+    def row_of(self, slices: Int64s) -> Int64s:
         """Where the slices with these ids stand in the arrays, NONE where an id is no host slice."""
-        known = (slices >= 0) & (slices < len(self._place) - 1)
-        return self._place[np.where(known, slices, -1)]
+        known = (slices >= 0) & (slices < len(self._row_of_slice) - 1)
+        return self._row_of_slice[np.where(known, slices, -1)]
 
     @cached_property
-    def _place(self) -> Int64s:
-        place = np.full(int(self.slice.max(initial=0)) + 2, NONE, np.int64)  # the last place stands for NONE
-        place[self.slice] = np.arange(len(self.slice))
-        return place
+    def _row_of_slice(self) -> Int64s:
+        row_of_slice = np.full(int(self.slice.max(initial=0)) + 2, NONE, np.int64)  # the last entry stands for NONE
+        row_of_slice[self.slice] = np.arange(len(self.slice))
+        return row_of_slice
 
     def split(self, threads: Sequence[Int64s], start: Int64s, end: Int64s) -> Int64s:
         """Nanoseconds per interval and category; each row adds up to the interval's length.
@@ -63,7 +63,7 @@ class Host:
         ``threads`` are asked in turn: what the first one tells nothing about, the next one tells. NONE asks nobody,
         ALL asks all at once.
         """
-        found = np.zeros((len(start), len(CATEGORIES)), np.int64)
+        split_ns = np.zeros((len(start), len(CATEGORIES)), np.int64)
         # One number for each combination of threads.
         base = int(max((part.max(initial=0) for part in threads), default=0)) + 3
         code = np.zeros(len(start), np.int64)
@@ -79,10 +79,10 @@ class Host:
                     continue
                 taken = joined(taken, own)
                 covered = taken.covered_within(first, last)
-                found[here, category] += covered - before
+                split_ns[here, category] += covered - before
                 before = covered
-        found[:, OTHER] = (end - start) - found[:, :OTHER].sum(axis=1)
-        return found
+        split_ns[:, OTHER] = (end - start) - split_ns[:, :OTHER].sum(axis=1)
+        return split_ns
 
     def _layers(self, chain: list[int]) -> Iterator[tuple[int, Intervals]]:
         for thread in dict.fromkeys(chain):
@@ -110,49 +110,49 @@ class Host:
         """Id of the innermost slice that covers more than half of an interval, else of the one that covers most of it
         but enough to tell, else NONE. Threads are asked in turn.
         """
-        found = np.full(len(start), NONE, np.int64)
+        dominant_row = np.full(len(start), NONE, np.int64)
         for thread in threads:
-            open_ones = np.flatnonzero(found == NONE)
+            open_ones = np.flatnonzero(dominant_row == NONE)
             if not len(open_ones):
                 break
             best = self._innermost(thread[open_ones], start[open_ones], end[open_ones])
             rest = np.flatnonzero(best == NONE)
             best[rest] = self._largest(thread[open_ones][rest], start[open_ones][rest], end[open_ones][rest])
-            found[open_ones] = best
-        return np.where(found == NONE, NONE, self.slice[found]) if len(self.slice) else found
+            dominant_row[open_ones] = best
+        return np.where(dominant_row == NONE, NONE, self.slice[dominant_row]) if len(self.slice) else dominant_row
 
     def _innermost(self, thread: Int64s, start: Int64s, end: Int64s) -> Int64s:
         """A slice that covers more than half of an interval holds its middle: look there, the deepest row first."""
-        found = np.full(len(start), NONE, np.int64)
+        innermost = np.full(len(start), NONE, np.int64)
         middle = start + (end - start) // 2
         for own, _, low, high in self._rows_downwards:
-            asked = np.flatnonzero((thread == own) & (found == NONE))
+            asked = np.flatnonzero((thread == own) & (innermost == NONE))
             if not len(asked):
                 continue
-            place = low + np.searchsorted(self.start[low:high], middle[asked], side="right") - 1
-            there = place >= low
-            asked, place = asked[there], place[there]
-            covered = np.minimum(self.end[place], end[asked]) - np.maximum(self.start[place], start[asked])
+            row = low + np.searchsorted(self.start[low:high], middle[asked], side="right") - 1
+            there = row >= low
+            asked, row = asked[there], row[there]
+            covered = np.minimum(self.end[row], end[asked]) - np.maximum(self.start[row], start[asked])
             enough = 2 * covered > end[asked] - start[asked]
-            found[asked[enough]] = place[enough]
-        return found
+            innermost[asked[enough]] = row[enough]
+        return innermost
 
     def _largest(self, thread: Int64s, start: Int64s, end: Int64s) -> Int64s:
-        found = np.full(len(start), NONE, np.int64)
+        largest = np.full(len(start), NONE, np.int64)
         most = np.zeros(len(start), np.int64)
         for own, _, low, high in self._rows_downwards:
             asked = np.flatnonzero(thread == own)
             first = low + np.searchsorted(self.end[low:high], start[asked], side="right")
             last = low + np.searchsorted(self.start[low:high], end[asked], side="left")
-            place, number = expanded(first, last)
+            row, number = expanded(first, last)
             owner = asked[number]
-            covered = np.minimum(self.end[place], end[owner]) - np.maximum(self.start[place], start[owner])
-            order = np.lexsort((-place, covered))
+            covered = np.minimum(self.end[row], end[owner]) - np.maximum(self.start[row], start[owner])
+            order = np.lexsort((-row, covered))
             here, at = np.full(len(start), NONE, np.int64), np.zeros(len(start), np.int64)
-            here[owner[order]], at[owner[order]] = place[order], covered[order]
+            here[owner[order]], at[owner[order]] = row[order], covered[order]
             better = (at > most) & (at >= _LEAST_SHARE * (end - start))
-            found[better], most[better] = here[better], at[better]
-        return found
+            largest[better], most[better] = here[better], at[better]
+        return largest
 
     @cached_property
     def _rows_downwards(self) -> list[tuple[int, int, int, int]]:
@@ -173,5 +173,5 @@ def expanded(first: Int64s, last: Int64s) -> tuple[Int64s, Int64s]:
     """
     count = np.maximum(last - first, 0)
     owner = np.repeat(np.arange(len(first)), count)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count) + first[owner]
-    return place.astype(np.int64), owner.astype(np.int64)
+    numbers = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count) + first[owner]
+    return numbers.astype(np.int64), owner.astype(np.int64)

@@ -28,27 +28,27 @@ def host_of(store: RunStore, rank: int, *, windows: Intervals | None = None) -> 
     if windows is not None:
         wanted &= _touches(windows)
     columns = ("slice", "track", "row", "start_ns", "dur_ns", "kind", "name")
-    found = slices.filter(wanted).select(columns).collect().rechunk()  # for NumPy, which would copy each column else
-    if not _is_sorted(found):
-        found = found.sort("track", "row", "start_ns")
-    category = _categories(found)
+    rows = slices.filter(wanted).select(columns).collect().rechunk()  # for NumPy, which would copy each column else
+    if not _is_sorted(rows):
+        rows = rows.sort("track", "row", "start_ns")
+    category = _categories(rows)
     # Marks of steps lie around everything and tell nothing but where the training loop runs.
-    silent = found[np.flatnonzero(category == NONE)]
+    silent = rows[np.flatnonzero(category == NONE)]
     marked = silent.filter(pl.col("kind") == "step")["track"].to_numpy()
     if len(silent):
-        found, category = found.filter(pl.Series(category != NONE)), category[category != NONE]
-    thread, above = _threads(found, tracks)
-    start, track = found["start_ns"].to_numpy(), found["track"].to_numpy()
+        rows, category = rows.filter(pl.Series(category != NONE)), category[category != NONE]
+    thread, above = _threads(rows, tracks)
+    start, track = rows["start_ns"].to_numpy(), rows["track"].to_numpy()
     return Host(
-        slice=found["slice"].cast(pl.Int64).to_numpy(),
+        slice=rows["slice"].cast(pl.Int64).to_numpy(),
         thread=thread[track],
-        depth=found["row"].to_numpy() + above[track],
+        depth=rows["row"].to_numpy() + above[track],
         start=start,
-        end=start + found["dur_ns"].to_numpy(),
+        end=start + rows["dur_ns"].to_numpy(),
         category=category,
-        kind=found["kind"],
-        name=found["name"],
-        loop=_loop_thread(thread, marked, track, found["kind"]),
+        kind=rows["kind"],
+        name=rows["name"],
+        loop=_loop_thread(thread, marked, track, rows["kind"]),
     )
 
 
@@ -58,33 +58,33 @@ def _touches(windows: Intervals) -> pl.Expr:
     return pl.any_horizontal([(pl.col("start_ns") < last) & (end > first) for first, last in pairs] or [pl.lit(False)])
 
 
-def _is_sorted(found: pl.DataFrame) -> bool:
-    track, row, start = (found[name].to_numpy() for name in ("track", "row", "start_ns"))
+def _is_sorted(rows: pl.DataFrame) -> bool:
+    track, row, start = (rows[name].to_numpy() for name in ("track", "row", "start_ns"))
     new = np.flatnonzero((track[1:] != track[:-1]) | (row[1:] != row[:-1])) + 1
-    place = track[new].astype(np.int64) * 2**32 + row[new] > track[new - 1].astype(np.int64) * 2**32 + row[new - 1]
+    row_grows = track[new].astype(np.int64) * 2**32 + row[new] > track[new - 1].astype(np.int64) * 2**32 + row[new - 1]
     later = start[1:] >= start[:-1]
-    later[new - 1] = place
+    later[new - 1] = row_grows
     return bool(later.all())
 
 
-def _categories(found: pl.DataFrame) -> Int8s:
+def _categories(rows: pl.DataFrame) -> Int8s:
     """Only distinct names are looked at; the rows take theirs from a table."""
-    names = found["name"].to_physical().fill_null(0).to_numpy()
+    names = rows["name"].to_physical().fill_null(0).to_numpy()
     width = int(names.max(initial=0)) + 1
-    pair = found["kind"].to_physical().cast(pl.Int64).to_numpy() * width + names
+    pair = rows["kind"].to_physical().cast(pl.Int64).to_numpy() * width + names
     first = np.full(int(pair.max(initial=0)) + 1, NONE, np.int64)
     first[pair] = np.arange(len(pair))
     table = np.full(len(first), OTHER, np.int8)
     places = first[first != NONE]
-    words = found[places].select(pl.col("kind", "name").cast(pl.String).fill_null("")).iter_rows()
+    words = rows[places].select(pl.col("kind", "name").cast(pl.String).fill_null("")).iter_rows()
     table[pair[places]] = [category_of(kind, name) for kind, name in words]
     chosen: Int8s = table[pair]
     return chosen
 
 
-def _threads(found: pl.DataFrame, tracks: pl.DataFrame) -> tuple[Int64s, Int64s]:
+def _threads(slices: pl.DataFrame, tracks: pl.DataFrame) -> tuple[Int64s, Int64s]:
     """By track its thread, which is named by its first track, and how many rows of that thread lie above it."""
-    track, row = found["track"].to_numpy(), found["row"].to_numpy()
+    track, row = slices["track"].to_numpy(), slices["row"].to_numpy()
     last = np.append(np.flatnonzero(track[1:] != track[:-1]), len(track) - 1) if len(track) else np.empty(0, np.int64)
     rows = dict(zip(track[last].tolist(), (row[last] + 1).tolist(), strict=True))
     known = {number: (name, order) for number, name, order in tracks.select("track", "thread", "order").iter_rows()}
