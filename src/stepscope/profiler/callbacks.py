@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from stepscope.profiler.foundation.framework_base import with_base
+from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.starting.training_driver import TrainingDriver
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def __getattr__(name: str) -> Any:
         module, _, attribute = place.partition(":")
         try:
             base = getattr(importlib.import_module(module), attribute)
-        except ImportError as error:
+        except ours(ImportError) as error:
             failure = failure or error
             continue
         made = with_base(own, base)

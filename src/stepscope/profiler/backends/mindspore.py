@@ -13,6 +13,7 @@ from stepscope.profiler.backends import Backend
 from stepscope.profiler.backends.mindspore_steps import watch_steps
 from stepscope.profiler.backends.switches import not_served
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.settings.enums import ProfilerLevel
 from stepscope.profiler.settings.profile_settings import Settings
 
@@ -88,7 +89,7 @@ def synchronise() -> None:
     for module in ("mindspore.graph.api", "mindspore.common.api"):  # the second until MindSpore 2.8
         try:
             executor = importlib.import_module(module)._pynative_executor
-        except (ImportError, AttributeError):
+        except ours(ImportError, AttributeError):
             continue
         executor.sync()
         return

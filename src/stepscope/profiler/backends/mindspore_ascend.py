@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from stepscope.profiler.backends import Backend
 from stepscope.profiler.backends.mindspore import records_already
 from stepscope.profiler.backends.mindspore_steps import watch_steps
+from stepscope.profiler.foundation.line_files import remove_tree
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.settings.profile_settings import Settings
 
@@ -62,7 +63,7 @@ class AscendBackend(Backend):
                         shutil.move(str(inner), str(target / inner.name))
                 elif not target.exists():
                     shutil.move(str(entry), str(target))
-        shutil.rmtree(self._directory / _SCRATCH, ignore_errors=True)
+        remove_tree(self._directory / _SCRATCH)
 
     def discard(self) -> None:
         self.stop()

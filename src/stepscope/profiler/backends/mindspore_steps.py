@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from stepscope.profiler.foundation.own_faults import ours
+
 #: What a training script calls once a step. A training cell calls its optimizer; the outer of the two counts. In graph
 #: mode the optimizer is part of the compiled graph, and only the cell around it is called.
 _CALLED = (
@@ -71,6 +73,6 @@ def _wrap(watched: Any, inside: _Inside, done: Callable[[Any], None]) -> Callabl
 def _present(module: str) -> bool:
     try:
         importlib.import_module(module)
-    except ImportError:  # another version keeps it elsewhere
+    except ours(ImportError):  # another version keeps it elsewhere
         return False
     return True

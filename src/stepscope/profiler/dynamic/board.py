@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stepscope.profiler.foundation.own_faults import ours, suppressed
+
 try:
     import fcntl
 except ImportError:  # no system on which several ranks share a host
@@ -92,7 +94,7 @@ class Board:
         if not self.leads and self._file >= 0:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+            except ours(OSError):
                 return False
             self.leads = True
             if self._words[_SEQUENCE] % 2:
@@ -176,7 +178,7 @@ def board_for(job: str | None, rank: int) -> Board:
 def _sweep(folder: Path) -> None:
     """Boards of jobs that were killed: nobody holds their lock, and nobody has touched them for a day."""
     for path in folder.glob("dynamic-*"):
-        with contextlib.suppress(OSError):
+        with suppressed(OSError):
             if time.time() - path.stat().st_mtime > _OLD_S:
                 file = os.open(str(path), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
                 try:
@@ -209,12 +211,12 @@ def process_started(pid: int) -> int:
     try:
         state, *words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         return 0 if state in "ZX" else int(words[18])
-    except (OSError, ValueError, IndexError):
+    except ours(OSError, ValueError, IndexError):
         pass
     if Path("/proc/self").exists():
         return 0
     try:
         os.kill(pid, 0)
-    except OSError:
+    except ours(OSError):
         return 0
     return 1

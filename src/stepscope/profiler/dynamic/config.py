@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.own_faults import ours, suppressed
 
 CONFIG_FILE = "profiler_config.json"
 _MOST_BYTES = 1 << 20
@@ -105,10 +105,10 @@ class ConfigFile:
         try:
             draft.chmod(0o640)
             os.link(draft, self.path)  # unlike a rename it never replaces what another process just wrote
-        except FileExistsError:
+        except ours(FileExistsError):
             return False
-        except OSError:  # a file system without links
-            with contextlib.suppress(FileExistsError), self.path.open("x", encoding="utf-8") as file:
+        except ours(OSError):  # a file system without links
+            with suppressed(FileExistsError), self.path.open("x", encoding="utf-8") as file:
                 file.write(draft.read_text(encoding="utf-8"))
         finally:
             draft.unlink(missing_ok=True)
@@ -118,7 +118,7 @@ class ConfigFile:
         """Whether the file is another one than when it was last read well."""
         try:
             found = self.path.stat()
-        except OSError:
+        except ours(OSError):
             return False
         return (found.st_mtime_ns, found.st_size, found.st_ino) != self._seen
 
@@ -130,7 +130,7 @@ class ConfigFile:
                 content = json.loads(file.read(_MOST_BYTES + 1))
             if not isinstance(content, dict):
                 raise ValueError("not an object")
-        except (OSError, ValueError, RecursionError) as error:
+        except ours(OSError, ValueError, RecursionError) as error:
             if not self._complained:
                 warn("dynamic_unreadable", path=str(self.path), reason=f"{type(error).__name__}: {error}"[:200])
             self._complained = True

@@ -24,6 +24,7 @@ from stepscope.profiler.dynamic.status import STATES, StatusFile
 from stepscope.profiler.foundation.framework_base import with_mindspore_base
 from stepscope.profiler.foundation.guard import attempt, guarded
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.foundation.rank_identity import identity
 from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.handover.trace_handler import TraceHandler
@@ -137,7 +138,7 @@ class DynamicProfilerMonitor:
         who = identity()
         try:
             self._board = board_for(job_of(who, self._folder), who.rank)
-        except OSError as error:
+        except ours(OSError) as error:
             warn("dynamic_alone", reason=str(error))
             self._board = board_for(None, who.rank)
         self._config = ConfigFile(self._folder)
@@ -314,6 +315,6 @@ def _poll(value: Any) -> int:
 def _number(run_context: Any) -> int | None:
     try:
         return int(run_context.original_args().cur_step_num)
-    except Exception:
+    except ours(Exception):
         warn("dynamic_no_number")
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import socket
@@ -14,6 +13,7 @@ from stepscope.profiler.dynamic.agreement import Agreement
 from stepscope.profiler.dynamic.board import Board, process_started
 from stepscope.profiler.foundation.guard import report
 from stepscope.profiler.foundation.line_files import write_json
+from stepscope.profiler.foundation.own_faults import ours, suppressed
 
 SCHEMA = "stepscope.dynamic/1"
 PATTERN = "profiler_status_*.json"
@@ -54,7 +54,7 @@ class StatusFile:
             write_json(self.path, {**content, "time_ns": time.time_ns()})
             self._written = news
             self._next_s = time.monotonic() + _EVERY_S
-        except OSError as error:
+        except ours(OSError) as error:
             self._works = False
             report(self.path.name, error)
 
@@ -63,7 +63,7 @@ def statuses(folder: Path) -> list[dict[str, Any]]:
     """All status files of a folder that can be read."""
     found = []
     for path in sorted(folder.glob(PATTERN)):
-        with contextlib.suppress(OSError, ValueError, RecursionError), path.open("rb") as file:
+        with suppressed(OSError, ValueError, RecursionError), path.open("rb") as file:
             content = json.loads(file.read(_MOST_BYTES))
             if isinstance(content, dict) and content.get("schema") == SCHEMA:
                 found.append({**content, "file": str(path)})
@@ -77,5 +77,5 @@ def _sweep(folder: Path) -> None:
         if not isinstance(pid, int) or status.get("host") != socket.gethostname():
             continue
         if process_started(pid) != status.get("process_started"):
-            with contextlib.suppress(OSError):
+            with suppressed(OSError):
                 Path(status["file"]).unlink()

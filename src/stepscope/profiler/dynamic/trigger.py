@@ -11,6 +11,7 @@ from typing import Any
 
 from stepscope.profiler.dynamic.config import CONFIG_FILE, DEFAULTS, NEXT_STEPS, REQUEST
 from stepscope.profiler.dynamic.status import statuses
+from stepscope.profiler.foundation.own_faults import ours
 
 _LOOK_S = 0.2
 
@@ -60,9 +61,9 @@ def answers(place: Path, mark: str, wait_s: float = 0.0) -> list[dict[str, Any]]
 def _present(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except ours(FileNotFoundError):
         return dict(DEFAULTS)
-    except (OSError, ValueError, RecursionError):  # somebody is writing it, or broke it: the request makes it whole
+    except ours(OSError, ValueError, RecursionError):  # somebody is writing it, or broke it: the request makes it whole
         return dict(DEFAULTS)
     return content if isinstance(content, dict) else dict(DEFAULTS)
 

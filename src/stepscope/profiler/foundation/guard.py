@@ -1,4 +1,7 @@
-"""Nothing breaks the training: a fault of ours becomes one warning that says what to do."""
+"""Nothing breaks the training: a fault of ours becomes one warning that says what to do.
+
+What a signal handler of the job's raises meanwhile is no fault of ours, and reaches the job.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.own_faults import ours
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -47,7 +51,7 @@ def guarded(function: Function) -> Function:
     def safe(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except Exception as error:
+        except ours(Exception) as error:
             report(function.__qualname__, error)
             return None
 
@@ -58,7 +62,7 @@ def attempt(what: str, function: Callable[..., Any], *args: Any, **kwargs: Any) 
     """Call a function; whether it went well. A fault is reported under the name ``what``."""
     try:
         function(*args, **kwargs)
-    except Exception as error:
+    except ours(Exception) as error:
         report(what, error)
         return False
     return True

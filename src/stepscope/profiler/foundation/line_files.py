@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
 
 from stepscope.profiler.foundation.guard import report
+from stepscope.profiler.foundation.own_faults import ours, suppressed
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
@@ -35,7 +37,7 @@ class LineStream:
         try:
             if os.write(self._file, line) != len(line):
                 raise OSError(28, "No space left on device")
-        except OSError as error:
+        except ours(OSError) as error:
             self.close()
             report(self.path.name, error)
 
@@ -87,3 +89,9 @@ def write_json(path: Path, content: Any) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def remove_tree(folder: Path) -> None:
+    """Take a folder away, as far as that goes."""
+    with suppressed(OSError):
+        shutil.rmtree(folder)

@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from stepscope.profiler.foundation.own_faults import ours
+
 _VARIABLES = ("STEPSCOPE_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 
 
@@ -47,7 +49,7 @@ def warn(key: str, /, once_for: str | None = None, **params: Any) -> None:
             warnings.warn(text, StepscopeWarning, stacklevel=_outside())
         except StepscopeWarning:
             print(f"[stepscope] {text}", file=sys.stderr)
-    except Exception:  # nothing to say it with
+    except ours(Exception):  # nothing to say it with
         return
 
 
@@ -58,7 +60,7 @@ def tell(key: str, /, **params: Any) -> None:
         if _state.listener is not None:
             _state.listener(text)
         print(f"[stepscope] {text}", file=sys.stderr, flush=True)
-    except Exception:
+    except ours(Exception):
         return
 
 
@@ -102,6 +104,6 @@ def _outside() -> int:
         while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stepscope.profiler"):
             frame = frame.f_back
             level += 1
-    except ValueError:
+    except ours(ValueError):
         pass
     return level

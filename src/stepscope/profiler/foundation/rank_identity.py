@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass, field
 from typing import Any
 
+from stepscope.profiler.foundation.own_faults import ours
+
 _RANK = ("RANK", "RANK_ID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
 _WORLD = ("WORLD_SIZE", "RANK_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_NTASKS")
 _LOCAL = ("LOCAL_RANK", "DEVICE_ID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID")
@@ -32,7 +34,7 @@ def identity() -> Identity:
     for ask in (_from_torch, _from_mindspore):
         try:
             stated = ask(found)
-        except Exception:  # half initialised, or another version: the environment has to do
+        except ours(Exception):  # half initialised, or another version: the environment has to do
             continue
         if stated is not None:
             return stated
@@ -59,7 +61,7 @@ def _from_torch(fallback: Identity) -> Identity | None:
 def _torch_groups(distributed: Any) -> list[dict[str, Any]]:
     try:
         configurations = distributed.distributed_c10d._get_all_pg_configs()
-    except Exception:  # a version without it: the trace itself still names the groups
+    except ours(Exception):  # a version without it: the trace itself still names the groups
         return []
     return [
         {

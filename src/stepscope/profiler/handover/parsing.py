@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stepscope.profiler.foundation.guard import attempt
 from stepscope.profiler.foundation.messages import tell, warn
+from stepscope.profiler.foundation.own_faults import ours
 
 #: A parser must not profile itself, nor load what was preloaded into the training.
 _NOT_FOR_THE_PARSER = ("MS_PROFILER_OPTIONS", "STEPSCOPE_PROFILE", "LD_PRELOAD", "KINETO_USE_DAEMON")
@@ -64,7 +65,7 @@ def parser_is_here() -> bool:
     new_enough = sys.version_info >= (3, 11)
     try:
         return new_enough and all(importlib.util.find_spec(name) for name in (*_NEEDED, "stepscope.deliver"))
-    except (ImportError, ValueError):
+    except ours(ImportError, ValueError):
         return False
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from stepscope.layout.names import MARKS_FILE
 from stepscope.profiler.foundation.guard import report
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.recording.window import Window
 
 _numbers = itertools.count(1)
@@ -59,7 +60,7 @@ def _write(
         record["pid"] = os.getpid()
         record["tid"] = threading.get_native_id()
         window.streams.write(MARKS_FILE, record)
-    except Exception as error:
+    except ours(Exception) as error:
         report("mstx", error)
         return False
     return True

@@ -13,6 +13,7 @@ from stepscope.layout.optimizer_steps import LeadingOptimizer
 from stepscope.profiler import backends
 from stepscope.profiler.foundation.guard import attempt, guarded
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.recording import running_profiles
 from stepscope.profiler.recording.transitions import ACTIONS, EXIT
@@ -159,7 +160,7 @@ class Profile:
             return
         try:
             self._add_metadata(key, json.loads(value))
-        except ValueError as error:
+        except ours(ValueError) as error:
             warn("metadata_not_json", key=key, reason=str(error))
 
     @guarded

@@ -17,7 +17,8 @@ from stepscope.layout import names
 from stepscope.profiler import backends
 from stepscope.profiler.foundation import messages
 from stepscope.profiler.foundation.guard import attempt, report
-from stepscope.profiler.foundation.line_files import LineStream, Streams, write_json
+from stepscope.profiler.foundation.line_files import LineStream, Streams, remove_tree, write_json
+from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.foundation.rank_identity import Identity, identity
 from stepscope.profiler.recording import info_files
 from stepscope.profiler.samplers import Samplers
@@ -77,7 +78,7 @@ class Window:
         """Versions and device, as the backend knows them now."""
         try:
             return self.backend.describe()
-        except Exception as error:
+        except ours(Exception) as error:
             report(f"{self.backend.name}.describe", error)
             return {}
 
@@ -161,7 +162,7 @@ class Window:
         self._close_log()
         if Window.active is self:
             Window.active = None
-        shutil.rmtree(self.directory, ignore_errors=True)
+        remove_tree(self.directory)
 
     def _know_again(self) -> None:
         """The job may have been joined, and groups made, since the window began."""
@@ -194,7 +195,7 @@ class Window:
             directory = output / names.capture_name(folder.worker_name(), self.stamp, self.backend.name)
             try:
                 directory.mkdir(mode=0o750)
-            except FileExistsError:  # a container with the same host name and process number
+            except ours(FileExistsError):  # a container with the same host name and process number
                 moment += 10**6
             else:
                 return directory
@@ -203,7 +204,7 @@ class Window:
         try:
             (self.directory / names.LOG_FOLDER).mkdir(mode=0o750)
             log = LineStream(self.directory / names.LOG_FOLDER / names.log_file(self.stamp, self.pid))
-        except OSError as error:
+        except ours(OSError) as error:
             report(names.LOG_FOLDER, error)
             return None
         messages.listen(lambda text: log.write_text(messages.stamped(text)))

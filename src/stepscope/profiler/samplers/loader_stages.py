@@ -11,6 +11,7 @@ from typing import Any
 from stepscope.layout.names import STAGES_FILE
 from stepscope.profiler.foundation.guard import report
 from stepscope.profiler.foundation.line_files import LineStream
+from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.samplers.loader_switch import Switch
 
 _FETCHERS = ("_MapDatasetFetcher", "_IterableDatasetFetcher")
@@ -78,7 +79,7 @@ class TimedWorkerLoop:
             original = worker._worker_loop
             try:
                 time_fetchers(StageTimer(self._switch))
-            except Exception as error:
+            except ours(Exception) as error:
                 report("data loader worker", error)
         return original(*args, **kwargs)
 
@@ -110,7 +111,7 @@ def _timed(original: Callable[..., Any], timer: StageTimer) -> Callable[..., Any
             timer.write("dataset", start, collating[0] if collating else time.time_ns(), samples)
             if len(collating) == 2:
                 timer.write("collate", collating[0], collating[1], samples)
-        except Exception as error:
+        except ours(Exception) as error:
             report("data loader", error)
         return data
 

@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from stepscope.profiler.foundation.own_faults import ours
+
 _SIZE = 8192
 _HEAD = struct.Struct("<II")  # a number that changes with each change and is odd while on; length of the path
 
@@ -46,7 +48,7 @@ class Switch:
         """Where to write now, None if nowhere."""
         try:
             number = self._number()
-        except ValueError:  # closed, while a thread was still on its way here
+        except ours(ValueError):  # closed, while a thread was still on its way here
             return None
         if number != self._known:
             self._known = number

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from stepscope.profiler.foundation.own_faults import ours
+
 _PROC = Path("/proc")
 _TICK_NS = 10**9 // (os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100)
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -27,7 +29,7 @@ def own_use() -> Used | None:
     """Of this process, exact to the microsecond."""
     try:
         import resource
-    except ImportError:
+    except ours(ImportError):
         return None
     usage = resource.getrusage(resource.RUSAGE_SELF)
     switches = usage.ru_nvcsw + usage.ru_nivcsw
@@ -44,7 +46,7 @@ def machine_use() -> Used | None:
     """Of all processors together."""
     try:
         lines = (_PROC / "stat").read_text().splitlines()
-    except OSError:
+    except ours(OSError):
         return None
     words = {line.split(maxsplit=1)[0]: line.split()[1:] for line in lines if not line.startswith(("cpu0", "intr"))}
     user, nice, system, idle, io, interrupt, soft = (int(value) * _TICK_NS for value in words["cpu"][:7])
@@ -73,7 +75,7 @@ def resident_bytes(pid: int) -> int | None:
     """Memory that a process holds in RAM."""
     try:
         return int((_PROC / str(pid) / "statm").read_text().split()[1]) * PAGE_BYTES
-    except (OSError, IndexError, ValueError):
+    except ours(OSError, IndexError, ValueError):
         return None
 
 
@@ -83,7 +85,7 @@ def machine_memory() -> tuple[int, int] | None:
         lines = (_PROC / "meminfo").read_text().splitlines()
         kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
         return (kilobytes["MemTotal"] - kilobytes["MemAvailable"]) * 1024, kilobytes["MemTotal"] * 1024
-    except (OSError, KeyError, IndexError, ValueError):
+    except ours(OSError, KeyError, IndexError, ValueError):
         return None
 
 
@@ -91,5 +93,5 @@ def _after_name(pid: int) -> list[str]:
     """The fields of ``stat`` behind the name, which may itself hold spaces and brackets."""
     try:
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
+    except ours(OSError):
         return []

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.layout.names import BATCHES_FILE, LOADERS_FILE
 from stepscope.profiler.foundation.guard import report
+from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.samplers import Sampler
 from stepscope.profiler.samplers.loader_stages import StageTimer, TimedWorkerLoop, replace, time_fetchers
 from stepscope.profiler.samplers.loader_switch import Switch
@@ -37,7 +38,7 @@ class _SeenLoader:
         sampler = iterator._index_sampler
         try:
             self._sampler: Callable[[], Any] = weakref.ref(sampler)
-        except TypeError:
+        except ours(TypeError):
             self._sampler = lambda: sampler
 
     def made(self, iterator: Any) -> bool:
@@ -116,7 +117,7 @@ def _timed_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         end = time.time_ns()
         try:
             _write_batch(window, self, start, end, ready)
-        except Exception as error:
+        except ours(Exception) as error:
             report("data loader", error)
         return batch
 
@@ -157,7 +158,7 @@ def _ready(iterator: Any) -> int | None:
         if iterator._data_queue is not results:
             waiting += int(iterator._data_queue.qsize())
         return waiting + sum(len(task) == 2 for task in iterator._task_info.values())
-    except (AttributeError, NotImplementedError, OSError):
+    except ours(AttributeError, NotImplementedError, OSError):
         return None  # no workers, or a system that cannot tell
 
 
@@ -174,7 +175,7 @@ def _timed_pin(original: Callable[..., Any], timer: StageTimer) -> Callable[...,
             _hooks.pinning.inside = False
         try:
             timer.write("pin_memory", start, time.time_ns())
-        except Exception as error:
+        except ours(Exception) as error:
             report("data loader", error)
         return pinned
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.settings.enums import (
     AicoreMetrics,
     ExportType,
@@ -224,5 +225,5 @@ def _plain(value: Any) -> Any:
 def _shown(value: Any) -> str:
     try:
         return repr(value)[:200]
-    except Exception:
+    except ours(Exception):
         return type(value).__name__

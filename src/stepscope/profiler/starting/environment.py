@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.profiler.foundation.guard import guarded
 from stepscope.profiler.foundation.messages import tell, warn
+from stepscope.profiler.foundation.own_faults import ours
 
 if TYPE_CHECKING:
     from stepscope.profiler.recording.profile import Profile
@@ -225,7 +226,7 @@ def _command_line() -> list[str]:
         return list(known)
     try:
         return Path("/proc/self/cmdline").read_bytes().decode("utf-8", "replace").rstrip("\0").split("\0")
-    except OSError:
+    except ours(OSError):
         return [sys.executable, *getattr(sys, "argv", [])]
 
 
@@ -242,7 +243,7 @@ def _options(variable: str) -> dict[str, Any] | None:
         return None
     try:
         options = json.loads(text)
-    except ValueError as error:
+    except ours(ValueError) as error:
         warn("environment_not_json", variable=variable, reason=str(error))
         return None
     if not isinstance(options, dict):
