@@ -91,6 +91,9 @@ def _own_parts(store: RunStore, rank: int, periods: Periods, work: Work) -> dict
     enclosing = _enclosing(work, periods, busy, axis, span) if len(work.enclosing.start) else np.zeros_like(span)
     first = np.full(len(span), NEVER, np.int64)
     np.minimum.at(first, index[~is_copy], (start - axis.shift[index])[~is_copy])
+    around = periods.index_of(work.enclosing.step)
+    outer = around >= 0
+    np.minimum.at(first, around[outer], np.maximum(work.enclosing.start[outer], window_start[around[outer]]))
     return {
         "device_span_ns": span,
         "computing_ns": computing + enclosing,

@@ -159,7 +159,8 @@ _RECEIVES: Final = r"^(?:hcom_)?(?:receive|recv|batch_?recv|irecv)|^receive-op|/
 def host_calls(slices: pl.LazyFrame) -> pl.DataFrame:
     """Operators and collectives of the host, each with ``own_ns``, its time without that of others directly in it.
 
-    ``leaf`` are collectives, and operators in which no other operator or collective lies, whatever lies between.
+    ``leaf`` are collectives, and operators in which no other operator or collective lies, whatever lies between;
+    ``caller`` is the call directly around, null for an outermost one.
     """
     rows = slices.collect()
     calls = rows["kind"].is_in(["operator", "collective"]).to_numpy()
@@ -178,7 +179,9 @@ def host_calls(slices: pl.LazyFrame) -> pl.DataFrame:
     own = rows["dur_ns"].to_numpy().copy()
     np.subtract.at(own, ancestor[inner], own[calls][inner])
     own = np.maximum(own, 0)
-    return rows.with_columns(leaf=pl.Series(leaf), own_ns=pl.Series(own)).filter(pl.Series(calls))
+    found_calls = rows.with_columns(leaf=pl.Series(leaf), own_ns=pl.Series(own)).filter(pl.Series(calls))
+    caller = pl.Series(ids[np.maximum(place, 0)])
+    return found_calls.with_columns(caller=pl.when(pl.Series(inner)).then(caller))
 
 
 def device_tracks(store: RunStore, rank: int) -> list[int]:

@@ -13,6 +13,7 @@ import polars as pl
 from stepscope.analysis.foundation.work import COMMUNICATION, COPY
 from stepscope.deliver.capture_directory.cells import shapes, types
 from stepscope.deliver.capture_directory.communication_files import communication
+from stepscope.deliver.capture_directory.own_time import own_stretches
 from stepscope.deliver.capture_directory.rank_data import RankData
 from stepscope.deliver.capture_directory.step_trace_time import step_trace_time
 
@@ -151,13 +152,11 @@ def _links(data: RankData, kind: str) -> dict[int, int]:
 def _device_rows(
     data: RankData, texts: _Texts
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    work = data.work
-    lanes = pl.DataFrame({"slice": pl.Series(work.slice).cast(pl.UInt32), "lane": work.lane})
-    launched = _links(data, "launch")
-    columns = ["slice", "start_ns", "dur_ns", "name", "type", "operator", "core", "stream", "group", "kind"]
-    rows = data.scan("slices").join(lanes.lazy(), on="slice").sort("start_ns", "slice")
+    launched, stretches = _links(data, "launch"), own_stretches(data)
+    further = data.scan("slices").select("slice", "stream", "group", "correlation", "output_shapes")
+    rows = data.executed.lazy().join(further, on="slice", how="left").sort("start_ns", "slice")
     found = rows.select(
-        *columns,
+        *("slice", "start_ns", "end_ns", "name", "type", "operator", "core", "stream", "group"),
         "lane",
         "correlation",
         inputs=shapes("input_shapes"),
@@ -168,7 +167,7 @@ def _device_rows(
     details: list[tuple[Any, ...]] = []
     calls: list[tuple[Any, ...]] = []
     for row in found.collect().iter_rows(named=True):
-        number, start, end = row["slice"], row["start_ns"], row["start_ns"] + row["dur_ns"]
+        number, start, end = row["slice"], row["start_ns"], row["end_ns"]
         connection = launched.get(number, number)
         core = "MEMCPY_ASYNC" if row["lane"] == COPY else row["core"] or "HOST_CPU"
         kind = row["type"] or row["operator"] or row["name"]
@@ -179,7 +178,7 @@ def _device_rows(
             continue
         stream, task = row["stream"] or 0, row["correlation"] or number
         place = (data.device_id, connection, number, 0, texts(core), _NO_MODEL, stream, task, _NO_MODEL)
-        tasks.append((start, end, *place))
+        tasks += [(*stretch, *place) for stretch in stretches.get(number, [(start, end)])]
         if row["lane"] != COPY:
             nothing = texts(None)
             shown = (nothing, texts(row["kinds"]), texts(row["inputs"]), nothing, nothing, texts(row["outputs"]))

@@ -14,19 +14,19 @@ _COMMUNICATION_CORE = "HCCL"
 
 
 def kernel_details(data: RankData) -> pl.DataFrame | None:
-    """The table, or None where nothing ran."""
-    work = data.work
-    chosen = work.slice[~work.of(COPY)]
-    if not len(chosen):
-        return None
-    rows = _rows(data, pl.Series("slice", chosen).cast(pl.UInt32))
+    """The table, or None where nothing ran.
+
+    On a host that computes by itself an operator counts with its own time: rows add up to what was computed.
+    """
+    rows = _rows(data)
     if rows.is_empty():
         return None
-    end = pl.col("start_ns") + pl.col("dur_ns")
+    # Operators of a host hold others, so there the end before is the latest of all ends before.
+    end = pl.col("end_ns").shift(1) if data.work.on_device else pl.col("end_ns").cum_max().shift(1)
     rows = rows.sort("start_ns", "slice").with_columns(
-        wait_ns=(pl.col("start_ns") - end.shift(1)).clip(lower_bound=0).fill_null(0)
+        wait_ns=(pl.col("start_ns") - end).clip(lower_bound=0).fill_null(0)
     )
-    default_core = "GPU" if work.on_device and data.about.get("device_kind") == "gpu" else "HOST_CPU"
+    default_core = "GPU" if data.work.on_device and data.about.get("device_kind") == "gpu" else "HOST_CPU"
     core = (
         pl.when(pl.col("lane") == COMMUNICATION)
         .then(pl.lit(_COMMUNICATION_CORE))
@@ -71,12 +71,10 @@ def _level0(data: RankData) -> bool:
     return str(data.about.get("level") or "").lower() in ("level0", "levelnone")
 
 
-def _rows(data: RankData, chosen: pl.Series) -> pl.DataFrame:
-    wanted = ["slice", "start_ns", "dur_ns", "name", "type", "operator", "core", "step", "correlation", "stream"]
-    rows = data.scan("slices").filter(pl.col("slice").is_in(chosen.implode()))
-    rows = rows.select(*wanted, "input_shapes", "output_shapes", "dtypes")
-    lanes = pl.DataFrame({"slice": chosen, "lane": data.work.lane.filter(~pl.Series(data.work.of(COPY)))})
-    return rows.join(lanes.lazy(), on="slice", how="left").join(_blocks(data), on="slice", how="left").collect()
+def _rows(data: RankData) -> pl.DataFrame:
+    further = data.scan("slices").select("slice", "correlation", "stream", "output_shapes")
+    rows = data.executed.lazy().filter(pl.col("lane") != COPY).join(further, on="slice", how="left")
+    return rows.join(_blocks(data), on="slice", how="left").collect()
 
 
 def _blocks(data: RankData) -> pl.LazyFrame:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from stepscope.analysis.foundation.work import Work, work_of
+from stepscope.analysis.operators.executed import host_work
 from stepscope.store.run_store import RunStore
 
 
@@ -58,6 +59,16 @@ class RankData:
     def work(self) -> Work:
         """What counts as kernels and communication here."""
         return work_of(self.store, self.rank)
+
+    @cached_property
+    def executed(self) -> pl.DataFrame:
+        """Kernels and communication, one row each; without a device operators, each with the time of its own."""
+        if not self.work.on_device:
+            return host_work(self.store, self.rank, self.steps)
+        lanes = pl.LazyFrame({"slice": pl.Series(self.work.slice).cast(pl.UInt32), "lane": self.work.lane})
+        columns = ("slice", "start_ns", "dur_ns", "step", "name", "type", "core", "operator", "input_shapes", "dtypes")
+        rows = self.scan("slices").join(lanes, on="slice")
+        return rows.select(*columns, "lane", end_ns=pl.col("start_ns") + pl.col("dur_ns")).collect()
 
     @cached_property
     def has_steps(self) -> bool:

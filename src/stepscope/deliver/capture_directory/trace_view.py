@@ -14,7 +14,9 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.analysis.foundation.intervals import Intervals, difference, joined, union
-from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, Work
+from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE
+from stepscope.analysis.timeline.clock import RankClock, RunClock
+from stepscope.analysis.timeline.lanes import rank_lanes
 from stepscope.deliver.capture_directory.rank_data import RankData
 
 # Process, its place from the top, and its label.
@@ -82,7 +84,7 @@ def _events(data: RankData, slices: pl.DataFrame) -> Iterator[str]:
         yield _meta("thread_name", _PROCESSES[process][0], track, name=str(name))
     yield from _slice_events(slices)
     yield from _flow_events(data, slices)
-    yield from _overlap_events(data.work)
+    yield from _overlap_events(data)
 
 
 def _slice_events(slices: pl.DataFrame) -> Iterator[str]:
@@ -134,22 +136,30 @@ def _flow_events(data: RankData, slices: pl.DataFrame) -> Iterator[str]:
             )
 
 
-def _overlap_events(work: Work) -> Iterator[str]:
+def _overlap_events(data: RankData) -> Iterator[str]:
     """The four computed lanes."""
     pid = _PROCESSES["Overlap Analysis"][0]
-    compute, communication = (
-        union(work.start[work.of(lane)], work.end[work.of(lane)]) for lane in (COMPUTE, COMMUNICATION)
-    )
-    busy = joined(compute, communication)
-    if not len(busy.start):
-        return
-    free = busy.gaps(int(busy.start[0]), int(busy.end[-1]))
-    lanes: tuple[Intervals, ...] = (compute, communication, difference(communication, compute), free)
-    for tid, (name, lane) in enumerate(zip(_LANES, lanes, strict=True)):
+    for tid, (name, lane) in enumerate(zip(_LANES, _overlap(data), strict=True)):
         yield _meta("thread_name", pid, tid, name=name)
         for start, end in zip(lane.start.tolist(), lane.end.tolist(), strict=True):
             event = {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": _micro(start), "dur": (end - start) / 1000}
             yield _dump({**event, "args": {}})
+
+
+def _overlap(data: RankData) -> tuple[Intervals, Intervals, Intervals, Intervals]:
+    """Computing, communication, communication alone and free time: by the vendor's rules, to which copies are free
+    time; on a host that computes by itself those of the timeline, over the time of all steps."""
+    work = data.work
+    if not work.on_device:
+        as_recorded = RunClock(0, 0, {data.rank: RankClock()})
+        computing, communication, exposed, _, free = rank_lanes(data.store, data.rank, as_recorded).lanes
+        return computing, communication, exposed, free
+    compute, communication = (
+        union(work.start[work.of(lane)], work.end[work.of(lane)]) for lane in (COMPUTE, COMMUNICATION)
+    )
+    busy = joined(compute, communication)
+    free = busy.gaps(int(busy.start[0]), int(busy.end[-1])) if len(busy.start) else busy
+    return compute, communication, difference(communication, compute), free
 
 
 def _meta(name: str, pid: int, tid: int, /, **arguments: Any) -> str:

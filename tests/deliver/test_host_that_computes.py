@@ -1,0 +1,99 @@
+"""Delivered files of a host that computes by itself, by hand: operators around others count with their own time."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.stores import make_store
+from stepscope.deliver.capture_directory import deliver
+
+_START = 1_794_713_980_000_000_000
+
+
+def _slice(name: str, start: int, end: int, **further: Any) -> dict[str, Any]:
+    row = {"kind": "operator", "name": name, "start_ns": _START + start, "dur_ns": end - start, "step": 1, "track": 1}
+    return row | further
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    """A step of 200 ns: ``linear`` from 10 to 110 around ``mm`` (20 to 50) and ``add`` (60 to 90), while a reduction
+    runs from 80 to 140 on another thread. Computing: 30 of mm, 30 of add, and of linear 10 + 10 + 0 alone."""
+    slices = [
+        _slice("linear", 10, 110),
+        _slice("mm", 20, 50, parent=0),
+        _slice("add", 60, 90, parent=0),
+        _slice("gloo:all_reduce", 80, 140, kind="collective", track=2),
+    ]
+    tracks = [{"track": track, "kind": "host", "name": f"Thread {track}"} for track in (1, 2)]
+    marks = {"host_start_ns": _START, "host_end_ns": _START + 200, "marks_from": "profiler_step", "step": 1}
+    about = {"rank": 0, "device_kind": "cpu", "framework": "pytorch", "level": "Level1"}
+    about["switches"] = '{"export_type": ["text", "db"]}'
+    calls = [{"slice": 3, "kind": "all_reduce", "name": "gloo:all_reduce", "step": 1, "group": "world"}]
+    calls[0] |= {"start_ns": _START + 80, "end_ns": _START + 140, "bytes": 6000}
+    store = make_store(
+        tmp_path / "store", slices=slices, tracks=tracks, steps=[marks], ranks=[about], collectives=calls
+    )
+    deliver(store, 0, tmp_path / "capture")
+    return tmp_path / "capture" / "ASCEND_PROFILER_OUTPUT"
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def test_the_step_trace_counts_own_time_as_computing(output: Path) -> None:
+    (row,) = _rows(output / "step_trace_time.csv")
+    expected = {
+        "Computing": 0.080,
+        "Communication": 0.060,
+        "Overlapped": 0.010,
+        "Communication(Not Overlapped)": 0.050,
+        "Free": 0.070,  # 10 before the first operator, 60 behind the reduction
+        "Stage": 0.200,
+        "Preparing": 0.010,
+    }
+    assert {name: float(row[name]) for name in expected} == pytest.approx(expected)
+
+
+def test_kernels_are_operators_with_their_own_time(output: Path) -> None:
+    rows = {row["Name"]: row for row in _rows(output / "kernel_details.csv")}
+    assert {name: row["Duration(us)"] for name, row in rows.items()} == {
+        "linear": "0.040",
+        "mm": "0.030",
+        "add": "0.030",
+        "gloo:all_reduce": "0.060",
+    }
+    assert rows["gloo:all_reduce"]["Accelerator Core"] == "HCCL"
+    assert {row["Wait Time(us)"] for row in rows.values()} == {"0.000"}, "linear lasts from before mm to behind add"
+
+
+def test_computed_lanes_are_those_of_the_steps(output: Path) -> None:
+    events = json.loads((output / "trace_view.json").read_text("utf-8"))
+    lanes = {"Computing": 0.0, "Communication": 0.0, "Communication(Not Overlapped)": 0.0, "Free": 0.0}
+    for event in events:
+        if event["ph"] == "X" and event["name"] in lanes:
+            lanes[event["name"]] += event["dur"]
+    assert lanes == pytest.approx(
+        {"Computing": 0.080, "Communication": 0.060, "Communication(Not Overlapped)": 0.050, "Free": 0.070}
+    )
+
+
+def test_tasks_of_the_database_unite_to_computing(output: Path) -> None:
+    with sqlite3.connect(output / "ascend_pytorch_profiler_0.db") as database:
+        tasks = database.execute("SELECT startNs, endNs FROM TASK ORDER BY startNs").fetchall()
+        named = dict(
+            database.execute(
+                "SELECT value, sum(endNs - startNs) FROM TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId) "
+                "JOIN STRING_IDS ON id = name GROUP BY value"
+            )
+        )
+    assert [(start - _START, end - _START) for start, end in tasks] == [(10, 20), (20, 50), (50, 60), (60, 90)]
+    assert named == {"linear": 20, "mm": 30, "add": 30}
