@@ -11,6 +11,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.idle import CAUSES, IdleByCause
+from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
@@ -78,6 +79,9 @@ def steps(
         elif compute_is_hidden(store, rank):
             notes.append(Note("compute_only_in_tables", rank=rank))
         notes += _host_ran_ahead(_trace(store, rank))
+        since, until = periods_of(store, rank).unseen
+        if until > since:
+            notes.append(Note("device_held_by_unseen_work", {"time": f"{(until - since) / 1e6:,.3f}"}, rank=rank))
         if work.on_device and (devices := _devices(store, rank)) > 1:
             notes.append(Note("several_devices", count=devices, rank=rank))
         frames.append(_trace(store, rank))

@@ -13,6 +13,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.host_activity import CATEGORIES
 from stepscope.analysis.foundation.idle import IdleByCause, idle_of
 from stepscope.analysis.foundation.intervals import joined, union
+from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.step_pattern import Pattern
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
@@ -138,7 +139,7 @@ def summary(
                 before_window_us=before_window_us(work_of(store, rank)),
                 profiler_overhead_us=_profiler_overhead_us(store, rank),
                 statistics=own,
-                window=whole_window(work_of(store, rank)),
+                window=whole_window(work_of(store, rank), periods_of(store, rank).unseen[1]),
             )
         )
     return Answer(Summary(entries, _parts(store, means)), trace.notes)
@@ -173,14 +174,16 @@ def _profiler_overhead_us(store: RunStore, rank: int) -> float:
     return host.where(host.category == _PROFILER).length / 1000
 
 
-def whole_window(work: Work) -> WholeWindow | None:
-    """The breakdown over everything a rank did on its device."""
-    if not len(work.start):
+def whole_window(work: Work, since: int = 0) -> WholeWindow | None:
+    """The breakdown over everything a rank did on its device, or did since a moment."""
+    after = work.end > since
+    if not after.any():
         return None
+    start, end = np.maximum(work.start, since), work.end
     compute, communication, copy = (
-        union(work.start[work.of(lane)], work.end[work.of(lane)]) for lane in (COMPUTE, COMMUNICATION, COPY)
+        union(start[after & work.of(lane)], end[after & work.of(lane)]) for lane in (COMPUTE, COMMUNICATION, COPY)
     )
-    span = int(work.end.max() - work.start.min())
+    span = int(end.max() - start[after].min())
     working = joined(compute, communication)
     exposed, busy = working.length - compute.length, joined(working, copy).length
     copies = busy - working.length

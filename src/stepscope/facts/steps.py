@@ -1,10 +1,17 @@
-"""Which steps are not typical: ``steps.toml``, which says where each fact comes from, typed."""
+"""What marks steps, and which are not typical: ``steps.toml``, which says where each fact comes from, typed."""
 
 from __future__ import annotations
 
 import msgspec
 
 from stepscope.facts import load
+
+
+class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A spelling of step marks; ``name`` is what ``steps.marks_from`` says."""
+
+    name: str
+    pattern: str
 
 
 class WarmUp(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,17 +56,25 @@ class Ahead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     longer_than_mark: float
 
 
+class UnseenWork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Work from before the capture that is not in it."""
+
+    least_us: int
+
+
 class StepsFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
+    mark: tuple[Mark, ...]
     warm_up: WarmUp
     stall: Stall
     pattern: Rhythm
     incomplete: Incomplete
     outlier: Outlier
     ahead: Ahead
+    unseen_work: UnseenWork
 
 
 def steps_facts() -> StepsFacts:
-    """Which steps are not typical."""
+    """What marks steps, and which are not typical."""
     return load("steps", StepsFacts)

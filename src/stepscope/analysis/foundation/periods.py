@@ -15,6 +15,7 @@ import polars as pl
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.unseen_work import unseen_work
 from stepscope.analysis.foundation.work import COMPUTE, Work, work_of
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.steps import steps_facts
@@ -34,6 +35,7 @@ class Periods:
     work_start: Int64s  # first and last moment of the step's own work
     work_end: Int64s
     known: Bools  # whether the capture tells what ran in the step; a step without work may be a stall, or not recorded
+    unseen: tuple[int, int] = (0, 0)  # when work from before the window held the first step up that the file lacks
 
     def index_of(self, step: Int64s) -> Int64s:
         """Position of each step number, -1 where there is no such step."""
@@ -74,11 +76,12 @@ def periods_of(store: RunStore, rank: int) -> Periods:
         return Periods(step, host_start, end, work_start, work_end, known)
     # A stall ends with its mark; a step of which nothing was recorded too, for want of anything better.
     reached = np.maximum.accumulate(np.where(has_work, work_end, host_end))
-    first = _first_start(marks, work, host_start, work_start)
+    unseen = unseen_work(store, work, int(step[0]))
+    first = max(_first_start(marks, work, host_start, work_start), unseen[1])
     start = np.concatenate(([min(first, reached[0])], reached[:-1]))
     # Too many steps without any work are no stalls: their work was not recorded.
     recorded = has_work | (has_work.mean() >= steps_facts().stall.least_share_with_work)
-    return Periods(step, start, reached, work_start, work_end, recorded & computes)
+    return Periods(step, start, reached, work_start, work_end, recorded & computes, unseen)
 
 
 def _positions(step: Int64s, work: Work) -> Int64s:
@@ -96,7 +99,7 @@ def _own_extent(position: Int64s, start: Int64s, end: Int64s, count: int) -> tup
 
 
 def _first_start(marks: pl.DataFrame, work: Work, host_start: Int64s, work_start: Int64s) -> int:
-    """Where the first period begins: on the host, or when the work from before the window was done."""
+    """Where the first period begins: on the host, or when the recorded work from before the window was done."""
     start = int(host_start[0])
     if marks["marks_from"][0] == "window":
         # Nothing marks this step; how long the host took to launch its first work is not the step's.

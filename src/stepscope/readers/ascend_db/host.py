@@ -15,8 +15,8 @@ from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import UNKNOWN, Coded, Strings
 from stepscope.readers.ascend_db.timeline import Layer, Part, Timeline, connections, numbers
-from stepscope.readers.slices.pytorch import STEP_NAME
 from stepscope.readers.slices.slice_table import KIND
+from stepscope.readers.slices.step_names import step_names
 from stepscope.store.notes import Notes
 
 PYTHON: Final = Layer("Python", "CPU", 0)
@@ -93,7 +93,9 @@ def _python_kinds(types: pl.Series, name: Int32s, timeline: Timeline, notes: Not
     by_type = [KIND[_KINDS.get(number, "annotation")] for number in distinct.tolist()]
     kind = np.array(by_type, np.int8)[places] if len(distinct) else np.empty(0, np.int8)
     words = [text or "" for text in timeline.names.texts()] or [""]
-    is_step = np.array([bool(STEP_NAME.match(word)) for word in words])[name]
+    can_mark = np.zeros(len(words), np.bool_)
+    can_mark[name[kind == KIND["operator"]]] = True
+    is_step = step_names(words, can_mark)[name]
     is_module = np.array([word.startswith(_MODULE_PREFIX) for word in words])[name]
     kind[(kind == KIND["operator"]) & is_step] = KIND["step"]
     kind[(kind == KIND["python"]) & is_module] = KIND["module"]

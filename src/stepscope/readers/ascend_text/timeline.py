@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +18,13 @@ from stepscope.readers.ascend_text.layers import CODE, LAYERS, Lanes, lanes
 from stepscope.readers.ascend_text.task_arguments import FAMILY_LAYERS, TaskArguments
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.step_names import step_names
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import EventColumns, details
 from stepscope.readers.trace_json.trace_text import TraceText
 from stepscope.store.notes import Notes
 
 #: torch_npu writes the bare name, MindSpore puts module and event before it.
-STEP_NAME: Final = re.compile(r"(?:.*::)?ProfilerStep\s*#\s*(\d{1,18})")
 _MODULE_PREFIX: Final = "nn.Module: "
 _KIND_OF_LAYER: Final = {
     "python": "annotation",
@@ -149,11 +148,12 @@ def _kinds(layer: Int32s, category: Int32s, name: Int32s, columns: EventColumns,
     words = [text or "" for text in columns.names.texts()]
     is_module = np.array([word.startswith(_MODULE_PREFIX) for word in words])
     is_range = np.array(["::" in word for word in words])
-    is_step = np.array([STEP_NAME.fullmatch(word) is not None for word in words])
     kind[(kind == KIND["python"]) & is_module[name]] = KIND["module"]
     kind[(layer == CODE["mindspore"]) & (kind == KIND["annotation"]) & is_range[name]] = KIND["operator"]
     host_range = (kind == KIND["operator"]) | (kind == KIND["annotation"])
-    kind[on_host & host_range & is_step[name]] = KIND["step"]
+    can_mark = np.zeros(len(words), np.bool_)
+    can_mark[name[on_host & host_range]] = True
+    kind[on_host & host_range & step_names(words, can_mark)[name]] = KIND["step"]
     lost = layer == CODE["unknown"]
     lost &= ~stated
     notes.add("ascend_process_unknown", file=columns.file, count=int(lost.sum()))

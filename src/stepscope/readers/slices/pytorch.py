@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import re
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -13,6 +12,7 @@ import polars as pl
 
 from stepscope.arrays import NONE, NULL, Int8s, Int32s, Int64s
 from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.slices.step_names import spelling_of
 from stepscope.readers.slices.steps import Steps
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.store.ancestors import depths
@@ -25,7 +25,6 @@ Values = TypeVar("Values", bound=Coded)
 PHASES: Final = ("forward", "backward", "optimizer", "data")
 FORWARD, BACKWARD, _OPTIMIZER, _DATA = range(4)
 
-STEP_NAME: Final = re.compile(r"ProfilerStep\s*#\s*(\d{1,18})")
 MODULE_PREFIX: Final = "nn.Module: "
 _DEEPEST: Final = 500
 _BACKWARD_PREFIX: Final = "autograd::engine::evaluate_function"
@@ -34,18 +33,21 @@ _DATA_PREFIXES: Final = ("enumerate(DataLoader)", "enumerate(DataPipe)")
 
 
 def marked_steps(slices: SliceTable) -> Steps:
-    """Steps from ``ProfilerStep#N`` marks, of the thread that carries most of them."""
+    """Steps from slices that mark them, of the thread that carries most of these."""
     marks = np.flatnonzero(slices.is_kind("step"))
     if len(marks):
         tracks, counts = np.unique(slices.track[marks], return_counts=True)
         marks = marks[slices.track[marks] == tracks[np.argmax(counts)]]
         marks = marks[np.argsort(slices.start[marks], kind="stable")]
     words = list(slices.names)
-    number = np.array(
-        [int(found[1]) if (found := STEP_NAME.search(str(words[slices.name[mark]]))) else NULL for mark in marks],
-        np.int64,
-    )
-    return Steps(number, slices.start[marks], slices.end[marks], "profiler_step")
+    named = [str(words[code]) for code in slices.name[marks].tolist()]
+    spelling = spelling_of(named[0] if named else "")
+    number = np.array([spelling.number(word) for word in named], np.int64)
+    if (number == NULL).any():  # marks without numbers; one inside another is a part of it
+        reached = np.maximum.accumulate(np.append(NULL, slices.end[marks]))[:-1]
+        marks = marks[slices.start[marks] >= reached]
+        number = np.arange(len(marks))
+    return Steps(number, slices.start[marks], slices.end[marks], spelling.marks_from)
 
 
 def phases(slices: SliceTable, launch: Int64s) -> Int8s:

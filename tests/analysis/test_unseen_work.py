@@ -1,0 +1,71 @@
+"""Work from before the window that the file does not show: by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analysis.stores import make_store
+from stepscope.analysis.foundation.periods import periods_of
+from stepscope.analysis.steps import steps
+from stepscope.store.run_store import RunStore
+from stepscope.texts import LANGUAGES
+
+#: Start and end of the launching call and of its kernel, in microseconds, with the kernel's stream.
+Launch = tuple[tuple[int, int], tuple[int, int], int]
+
+
+def _run(directory: Path, launches: list[Launch], mark: tuple[int, int]) -> RunStore:
+    slices, links = [], []
+    for call, kernel, stream in launches:
+        slices.append({"kind": "runtime", "name": "hipLaunchKernel", "track": 0, "step": 0, "span": call})
+        slices.append({"kind": "kernel", "name": "gemm", "track": stream, "step": 0, "span": kernel})
+        links.append({"kind": "launch", "from_slice": len(slices) - 2, "to_slice": len(slices) - 1})
+    for row in slices:
+        start, end = row.pop("span")
+        row |= {"start_ns": start * 1000, "dur_ns": (end - start) * 1000}
+    return make_store(
+        directory,
+        steps=[{"step": 0, "host_start_ns": mark[0] * 1000, "host_end_ns": mark[1] * 1000}],
+        slices=slices,
+        links=links,
+        tracks=[{"track": 0, "kind": "thread"}] + [{"track": stream, "kind": "stream"} for stream in (1, 2, 3)],
+    )
+
+
+def test_a_stream_that_does_not_begin_is_held_by_unseen_work(tmp_path: Path) -> None:
+    # A small kernel on a stream of its own runs at once; those of stream 2 begin 90 ms after their launch.
+    launches = [
+        ((0, 10), (20, 24), 1),
+        ((30, 40), (90_040, 90_540), 2),
+        ((50, 60), (90_600, 91_000), 2),
+    ]
+    store = _run(tmp_path, launches, (0, 90_100))
+    periods = periods_of(store, 0)
+    assert periods.unseen == (40_000, 90_040_000)
+    assert (periods.start.tolist(), periods.end.tolist()) == ([90_040_000], [91_000_000])
+    answer = steps(store)
+    (row,) = answer.data.to_dicts()
+    assert (row["period_us"], row["computing_us"], row["idle_us"], row["overlap_us"]) == (960.0, 904.0, 60.0, -4.0)
+    (note,) = [note for note in answer.notes if note.code == "device_held_by_unseen_work"]
+    assert note.params == {"time": "90.000"}
+    assert all("90.000" in note.sentence(language) for language in LANGUAGES)
+
+
+def test_a_stream_that_waits_for_another_is_not_held(tmp_path: Path) -> None:
+    # Stream 2 was told to wait for the kernel of stream 1, which runs for 50 ms.
+    store = _run(tmp_path, [((0, 10), (15, 50_000), 1), ((20, 30), (50_005, 50_100), 2)], (0, 50_200))
+    assert periods_of(store, 0).unseen == (0, 0)
+    assert periods_of(store, 0).start.tolist() == [0]
+
+
+def test_a_late_launch_is_the_hosts_and_nobody_elses(tmp_path: Path) -> None:
+    store = _run(tmp_path, [((0, 10), (15, 20), 1), ((70_000, 70_010), (70_015, 70_100), 2)], (0, 70_200))
+    assert periods_of(store, 0).unseen == (0, 0)
+    (row,) = steps(store).data.to_dicts()
+    assert row["idle_us"] == 15 + 69_995
+
+
+def test_later_waits_of_a_stream_are_idle_time(tmp_path: Path) -> None:
+    # Only the first slice of a stream may wait for what is not in the file.
+    store = _run(tmp_path, [((0, 10), (15, 20), 1), ((20, 30), (40_020, 40_100), 1)], (0, 40_200))
+    assert periods_of(store, 0).unseen == (0, 0)

@@ -1,0 +1,57 @@
+"""What other tools say of strangers' captures: TraceLens' reports, the vendor's own tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from outside.captures import opened
+
+
+def _steps(name: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = opened(name).steps().to_dicts()
+    return rows
+
+
+def test_work_from_before_the_window_is_no_steps_work() -> None:
+    """TraceLens has 19.2 ms of computing for the three steps together."""
+    rows = _steps("tracelens/resnet_checkpoint_mi300_rank0of8.json.gz")
+    assert [row["step"] for row in rows] == [15, 16, 17]
+    assert sum(row["computing_us"] for row in rows) == pytest.approx(19_200, abs=50)
+    assert max(row["computing_us"] for row in rows) < 1.02 * min(row["computing_us"] for row in rows)
+
+
+def test_busy_and_idle_time_of_an_h100() -> None:
+    """TraceLens counts memory sets as computing: 31.9 ms; and 2.987 ms without any work."""
+    (row,) = _steps("tracelens/qwen15_h100.json.gz")
+    assert row["computing_us"] + row["exposed_copy_us"] == pytest.approx(31_900, abs=50)
+    assert row["free_us"] == pytest.approx(2_987, abs=0.5)
+
+
+def test_busy_and_idle_time_of_an_mi300() -> None:
+    (row,) = _steps("tracelens/qwen15_mi300.json.gz")
+    assert row["computing_us"] == pytest.approx(29_743, abs=0.5)
+    assert row["free_us"] == pytest.approx(3_387, abs=0.5)
+
+
+def test_a_device_that_works_on_what_is_not_in_the_file_is_not_idle() -> None:
+    """One batch cut out of a serving trace: its kernels were launched and began 463.3 ms later, all at once."""
+    run = opened("tracelens/sglang_decode_mi300.json.gz")
+    (row,) = run.steps().to_dicts()
+    assert row["computing_us"] == pytest.approx(9_759.749)
+    assert row["idle_us"] < 0.1 * row["period_us"] < 1_100
+    (entry,) = run.summary().ranks
+    assert entry.window is not None
+    assert entry.window.free_us == row["idle_us"]
+    assert {finding.severity for finding in run.diagnose().findings} <= {"info"}
+
+
+@pytest.mark.parametrize(
+    "name", ["sglang_decode_mi300.json.gz", "vllm_decode_graph_mi300.json.gz", "b200_eager_nccl_rank0of8.json.gz"]
+)
+def test_batches_of_serving_engines_are_steps(name: str) -> None:
+    run = opened(f"tracelens/{name}")
+    (step,) = run.table("steps").collect().to_dicts()
+    assert (step["step"], step["marks_from"]) == (0, "serving_batch")
+    assert "no_step_marks" not in {note.code for note in run.notes}
