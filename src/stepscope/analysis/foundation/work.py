@@ -179,9 +179,9 @@ def host_calls(slices: pl.LazyFrame) -> pl.DataFrame:
     own = rows["dur_ns"].to_numpy().copy()
     np.subtract.at(own, ancestor[inner], own[calls][inner])
     own = np.maximum(own, 0)
-    found_calls = rows.with_columns(leaf=pl.Series(leaf), own_ns=pl.Series(own)).filter(pl.Series(calls))
-    caller = pl.Series(ids[np.maximum(place, 0)])
-    return found_calls.with_columns(caller=pl.when(pl.Series(inner)).then(caller))
+    described = rows.with_columns(leaf=pl.Series(leaf), own_ns=pl.Series(own)).filter(pl.Series(calls))
+    caller = pl.Series(ids[np.maximum(ancestor, 0)])
+    return described.with_columns(caller=pl.when(pl.Series(inner)).then(caller))
 
 
 def device_tracks(store: RunStore, rank: int) -> list[int]:
