@@ -1,0 +1,1 @@
+"""A training cluster on paper, with planted faults and their ground truth."""

@@ -1,0 +1,66 @@
+"""The input pipeline: stages with workers and bounded queues between them.
+
+A worker takes a batch from the queue before it, works on it, and keeps it until there is room in the queue behind it.
+So the throughput of the whole is that of its slowest stage, and a slow consumer fills all queues.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stepscope.arrays import Float64s, Int64s
+from stepscope.simulate.scenario import Stage
+
+
+@dataclass
+class InputPipeline:
+    """The pipelines of some ranks. Lists are by stage, then by batch; arrays by rank."""
+
+    stages: tuple[Stage, ...]
+    ranks: int
+    begun: list[list[Int64s]] = field(default_factory=list)  # when a worker took the batch
+    put: list[list[Int64s]] = field(default_factory=list)  # when it lay in the queue behind the stage
+    taken: list[list[Int64s]] = field(default_factory=list)  # when it left that queue
+
+    def __post_init__(self) -> None:
+        for times in (self.begun, self.put, self.taken):
+            times += [[] for _ in self.stages]
+
+    def next_batch(self, factors: Float64s) -> Int64s:
+        """When the next batch is ready; ``factors`` (stages, ranks) are on the work of each stage.
+
+        Tell :meth:`take` when it is taken, before the next is asked for.
+        """
+        number = len(self.put[0])
+        ready = np.zeros(self.ranks, np.int64)
+        for place, stage in enumerate(self.stages):
+            begin = ready
+            if number >= stage.workers:
+                begin = np.maximum(begin, self.put[place][number - stage.workers])
+            self.begun[place].append(begin)
+            if place:
+                self.taken[place - 1].append(begin)
+            done = begin + np.rint(stage.us * 1000 * factors[place]).astype(np.int64)
+            if number >= stage.capacity:
+                done = np.maximum(done, self.taken[place][number - stage.capacity])
+            self.put[place].append(done)
+            ready = done
+        return ready
+
+    def take(self, moment: Int64s) -> None:
+        """The batch that was asked for last is taken."""
+        self.taken[-1].append(moment)
+
+    def fill(self, stage: int, rank: int, moments: Int64s) -> Int64s:
+        """Batches in the queue behind a stage at some moments."""
+        put, taken = (np.sort([batch[rank] for batch in times[stage]]) for times in (self.put, self.taken))
+        return np.asarray(np.searchsorted(put, moments, "right") - np.searchsorted(taken, moments, "right"), np.int64)
+
+    def busy(self, stage: int, rank: int, edges: Int64s) -> Int64s:
+        """Nanoseconds that the workers of a stage worked between each two edges."""
+        start = np.array([batch[rank] for batch in self.begun[stage]], np.int64)
+        end = np.array([batch[rank] for batch in self.put[stage]], np.int64)
+        low, high = edges[:-1, None], edges[1:, None]
+        return np.asarray(np.clip(np.minimum(end, high) - np.maximum(start, low), 0, None).sum(axis=1), np.int64)

@@ -1,0 +1,308 @@
+"""The program of a pipeline stage: what its ranks do in a step, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from stepscope.simulate.devices import Rates
+from stepscope.simulate.instructions import (
+    BACKWARD_RECEIVE,
+    BACKWARD_SEND,
+    COMPUTE,
+    FORWARD_RECEIVE,
+    FORWARD_SEND,
+    Block,
+    Instruction,
+)
+from stepscope.simulate.plan import layers_of_chunks
+from stepscope.simulate.scenario import Operator, Scenario
+from stepscope.simulate.schedule import Turn, turns
+from stepscope.simulate.workload import Piece, Transformer
+
+Where = Literal[
+    "step_begin",
+    "layer_forward",
+    "layer_backward",
+    "turn_end",
+    "before_reduce",
+    "before_optimizer",
+    "step_end",
+]
+#: Host to device over PCIe; origin: 64 GB/s of PCIe 5 x16 less overhead, half of it where memory is not pinned.
+_COPY_GB_PER_S: Final = 40.0
+_OPTIMIZER_KERNELS: Final = 8
+_MB: Final = 1_000_000
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place in a stage's program where a fault may put instructions."""
+
+    where: Where
+    stage: int
+    last_stage: bool
+    phase: str
+    micro_batch: int = 0
+    layer: int = 0
+
+
+Insert = Callable[[Point], Iterable[Instruction]]
+
+
+@dataclass
+class StageProgram:
+    """The blocks of a stage, and how many instructions they have in all."""
+
+    stage: int
+    blocks: list[Block]
+    rows: int = 0
+
+    def __post_init__(self) -> None:
+        for block in self.blocks:
+            block.first_row = self.rows
+            self.rows += len(block.instructions)
+
+    @property
+    def instructions(self) -> list[Instruction]:
+        return [instruction for block in self.blocks for instruction in block.instructions]
+
+
+def stage_program(scenario: Scenario, stage: int, insert: Insert) -> StageProgram:
+    """What the ranks of a stage do in one step."""
+    return _Builder(scenario, stage, insert).program()
+
+
+class _Builder:
+    def __init__(self, scenario: Scenario, stage: int, insert: Insert) -> None:
+        self.scenario, self.stage, self._insert = scenario, stage, insert
+        self.plan, self.workload = scenario.plan, scenario.workload
+        self.model = Transformer(scenario.workload, scenario.plan)
+        self.rates = Rates(scenario.device)
+        self.last = stage == self.plan.pp - 1
+        chunks = layers_of_chunks(self.workload.layers, self.plan)
+        self.layers = [chunks[chunk * self.plan.pp + stage] for chunk in range(self.plan.chunks)]
+        self._waits: list[str] = []  # streams that the next kernel must wait for
+        if self._gradient_group and self.workload.forward and not self.workload.optimizer:
+            self._waits.append("dp")  # without an update that waits for gradients the next forward pass does
+
+    def program(self) -> StageProgram:
+        plan = self.plan
+        order = turns(plan.schedule, self.stage, plan.pp, plan.micro_batches, plan.chunks)
+        blocks = [self._begin(), *(self._turn(turn) for turn in order), self._finish(), self._optimizer()]
+        return StageProgram(self.stage, blocks)
+
+    # The parts of a step, in order.
+
+    def _begin(self) -> Block:
+        found = [Instruction("step", slice_kind="step", phase="")]
+        found += self._inserted("step_begin", "data")
+        found += self._input()
+        if self.scenario.host.python_us:
+            found.append(Instruction("host", slice_kind="", ns=self.scenario.host.python_us * 1000, phase=""))
+        if self.workload.gradients == "reduce_scatter" and self._gradient_group:
+            size = self._parameters * 2
+            found.append(self._collective("all_gather", "dp", size, "optimizer", "forward", ()))
+            self._waits = ["dp"]
+        return Block("begin", instructions=found)
+
+    def _input(self) -> list[Instruction]:
+        entry = self.scenario.input
+        if self.stage or entry.mode == "none" or not entry.stages:
+            return []
+        name, size = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", int(entry.copy_mb * _MB)
+        if entry.mode == "sink":
+            return [Instruction("get_device", name="GetNext", slice_kind="wait", phase="data")]
+        get = Instruction("get", name=name, slice_kind="annotation", phase="data")
+        if not size or self.scenario.device.kind == "cpu":
+            return [get]
+        copy = Instruction(
+            "kernel",
+            operator="aten::copy_",
+            name="Memcpy HtoD (Pinned -> Device)",
+            slice_kind="copy",
+            ns=size / _COPY_GB_PER_S,
+            size=size,
+            phase="forward",
+        )
+        return [get, copy]
+
+    def _turn(self, turn: Turn) -> Block:
+        forward = turn.direction == "forward"
+        found, needs = self._receive(turn)
+        layers = self.layers[turn.chunk]
+        number = turn.chunk * self.plan.pp + self.stage
+        first, last = number == 0, number == self.plan.pp * self.plan.chunks - 1
+        if self.workload.forward:
+            found += self._measured(self.workload.forward if forward else self.workload.backward, turn.direction)
+        elif forward:
+            found += self._pieces(self.model.embedding(), turn.direction) if first else []
+            for layer in layers:
+                found += self._pieces(self.model.forward(layer), turn.direction)
+                found += self._inserted("layer_forward", turn.direction, turn.micro_batch, layer)
+            found += self._pieces(self.model.head(), turn.direction) if last else []
+        else:
+            found += self._pieces(self.model.head_backward(), turn.direction) if last else []
+            for place, layer in enumerate(reversed(layers)):
+                found += self._pieces(self.model.backward(layer), turn.direction)
+                found += self._inserted("layer_backward", turn.direction, turn.micro_batch, layer)
+                found += self._bucket(turn, place, len(layers))
+        found += self._inserted("turn_end", turn.direction, turn.micro_batch)
+        if not forward and self.workload.forward:
+            found += self._bucket(turn, 0, 1)
+        return Block("turn", turn, needs, [*found, *self._send(turn)])
+
+    def _finish(self) -> Block:
+        found: list[Instruction] = []
+        found += self._inserted("before_reduce", "backward")
+        if not self.workload.overlap:
+            size, count = self.model.gradient_bytes(self._parameters), self.workload.buckets
+            found += [self._gradients(size // count) for _ in range(count)] if self._gradient_group else []
+        self._waits += ["dp"] if self._gradient_group else []
+        found += self._inserted("before_optimizer", "optimizer")
+        if self.scenario.world > 1 and not self.workload.forward:
+            found += self._pieces([self.model.clip(self._parameters)], "optimizer")
+            found.append(self._collective("all_reduce", "world", 8, "optimizer", "optimizer", (COMPUTE,)))
+        return Block("finish", instructions=found)
+
+    def _optimizer(self) -> Block:
+        self._waits += ["world"] if self.scenario.world > 1 and not self.workload.forward else []
+        if self.workload.optimizer:
+            found = self._measured(self.workload.optimizer, "optimizer")
+        elif self.workload.forward:
+            found = []
+        else:
+            found = self._pieces(self.model.optimizer(self._parameters, _OPTIMIZER_KERNELS), "optimizer")
+        found += self._inserted("step_end", "optimizer")
+        if self.scenario.host.sync_every_step and self.scenario.device.kind != "cpu":
+            found.append(Instruction("sync", operator="aten::item", slice_kind="runtime", phase="optimizer"))
+        return Block("optimizer", needs=("world", 0, 0), instructions=found)
+
+    # What they are made of.
+
+    @property
+    def _gradient_group(self) -> bool:
+        return self.plan.dp * self.plan.cp > 1
+
+    @property
+    def _parameters(self) -> int:
+        if self.workload.gradient_mb is not None:
+            return int(self.workload.gradient_mb * _MB / 4)
+        layers = sum(map(len, self.layers))
+        outer = (self.stage == 0) + self.last
+        return layers * self.model.layer_parameters() + outer * self.model.outer_parameters()
+
+    def _bucket(self, turn: Turn, place: int, layers: int) -> list[Instruction]:
+        """Gradients are reduced in the last micro-batch's backward pass, bucket by bucket."""
+        last = turn.micro_batch == self.plan.micro_batches - 1
+        if not (self._gradient_group and self.workload.overlap and last):
+            return []
+        count = max(self.workload.buckets // self.plan.chunks, 1)
+        if self.workload.forward:
+            return [self._gradients(self.model.gradient_bytes(self._parameters) // count) for _ in range(count)]
+        due = (place + 1) * count // layers - place * count // layers
+        size = self.model.gradient_bytes(self._parameters) // (count * self.plan.chunks)
+        return [self._gradients(size) for _ in range(due)]
+
+    def _gradients(self, size: int) -> Instruction:
+        return self._collective(self.workload.gradients, "dp", size, "gradients", "backward", (COMPUTE,))
+
+    def _receive(self, turn: Turn) -> tuple[list[Instruction], tuple[str, int, int] | None]:
+        """Where the chunk does not begin the pass, its input comes from another stage."""
+        number, forward = turn.chunk * self.plan.pp + self.stage, turn.direction == "forward"
+        if self.plan.pp == 1 or (number == 0 if forward else number == self.plan.pp * self.plan.chunks - 1):
+            return [], None
+        key = (turn.direction, turn.micro_batch, number)
+        stream = FORWARD_RECEIVE if forward else BACKWARD_RECEIVE
+        receive = self._transfer("receive", stream, turn, key)
+        self._waits.append(stream)
+        return [receive], key
+
+    def _send(self, turn: Turn) -> list[Instruction]:
+        number, forward = turn.chunk * self.plan.pp + self.stage, turn.direction == "forward"
+        if self.plan.pp == 1 or (number == self.plan.pp * self.plan.chunks - 1 if forward else number == 0):
+            return []
+        key = (turn.direction, turn.micro_batch, number + 1 if forward else number - 1)
+        return [self._transfer("send", FORWARD_SEND if forward else BACKWARD_SEND, turn, key)]
+
+    def _transfer(
+        self, kind: Literal["send", "receive"], stream: str, turn: Turn, key: tuple[str, int, int]
+    ) -> Instruction:
+        return Instruction(
+            kind,
+            slice_kind="collective",
+            kind=kind,
+            dimension="pp",
+            stream=stream,
+            after=(COMPUTE,),
+            size=self.model.activation_bytes,
+            phase=turn.direction,
+            dtype=self.workload.dtype,
+            key=key,
+        )
+
+    def _collective(
+        self, kind: str, dimension: str, size: int, module: str, phase: str, after: tuple[str, ...]
+    ) -> Instruction:
+        return Instruction(
+            "collective",
+            slice_kind="collective",
+            kind=kind,
+            dimension=dimension,
+            size=size,
+            module=module,
+            phase=phase,
+            stream=dimension,
+            after=after,
+            dtype="fp32" if dimension in ("dp", "world") else self.workload.dtype,
+        )
+
+    def _pieces(self, pieces: list[Piece], phase: str) -> list[Instruction]:
+        found = []
+        for piece in pieces:
+            if piece.kind:
+                made = self._collective(piece.kind, piece.dimension, piece.size, piece.module, phase, (COMPUTE,))
+                found.append(made)
+                self._waits.append(piece.dimension)
+                continue
+            dtype = "fp32" if piece.operator in ("adam", "clip") else self.workload.dtype
+            found.append(
+                Instruction(
+                    "kernel",
+                    operator=piece.operator,
+                    ns=self.rates.kernel_ns(piece.operator, piece.flops, piece.moved_bytes, dtype),
+                    after=self._take_waits(),
+                    phase=phase,
+                    module=piece.module,
+                    shapes=piece.shapes,
+                    dtype=dtype,
+                    grows=piece.grows,
+                    keeps_bytes=piece.keeps_bytes,
+                )
+            )
+        return found
+
+    def _measured(self, operators: tuple[Operator, ...], phase: str) -> list[Instruction]:
+        return [
+            Instruction(
+                "kernel",
+                operator=entry.name,
+                name=entry.name,
+                ns=entry.kernel_us * 1000,
+                host_ns=None if entry.operator_us is None else entry.operator_us * 1000,
+                after=self._take_waits(),
+                phase=phase,
+                dtype=self.workload.dtype,
+            )
+            for entry in operators
+            for _ in range(entry.count)
+        ]
+
+    def _inserted(self, where: Where, phase: str, micro_batch: int = 0, layer: int = 0) -> list[Instruction]:
+        point = Point(where, self.stage, self.last, phase, micro_batch, layer)
+        return [replace(instruction, planted=True) for instruction in self._insert(point)]
+
+    def _take_waits(self) -> tuple[str, ...]:
+        waits, self._waits = tuple(dict.fromkeys(self._waits)), []
+        return waits

@@ -1,0 +1,228 @@
+"""A scenario: the training job, its machines, and what is wrong with it. Read from TOML (docs/simulate.md)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from stepscope.errors import UnreadableInputError, UsageError
+from stepscope.facts.simulation import Transport
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Factor = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What all parts of a scenario have in common: a word that is not known is an error."""
+
+
+class Plan(Settings, frozen=True, kw_only=True):
+    """Sizes of the parallel dimensions; experts are split within data parallelism."""
+
+    dp: Positive = 1
+    tp: Positive = 1
+    pp: Positive = 1
+    ep: Positive = 1
+    cp: Positive = 1
+    schedule: Literal["1f1b", "gpipe"] = "1f1b"
+    chunks: Positive = 1  # model chunks of a stage; more than one is the interleaved schedule
+    micro_batches: Positive = 1
+
+
+class Device(Settings, frozen=True, kw_only=True):
+    """The device by its product name, or rates of its own."""
+
+    name: str = "NVIDIA H200"
+    kind: Literal["gpu", "npu", "cpu"] = "gpu"
+    tflops: Factor | None = None
+    memory_gb_per_s: Factor | None = None
+    efficiency: Factor | None = None
+    least_kernel_us: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    memory_gib: Factor = 96.0
+
+
+class Host(Settings, frozen=True, kw_only=True):
+    """What the host does beside launching, and what launching costs it."""
+
+    ranks: Positive = 8
+    operator_us: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    latency_us: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    queue_length: Positive | None = None
+    sync_every_step: bool = False  # as `loss.item()` does
+    python_us: Annotated[float, msgspec.Meta(ge=0)] = 200.0  # of a step: logging, scheduler, the loop itself
+
+
+class Network(Settings, frozen=True, kw_only=True):
+    """Transports within a host and between hosts; ``rates`` override the usual ones."""
+
+    inside: str = "NVLINK"
+    between: str = "RDMA"
+    rates: dict[str, Transport] = {}
+
+
+class Operator(Settings, frozen=True, kw_only=True):
+    """Operators of a measured workload: so many kernels of a mean duration, and what launching each takes."""
+
+    name: str
+    count: Positive
+    kernel_us: Annotated[float, msgspec.Meta(ge=0)]
+    operator_us: Annotated[float, msgspec.Meta(ge=0)] | None = None
+
+
+class Workload(Settings, frozen=True, kw_only=True):
+    """A transformer; or, with ``forward``, ``backward`` and ``optimizer`` given, operators as measured."""
+
+    layers: Positive = 8
+    hidden: Positive = 2048
+    sequence: Positive = 2048
+    batch: Positive = 1  # sequences in a micro-batch
+    vocabulary: Positive = 8192
+    experts: Annotated[int, msgspec.Meta(ge=0)] = 0
+    dtype: Literal["fp32", "tf32", "fp16", "bf16"] = "bf16"
+    gradients: Literal["all_reduce", "reduce_scatter"] = "all_reduce"
+    buckets: Positive = 4  # of gradients, per stage
+    overlap: bool = True  # gradients are reduced while backward still runs
+    forward: tuple[Operator, ...] = ()
+    backward: tuple[Operator, ...] = ()
+    optimizer: tuple[Operator, ...] = ()
+    gradient_mb: Annotated[float, msgspec.Meta(ge=0)] | None = None
+
+
+class Stage(Settings, frozen=True, kw_only=True):
+    """A stage of the input pipeline: what a worker needs for a batch, and how many batches its output queue holds."""
+
+    name: str
+    kind: str = "Map"
+    us: Annotated[float, msgspec.Meta(ge=0)]
+    workers: Positive = 1
+    capacity: Positive = 4
+
+
+class Input(Settings, frozen=True, kw_only=True):
+    """The input pipeline; ``sink`` feeds the device itself, as MindSpore's data sinking does."""
+
+    mode: Literal["feed", "sink", "none"] = "feed"
+    stages: tuple[Stage, ...] = ()
+    copy_mb: Annotated[float, msgspec.Meta(ge=0)] = 4.0
+
+
+class FaultEntry(Settings, frozen=True, kw_only=True):
+    """A planted fault, or a look-alike: what, where, when, how strong (a share of the step, or a word)."""
+
+    kind: str
+    cause: str = ""
+    strength: Literal["clear", "mild"] | Annotated[float, msgspec.Meta(gt=0, lt=1)] = "clear"
+    amount: Annotated[float, msgspec.Meta(gt=0)] | None = None  # given, nothing is calibrated
+    ranks: tuple[int, ...] = ()
+    hosts: tuple[int, ...] = ()
+    links: tuple[tuple[int, int], ...] = ()
+    stage: int | None = None
+    steps: tuple[int, ...] = ()
+    every: Positive | None = None
+
+
+class Scenario(Settings, frozen=True, kw_only=True):
+    """All of it. ``steps`` are recorded; before them the job runs ``steps_before`` more, which fills its queues."""
+
+    name: str
+    about: str = ""
+    seed: int = 0
+    steps: Positive = 6
+    steps_before: Annotated[int, msgspec.Meta(ge=0)] = 3
+    noise: Literal["none", "quiet", "wide"] = "quiet"
+    framework: Literal["pytorch", "mindspore"] = "pytorch"
+    clocks: Literal["same", "apart"] = "apart"
+    plan: Plan = Plan()
+    device: Device = Device()
+    host: Host = Host()
+    network: Network = Network()
+    workload: Workload = Workload()
+    input: Input = Input()
+    faults: tuple[FaultEntry, ...] = ()
+    look_alikes: tuple[FaultEntry, ...] = ()
+
+    @property
+    def world(self) -> int:
+        return self.plan.dp * self.plan.tp * self.plan.pp * self.plan.cp
+
+
+_LIBRARY = resources.files("stepscope.simulate") / "library"
+
+
+def names() -> list[str]:
+    """Scenarios that come with Stepscope."""
+    return sorted(entry.name.removesuffix(".toml") for entry in _LIBRARY.iterdir() if entry.name.endswith(".toml"))
+
+
+def load_scenario(name_or_file: str) -> Scenario:
+    """A scenario of the library by its name, or a file."""
+    if name_or_file in names():
+        return parse((_LIBRARY / f"{name_or_file}.toml").read_text("utf-8"), name_or_file)
+    path = Path(name_or_file)
+    if not path.suffix and not path.exists():
+        raise UsageError("no_such_scenario", name=name_or_file, names=", ".join(names()))
+    try:
+        return parse(path.read_text("utf-8"), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnreadableInputError("cannot_read", path=str(path), reason=str(error)) from error
+
+
+def parse(text: str, origin: str) -> Scenario:
+    """A scenario from the text of its file."""
+    try:
+        content = tomllib.loads(text)
+        content.setdefault("name", Path(origin).stem)
+        return checked(msgspec.convert(content, Scenario), origin)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise UnreadableInputError("bad_scenario", path=origin, reason=str(error)) from error
+
+
+def checked(scenario: Scenario, origin: str) -> Scenario:
+    """The scenario, if its parts fit together."""
+    plan, workload = scenario.plan, scenario.workload
+
+    def refuse(reason: str) -> None:
+        raise UnreadableInputError("bad_scenario", path=origin, reason=reason)
+
+    if plan.dp % plan.ep:
+        refuse(f"plan.dp ({plan.dp}) is no multiple of plan.ep ({plan.ep})")
+    if plan.chunks > 1 and (plan.pp == 1 or plan.micro_batches % plan.pp or plan.schedule != "1f1b"):
+        refuse("plan.chunks > 1 needs plan.pp > 1, micro_batches that are a multiple of it, and the schedule 1f1b")
+    if not workload.forward and workload.layers < plan.pp * plan.chunks:
+        refuse(f"workload.layers ({workload.layers}) is less than plan.pp x plan.chunks ({plan.pp * plan.chunks})")
+    if plan.ep > 1 and not workload.experts:
+        refuse("plan.ep > 1 needs workload.experts")
+    for fault in (*scenario.faults, *scenario.look_alikes):
+        beyond = [
+            rank for rank in (*fault.ranks, *(end for link in fault.links for end in link)) if rank >= scenario.world
+        ]
+        if beyond:
+            refuse(f"{fault.kind}: the job has {scenario.world} ranks, there is no rank {beyond[0]}")
+    return scenario
+
+
+def resized(scenario: Scenario, *, ranks: int | None, steps: int | None, seed: int | None) -> Scenario:
+    """The scenario with more or fewer ranks (by data parallelism), steps, or another seed."""
+    changes: dict[str, Any] = {}
+    if ranks is not None:
+        replica = scenario.plan.tp * scenario.plan.pp * scenario.plan.cp
+        if ranks % replica or (ranks // replica) % scenario.plan.ep:
+            unit = replica * scenario.plan.ep
+            raise UsageError("ranks_do_not_fit", ranks=ranks, unit=unit)
+        changes["plan"] = msgspec.structs.replace(scenario.plan, dp=ranks // replica)
+    if steps is not None:
+        changes["steps"] = steps
+    if seed is not None:
+        changes["seed"] = seed
+    return checked(msgspec.structs.replace(scenario, **changes), scenario.name)
+
+
+def without(scenario: Scenario, dropped: Sequence[int]) -> Scenario:
+    """The scenario without some of its faults."""
+    kept = tuple(fault for number, fault in enumerate(scenario.faults) if number not in dropped)
+    return msgspec.structs.replace(scenario, faults=kept)
