@@ -37,7 +37,7 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 unit: $(TORCH_STAMP) $(MINDSPORE_STAMP) $(VENDOR_STAMP)
-	$(BIN)/pytest -q -m "not soak"
+	$(BIN)/pytest -q -m "not soak" -n auto --maxprocesses 4 --dist loadfile
 
 web: $(WEB_STAMP)  ## the page: types, style, unit tests, and that it can be built
 	$(NPM) run check
