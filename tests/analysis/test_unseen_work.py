@@ -14,15 +14,16 @@ from stepscope.texts import LANGUAGES
 Launch = tuple[tuple[int, int], tuple[int, int], int]
 
 
+def _times(span: tuple[int, int]) -> dict[str, int]:
+    return {"start_ns": span[0] * 1000, "dur_ns": (span[1] - span[0]) * 1000}
+
+
 def _run(directory: Path, launches: list[Launch], mark: tuple[int, int]) -> RunStore:
     slices, links = [], []
     for call, kernel, stream in launches:
-        slices.append({"kind": "runtime", "name": "hipLaunchKernel", "track": 0, "step": 0, "span": call})
-        slices.append({"kind": "kernel", "name": "gemm", "track": stream, "step": 0, "span": kernel})
+        slices.append({"kind": "runtime", "name": "hipLaunchKernel", "track": 0, "step": 0, **_times(call)})
+        slices.append({"kind": "kernel", "name": "gemm", "track": stream, "step": 0, **_times(kernel)})
         links.append({"kind": "launch", "from_slice": len(slices) - 2, "to_slice": len(slices) - 1})
-    for row in slices:
-        start, end = row.pop("span")
-        row |= {"start_ns": start * 1000, "dur_ns": (end - start) * 1000}
     return make_store(
         directory,
         steps=[{"step": 0, "host_start_ns": mark[0] * 1000, "host_end_ns": mark[1] * 1000}],

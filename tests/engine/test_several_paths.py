@@ -64,6 +64,13 @@ class TestOneRun:
         assert (run.window, run.windows, run.ranks) == (whole.window, whole.windows, whole.ranks)
         assert _slices(run) == _slices(whole)
 
+    def test_files_recorded_one_after_the_other_are_no_ranks(self, tmp_path: Path, store: Path) -> None:
+        later = complete("later", "20000000.000", "5.000")  # 20 s
+        files = [_unnamed(tmp_path / "b.json"), write_trace(tmp_path / "a.json", [later], rank=None)]
+        run = _load(files, store=store)
+        assert (run.ranks, run.windows) == ([0], ["b", "a"])
+        assert _names_by_rank(run) == {0: "later"}
+
     def test_directories_of_hosts_with_several_ranks_each(self, tmp_path: Path, store: Path) -> None:
         for rank in range(4):
             write_rank(tmp_path / f"host{rank // 2}" / f"rank{rank}.json", rank, world_size=4)

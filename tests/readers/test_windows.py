@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stepscope.readers.discovery.windows import windows
-from support.traces import annotation, document, operator, write
+from support.traces import annotation, complete, document, operator, write
 
 NOON = 1_794_762_097_927_062_025  # time.time_ns(), as torch's handler for TensorBoard puts it into names
 SECOND = 10**9
@@ -161,3 +162,58 @@ def test_names_of_many_threads_before_the_events_do_not_hide_whose_trace_it_is(t
     assert len(json.dumps(names)) > 1 << 16
     (window,) = windows(path)
     assert [source.reader for source in window.sources] == ["kineto"]
+
+
+def at(begin_ns: int, *, pid: int = 100, length_ns: int = 2 * SECOND, **metadata: Any) -> dict[str, Any]:
+    """A trace with a window of its own, on the clock of the world."""
+    mark = annotation("ProfilerStep#1", begin_ns, length_ns)
+    window = complete("Trace", "PyTorch Profiler (0)", begin_ns, length_ns, pid="Spans", tid="PyTorch Profiler")
+    return document([mark | {"pid": pid}, window], **metadata)
+
+
+def test_runs_one_after_the_other_are_windows_and_no_ranks(tmp_path: Path) -> None:
+    write(tmp_path / "vm_400.pt.trace.json", at(NOON + 13 * SECOND, pid=400))
+    write(tmp_path / "vm_500.pt.trace.json", at(NOON, pid=500))
+    assert seen(tmp_path) == [[(0, "vm_500.pt.trace.json")], [(0, "vm_400.pt.trace.json")]]
+    assert codes(tmp_path) == [[], []]
+
+
+def test_workers_recorded_at_the_same_time_are_ranks(tmp_path: Path) -> None:
+    for cycle in range(2):
+        for worker in (0, 1):
+            begin = NOON + cycle * 10 * SECOND + worker * SECOND // 3
+            write(tmp_path / f"vm_{400 + worker}.{cycle + 7}.pt.trace.json", at(begin, pid=400 + worker))
+    expected = [[(rank, f"vm_{400 + rank}.{cycle + 7}.pt.trace.json") for rank in (0, 1)] for cycle in range(2)]
+    assert seen(tmp_path) == expected
+    assert codes(tmp_path) == [["rank_guessed"], ["rank_guessed"]]
+
+
+@pytest.mark.parametrize("begins", [(NOON, NOON + 30 * SECOND), (0, 0)])
+def test_two_recordings_of_one_process_are_windows(begins: tuple[int, int], tmp_path: Path) -> None:
+    """Whether or not the trace tells the time of day."""
+    for name, begin in zip(("fp32", "amp"), begins, strict=True):
+        write(tmp_path / f"{name}.pt.trace.json", at(begin + 1000, pid=77))
+    assert [[rank for rank, _ in window] for window in seen(tmp_path)] == [[0], [0]]
+
+
+def test_processes_of_containers_may_have_the_same_number(tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        write(tmp_path / f"{name}.pt.trace.json", at(NOON, pid=1))
+    assert [[rank for rank, _ in window] for window in seen(tmp_path)] == [[0, 1]]
+    for name in ("first", "second"):
+        write(tmp_path / f"{name}.pt.trace.json", at(NOON, pid=1, host_name="node"))
+    assert [[rank for rank, _ in window] for window in seen(tmp_path)] == [[0], [0]]
+
+
+def test_the_newest_window_goes_by_its_content(tmp_path: Path) -> None:
+    old, new = tmp_path / "run_b.json", tmp_path / "run_a.json"
+    write(new, at(NOON + 60 * SECOND))
+    write(old, at(NOON))
+    os.utime(old, ns=(NOON * 2, NOON * 2))  # copied later
+    assert [name for window in seen(tmp_path) for _, name in window] == ["run_a.json", "run_b.json"][::-1]
+
+
+def test_a_trace_without_events_is_never_the_newest(tmp_path: Path) -> None:
+    write(tmp_path / f"vm_1.{NOON + 9 * SECOND}.pt.trace.json", document([], traceName="a"))
+    write(tmp_path / f"vm_1.{NOON}.pt.trace.json", at(NOON))
+    assert seen(tmp_path)[-1] == [(0, f"vm_1.{NOON}.pt.trace.json")]

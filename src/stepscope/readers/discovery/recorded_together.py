@@ -9,9 +9,13 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Final
 
+from stepscope.facts.windows import windows_facts
+from stepscope.readers.discovery.recorded_when import Recorded, recorded_when
 from stepscope.readers.discovery.source import Source
 
 _NUMBER: Final = re.compile(r"\d+")
+_HOST_AND_PROCESS: Final = re.compile(r"._\d+$")  # as PyTorch calls a worker
+_LEAST_EPOCH_S: Final = 10**9  # 2001; smaller numbers in names count something else
 _DATE: Final = re.compile(r"(20\d{12})(\d{0,6})")
 
 
@@ -35,6 +39,45 @@ def together(sources: list[Source], root: Path) -> tuple[list[list[Source]], boo
     if all(source.span is not None for source in sources):
         return _by_time(of_rank), False
     return _transposed([members[::-1] for members in of_rank.values()])[::-1], True
+
+
+def simultaneous(sources: list[Source]) -> list[list[Source]] | None:
+    """Sources without a rank in groups that are the ranks of one window: recorded at the same time by different
+    processes. None where the content of one does not tell when it was recorded.
+    """
+    recorded = {source.path: recorded_when(source) for source in sources}
+    spans = {path: (own.began_ns, own.ended_ns) for path, own in recorded.items() if own.began_ns and own.ended_ns}
+    if len(spans) < len(recorded):
+        return None
+    tolerance = windows_facts().apart_after_ms * 10**6
+    groups: list[list[Source]] = []
+    for source in sorted(sources, key=lambda each: (spans[each.path], str(each.path))):
+        began = spans[source.path][0]
+        for group in groups:
+            overlaps = began < min(spans[each.path][1] for each in group) + tolerance
+            if overlaps and not any(_one_process(source, each, recorded) for each in group):
+                group.append(source)
+                break
+        else:
+            groups.append([source])
+    return groups
+
+
+def _one_process(one: Source, other: Source, recorded: dict[Path, Recorded]) -> bool:
+    """Whether one process wrote both. Containers count processes alike, so its number needs the name of the host."""
+    if one.worker == other.worker and one.worker is not None:
+        return True
+    mine, its = recorded[one.path], recorded[other.path]
+    return mine.process is not None and mine.host is not None and (mine.process, mine.host) == (its.process, its.host)
+
+
+def processes(sources: list[Source]) -> dict[Path, str]:
+    """Who wrote each source, where nothing tells when: the process by name or content, else the worker."""
+    recorded = {source.path: recorded_when(source) for source in sources}
+    names_tell = all(_HOST_AND_PROCESS.search(source.worker or "") for source in sources)
+    if not names_tell and all(own.process is not None for own in recorded.values()):
+        return {path: f"{own.host} {own.process}" for path, own in recorded.items()}
+    return {source.path: source.worker or "" for source in sources}
 
 
 def natural(name: str) -> list[str | int]:
@@ -109,3 +152,11 @@ def _by_time(of_rank: dict[int, list[Source]]) -> list[list[Source]]:
 
 def _when(source: Source) -> int:
     return moment(source.span or 0)
+
+
+def recorded_ns(source: Source) -> int:
+    """When a source was recorded, in nanoseconds since 1970, by its content, else by its name; 0 if neither tells."""
+    if (began := recorded_when(source).began_ns) is not None:
+        return began
+    named = _when(source)
+    return named * 1000 ** max(0, (19 - len(str(named))) // 3) if named >= _LEAST_EPOCH_S else 0

@@ -16,9 +16,16 @@ from pathlib import Path
 from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.discovery.detect import sources
 from stepscope.readers.discovery.pairs import paired
-from stepscope.readers.discovery.recorded_together import natural
+from stepscope.readers.discovery.recorded_together import natural, simultaneous
 from stepscope.readers.discovery.source import Source
-from stepscope.readers.discovery.windows import Window, one_form_each, window_name, windows_below, without_summaries
+from stepscope.readers.discovery.windows import (
+    Window,
+    oldest_first,
+    one_form_each,
+    window_name,
+    windows_below,
+    without_summaries,
+)
 from stepscope.store.notes import Notes
 
 
@@ -42,7 +49,8 @@ def windows_of_all(paths: Sequence[Path], form: str | None = None) -> list[Windo
     groups = _groups(found, root, numbers)
     joined = [window for layer in _layers(groups) for window in _joined(layer, root)]
     _name_apart(joined, root)
-    names = [window.name for window in sorted(joined, key=lambda window: window.age)]
+    joined = oldest_first(joined)
+    names = [window.name for window in joined]
     for window in joined:
         guessed = sum(source.path in numbers for source in window.sources)
         if len(window.sources) > 1:
@@ -50,7 +58,7 @@ def windows_of_all(paths: Sequence[Path], form: str | None = None) -> list[Windo
         absent = [path for path in paths if not any(belongs(source, path) for source in window.sources)]
         window.notes.add("paths_in_other_windows", count=len(absent), window=window.name, windows=", ".join(names))
         window.say(notes)
-    return sorted(joined, key=lambda window: window.age)
+    return joined
 
 
 def common_directory(paths: Sequence[Path]) -> Path:
@@ -76,17 +84,21 @@ def _each_once(paths: list[Path]) -> dict[Path, list[Source]]:
 
 
 def _numbers(found: dict[Path, list[Source]]) -> dict[Path, int]:
-    """Ranks for the sources that state none, by the names of their workers, else of the given paths."""
-    workers = {
-        source.path: source.worker or str(path)
-        for path, members in found.items()
-        for source in members
-        if source.rank is None
-    }
+    """Ranks for the sources that state none, by the names of their workers, else of the given paths.
+
+    Those that were not recorded at the same time are no ranks of one window: each has the first number.
+    """
+    unranked = {source.path: (path, source) for path, members in found.items() for source in members}
+    unranked = {file: each for file, each in unranked.items() if each[1].rank is None}
     taken = {source.rank for members in found.values() for source in members}
-    free = (number for number in itertools.count() if number not in taken)
-    number_of = dict(zip(sorted(set(workers.values()), key=natural), free, strict=False))
-    return {path: number_of[worker] for path, worker in workers.items()}
+    groups = simultaneous([source for _, source in unranked.values()]) if len(unranked) > 1 else None
+    numbers: dict[Path, int] = {}
+    for group in groups or [[source for _, source in unranked.values()]]:
+        worker_of = {source.path: source.worker or str(unranked[source.path][0]) for source in group}
+        free = (number for number in itertools.count() if number not in taken)
+        number_of = dict(zip(sorted(set(worker_of.values()), key=natural), free, strict=False))
+        numbers |= {path: number_of[worker] for path, worker in worker_of.items()}
+    return numbers
 
 
 def _groups(

@@ -12,7 +12,8 @@ from typing import Final
 from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.discovery.detect import sources
 from stepscope.readers.discovery.pairs import paired
-from stepscope.readers.discovery.recorded_together import together
+from stepscope.readers.discovery.recorded_together import processes, recorded_ns, simultaneous, together
+from stepscope.readers.discovery.recorded_when import recorded_when
 from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 
@@ -29,10 +30,15 @@ class Window:
     notes: Notes = field(default_factory=Notes)
 
     @property
-    def age(self) -> tuple[int, int, str]:
-        """Sorts windows, oldest first: by what their names say, then by the time of their files."""
+    def age(self) -> tuple[bool, int, int, int, str]:
+        """Sorts windows, oldest first: by what their content says, then their names, then the time of their files.
+
+        One without any event comes before all others, because the newest is the one that is shown.
+        """
+        filled = not all(recorded_when(source).empty for source in self.sources)
         span = max((source.span or 0 for source in self.sources), default=0)
-        return span, max(source.path.stat().st_mtime_ns for source in self.sources), self.name
+        written = max(source.path.stat().st_mtime_ns for source in self.sources)
+        return filled, recorded_ns(self.sources[0]), span, written, self.name
 
     def say(self, notes: Notes) -> None:
         """Add what there is to say about more than this window."""
@@ -63,14 +69,23 @@ def windows_below(found: list[Source], root: Path) -> list[Window]:
     ranked: dict[Path, list[Source]] = {}
     numbered: set[Path] = set()
     for directory, members in by_directory.items():
+        numbered |= {source.path for source in members if source.rank is None}
+        if (at_once := _recorded_at_once(members)) is not None:
+            for part in at_once:
+                grouped += _windows_of_job(part, numbered, root)
+            continue
         alone, own = _numbered(members)
         grouped += [Window(window_name(source.path, root), [_ranked(source)]) for source in alone]
         if own:
             ranked[directory] = own
-        numbered |= {source.path for source in members if source.rank is None}
     for members in _jobs(ranked, root):
         grouped += _windows_of_job(members, numbered, root)
-    return sorted(grouped, key=lambda window: window.age)
+    return oldest_first(grouped)
+
+
+def oldest_first(found: list[Window]) -> list[Window]:
+    """Windows in the order of their age, for which their content is looked at where there are several."""
+    return sorted(found, key=lambda window: window.age) if len(found) > 1 else found
 
 
 def window_of_file(path: Path) -> str:
@@ -98,14 +113,30 @@ def one_form_each(found: list[Source], form: str | None, notes: Notes) -> list[S
     return chosen
 
 
+def _recorded_at_once(members: list[Source]) -> list[list[Source]] | None:
+    """The files of several workers that state no rank, numbered in groups that were recorded at the same time.
+
+    None where that is no question, or where the content does not tell.
+    """
+    workers = {source.worker for source in members}
+    if len(workers) < 2 or None in workers or any(source.rank is not None for source in members):
+        return None
+    groups = simultaneous(members)
+    if groups is None:
+        return None
+    by_worker = (sorted(group, key=lambda source: source.worker or "") for group in groups)
+    return [[replace(source, rank=rank) for rank, source in enumerate(group)] for group in by_worker]
+
+
 def _numbered(members: list[Source]) -> tuple[list[Source], list[Source]]:
     """Of one directory: the sources that stand alone, and those with a rank, which names of workers may give them."""
-    unranked = [source for source in members if source.rank is None]
+    unranked = sorted((source for source in members if source.rank is None), key=lambda source: source.worker or "")
     ranked = [source for source in members if source.rank is not None]
     if any(source.worker is None for source in unranked):
         return unranked, ranked
-    number = {worker: place for place, worker in enumerate(sorted({source.worker or "" for source in unranked}))}
-    return [], [*ranked, *(replace(source, rank=number[source.worker or ""]) for source in unranked)]
+    writer = processes(unranked) if len(unranked) > 1 else {source.path: "" for source in unranked}
+    number = {name: rank for rank, name in enumerate(dict.fromkeys(writer[source.path] for source in unranked))}
+    return [], [*ranked, *(replace(source, rank=number[writer[source.path]]) for source in unranked)]
 
 
 def _jobs(ranked: dict[Path, list[Source]], root: Path) -> list[list[Source]]:
