@@ -58,7 +58,7 @@ def test_a_device_that_idles_while_the_loop_takes_a_batch_starves(tmp_path: Path
     assert (found.bound, found.rule, found.op_name, found.certain) == ("pipeline", "F1", "DataLoader", True)
     assert found.wait_share == pytest.approx(0.4) and found.period_us == 1000.0
     assert found.potential_speedup == pytest.approx(1 / 0.6)
-    assert answer.data.starving[0].which == list(range(1, 12))
+    assert answer.data.starving[0].which == list(range(12))
     assert answer.data.starving[0].unit == "step"
     assert [note.code for note in answer.notes] == ["pipeline_stages_missing"]
     times = answer.data.batches[0]

@@ -35,8 +35,7 @@ def test_a_real_profiler_directory(shared_data: Path) -> None:
     lines = [line.split(",") for line in (directory / "step_trace_raw_0_detail_time.csv").read_text().splitlines()]
     place = lines[0].index("iteration_interval")
     ticks = [int(line[place]) for line in lines[1:] if line[0].isdigit() and int(line[0]) > 1]  # of 10 ns
-    later = ticks[len(ticks) // 2 :]
-    assert first.interval_us == pytest.approx(sum(later) / len(later) / 100, rel=1e-9)
+    assert first.interval_us == pytest.approx(sum(ticks) / len(ticks) / 100, rel=1e-9)
     # Rank 1 has three samples and nothing else; rank 10 has no pipeline files.
     assert (second.rank, second.bound) == (1, "unknown")
     assert ("pipeline_not_recorded", 10) in [(note.code, note.rank) for note in answer.notes]
@@ -44,9 +43,9 @@ def test_a_real_profiler_directory(shared_data: Path) -> None:
 
 def test_a_device_that_found_data_is_not_starved(shared_data: Path) -> None:
     found = pipeline(_load(shared_data / "mindinsight" / "run_2" / "profiler")).data
-    # minddata_aicpu: the device's queue held 3, 2 and 1 batches when it was asked.
+    # minddata_aicpu: the device's queue held 3, 2 and 1 batches when it was asked, in the one step that was recorded.
     assert (found.verdict.bound, found.verdict.rule, found.bottleneck) == ("none", "S1", None)
-    assert (found.starving[0].counted, found.starving[0].count) == (2, 0)
+    assert (found.starving[0].counted, found.starving[0].count) == (1, 0)
 
 
 def test_stages_and_their_use_are_those_of_the_vendors_table(shared_data: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -171,3 +172,17 @@ def test_a_context_asks_each_question_once(tmp_path: Path, monkeypatch: pytest.M
     assert run.answer("launches") is run.answer("launches") and run.answer("leaks") is None
     assert run.times and run.times
     assert sorted(asked) == ["launches", "leaks", "steps", "summary"]
+
+
+def test_what_one_step_alone_shows_is_only_suspected(tmp_path: Path) -> None:
+    often = mean_step(computing=60.0, idle={"host": 40.0})
+    once = replace(often, steps=[1])
+    told = [
+        judged("host_bound", context(tmp_path / name, *times))
+        for name, times in {"often": [often], "once": [once], "once_each": [once, replace(once, rank=1)]}.items()
+    ]
+    assert [(found.severity, found.confidence) for [found] in told] == [
+        ("critical", "likely"),
+        ("warning", "suspect"),
+        ("critical", "likely"),  # two ranks, one step each
+    ]

@@ -78,13 +78,13 @@ def steps(
             notes.append(Note("no_compute_recorded", rank=rank))
         elif compute_is_hidden(store, rank):
             notes.append(Note("compute_only_in_tables", rank=rank))
-        notes += _host_ran_ahead(_trace(store, rank))
+        notes += _host_ran_ahead(step_trace(store, rank))
         since, until = periods_of(store, rank).unseen
         if until > since:
             notes.append(Note("device_held_by_unseen_work", {"time": f"{(until - since) / 1e6:,.3f}"}, rank=rank))
         if work.on_device and (devices := _devices(store, rank)) > 1:
             notes.append(Note("several_devices", count=devices, rank=rank))
-        frames.append(_trace(store, rank))
+        frames.append(step_trace(store, rank))
     if not frames:
         raise NoAnswerError("no_steps")
     rows = pl.concat(frames)
@@ -105,7 +105,8 @@ def _devices(store: RunStore, rank: int) -> int:
 
 
 @cached_per_rank
-def _trace(store: RunStore, rank: int) -> pl.DataFrame:
+def step_trace(store: RunStore, rank: int) -> pl.DataFrame:
+    """The rows of one rank whose steps are marked."""
     marks = step_marks(store, rank)
     start, end = pl.col("host_start_ns"), pl.max_horizontal("host_end_ns", "work_end_ns")
     forward, backward = pl.col("forward_start_ns"), pl.col("backward_end_ns")

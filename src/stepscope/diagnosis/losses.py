@@ -83,13 +83,14 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
     ranks = sorted(loss.rank for loss in losses)
     lists = finding_facts().lists
     gain, share = _mean(loss.gain_us for loss in losses), _mean(loss.gain_share for loss in losses)
+    confidence = worst.confidence if worst.severity or _seen_often(run, ranks) else "suspect"
     values: dict[str, object] = {"ranks": rank_names(ranks, run.ranks), "share": percent(share), **worst.words}
     return Finding(
         id=finding_id(kind, worst.cause, ranks, worst.where),
         kind=kind,
-        severity=worst.severity or severity_of(share, worst.confidence),
+        severity=worst.severity or severity_of(share, confidence),
         cause=worst.cause,
-        confidence=worst.confidence,
+        confidence=confidence,
         title=_as_sentence(Bilingual.of(worst.title, **values), values),
         ranks=ranks,
         steps=sorted({step for loss in losses for step in loss.steps})[: lists.most_steps],
@@ -107,6 +108,12 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
             for command in then.commands
         ],
     )
+
+
+def _seen_often(run: RunContext, ranks: list[int]) -> bool:
+    """Whether enough steps show it, of all ranks together; steps that nobody counted say nothing against it."""
+    counted = [len(run.times[rank].steps) for rank in ranks if rank in run.times]
+    return not counted or sum(counted) >= finding_facts().strength.least_steps
 
 
 def _as_sentence(words: Bilingual, values: dict[str, object]) -> Bilingual:

@@ -11,11 +11,12 @@ from stepscope import facts
 
 
 class Strength(msgspec.Struct, frozen=True):
-    """Shares of the mean step from which a loss is mild, clear, critical."""
+    """Shares of the mean step from which a loss is mild, clear, critical; how many steps must show it to be sure."""
 
     clear_share: float
     mild_share: float
     critical_share: float
+    least_steps: int
 
 
 class Lists(msgspec.Struct, frozen=True):

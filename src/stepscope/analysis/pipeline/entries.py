@@ -1,7 +1,9 @@
 """One row per step, or per batch where steps cannot tell: how long it took, waited for data, and what it found.
 
-Columns: number, first (left out of averages), period_us, get_us (taking the batch), wait_us (of it, not hidden behind
-device work), fill (of the queue it took from), interval_us, copy_us, getnext_us. Null is what nobody recorded.
+Columns: number, first (left out of averages), period_us, get_us (taking the batch), wait_us (idle meanwhile), fill (of
+the queue it took from), interval_us, gap_us (the interval where another step stands before it), copy_us, getnext_us.
+Null is what nobody recorded. What ``steps`` tells of a step is taken from there: its period, its interval, its idle
+time for data, and whether it counts.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.work import COPY, Work
 from stepscope.analysis.pipeline.observed import Observed
 from stepscope.analysis.pipeline.step_clock import step_clock
+from stepscope.analysis.step_statistics import typical
 
 _COLUMNS: Final = {
     "number": pl.Int64,
@@ -24,6 +27,7 @@ _COLUMNS: Final = {
     "wait_us": pl.Float64,
     "fill": pl.Int64,
     "interval_us": pl.Float64,
+    "gap_us": pl.Float64,
     "copy_us": pl.Float64,
     "getnext_us": pl.Float64,
 }
@@ -44,20 +48,25 @@ def step_entries(seen: Observed, work: Work | None) -> pl.DataFrame:
     if marks.is_empty():
         return _complete(pl.DataFrame())
     end = pl.max_horizontal("host_end_ns", "device_end_ns")
-    left_out = pl.col("warm_up") | pl.col("incomplete") | (pl.int_range(pl.len()) == 0)
-    rows = marks.select(
-        number="step",
-        first=left_out.fill_null(False),
-        period_us=(pl.col("host_end_ns") - pl.col("host_start_ns")) / 1000,
-        before_ns=end.shift(1),
-        forward_ns="forward_start_ns",
-    ).with_columns(interval_us=(pl.col("forward_ns") - pl.col("before_ns")).clip(lower_bound=0) / 1000)
+    rows = marks.select(number="step", before_ns=end.shift(1), forward_ns="forward_start_ns").join(
+        seen.steps.select(
+            "period_us",
+            "interval_us",
+            gap_us=pl.when(pl.int_range(pl.len()) > 0).then("interval_us"),
+            number="step",
+            first=~pl.col("step").is_in(typical(seen.steps)["step"].to_list()),
+            idle_for_data_us=pl.col("idle_by_cause").struct.field("data_us"),
+        ),
+        on="number",
+        how="left",
+        maintain_order="left",
+    )
     rows = _with_copies(rows, work)
     if seen.mode == "sink":
         rows = _with_device_queue(rows, seen)
     elif not seen.gets.is_empty():
         rows = _with_loader(rows, seen.gets, work)
-    return _complete(_with_batches(rows, seen).drop("before_ns", "forward_ns"))
+    return _complete(_with_batches(rows, seen))
 
 
 def _with_copies(rows: pl.DataFrame, work: Work | None) -> pl.DataFrame:
@@ -103,7 +112,7 @@ def device_fills(seen: Observed) -> pl.DataFrame:
 
 
 def _with_loader(rows: pl.DataFrame, gets: pl.DataFrame, work: Work | None) -> pl.DataFrame:
-    """Time in a PyTorch loader. What the device worked meanwhile cost nothing."""
+    """Time in a PyTorch loader. What it cost is the step's idle time for data; else what the device did not hide."""
     inside = gets.drop_nulls("step").sort("start_ns")
     start = inside["start_ns"].to_numpy()
     taken = union(start, inside["end_ns"].to_numpy())  # loaders may wrap each other
@@ -118,7 +127,8 @@ def _with_loader(rows: pl.DataFrame, gets: pl.DataFrame, work: Work | None) -> p
     )
     waits = pieces.group_by("number").sum()
     rows = rows.join(waits, on="number", how="left", maintain_order="left")
-    return rows.with_columns(pl.col("get_us", "wait_us").fill_null(0.0))
+    hidden = pl.col("wait_us").fill_null(0.0)
+    return rows.with_columns(pl.col("get_us").fill_null(0.0), wait_us=pl.coalesce("idle_for_data_us", hidden))
 
 
 def _with_batches(rows: pl.DataFrame, seen: Observed) -> pl.DataFrame:

@@ -15,12 +15,16 @@ from stepscope.facts.pipeline import pipeline_facts
 
 @dataclass(frozen=True)
 class Loop:
-    """Numbers per step over the settled part of the run, and the steps that starve; None is what nobody recorded."""
+    """Means per counted step, how queues were found in the settled part of the run, and which steps starve.
+
+    None is what nobody recorded.
+    """
 
     period_us: float | None
     wait_us: float | None
     interval_us: float | None
     interval_share: float | None
+    gap_us: float | None  # the interval between two steps: the first may begin with work from before the window
     copy_us: float | None
     getnext_us: float | None
     get_us: float | None  # of the thread that takes batches from the pipeline
@@ -41,15 +45,16 @@ class Loop:
     def between_us(self) -> float:
         """What of the gap between two steps is neither waiting for data nor bringing it to the device."""
         known = (self.wait_us or 0.0) + (self.copy_us or 0.0) + (self.getnext_us or 0.0)
-        return max((self.interval_us or 0.0) - known, 0.0)
+        return max((self.gap_us or 0.0) - known, 0.0)
 
     @property
     def interval_long(self) -> bool | None:
         """Whether the gap between steps is worth a look; None if it is unknown."""
-        if self.interval_us is None or self.interval_share is None:
+        share = _share(self.gap_us, self.period_us)
+        if self.gap_us is None or share is None:
             return None
         limits = pipeline_facts().loop
-        return bool(self.interval_us > limits.least_interval_us and self.interval_share > limits.least_wait_share)
+        return bool(self.gap_us > limits.least_interval_us and share > limits.least_wait_share)
 
 
 def loop_of(seen: Observed, work: Work | None) -> Loop:
@@ -57,19 +62,21 @@ def loop_of(seen: Observed, work: Work | None) -> Loop:
     steps, batches = step_entries(seen, work), batch_entries(seen)
     entries, unit = _entries(seen, steps, batches)
     queued = seen.mode == "sink" or any(column.count() for column in (steps["fill"], seen.batches["queue"]))
-    half, step_half, batch_half = (settled(rows, queued=queued) for rows in (entries, steps, seen.batches))
-    settled_batches = settled(batches, queued=queued)
-    period = next((mean for rows in (half, step_half, settled_batches) if (mean := _mean(rows["period_us"]))), None)
+    half, batch_half = (settled(rows, queued=queued) for rows in (entries, seen.batches))
+    counted, counted_steps, counted_batches = (_counted(rows) for rows in (entries, steps, batches))
+    periods = (_mean(rows["period_us"]) for rows in (counted, counted_steps, counted_batches))
+    period = next((mean for mean in periods if mean), None)
     waiting = half.filter(pl.col("wait_us") > _noticeable(period))
-    waits_known = half["wait_us"].null_count() < len(half)
-    interval = _mean(step_half["interval_us"])
+    waits_known = counted["wait_us"].null_count() < len(counted)
+    interval = _mean(counted_steps["interval_us"])
     return Loop(
         period_us=period,
-        wait_us=_mean(half["wait_us"]) if waits_known else _mean(step_half["wait_us"]),
+        wait_us=_mean(counted["wait_us"]) if waits_known else _mean(counted_steps["wait_us"]),
         interval_us=interval,
-        interval_share=_share(interval, _mean(step_half["period_us"])),
-        copy_us=_mean(step_half["copy_us"]),
-        getnext_us=_mean(step_half["getnext_us"]),
+        interval_share=_share(interval, _mean(counted_steps["period_us"])),
+        gap_us=_mean(counted_steps["gap_us"]),
+        copy_us=_mean(counted_steps["copy_us"]),
+        getnext_us=_mean(counted_steps["getnext_us"]),
         get_us=_mean(batch_half["get_us"]),
         push_us=_mean(batch_half["push_us"]),
         late_share=len(waiting) / len(half) if waits_known else None,
@@ -88,13 +95,17 @@ def settled(rows: pl.DataFrame, *, queued: bool) -> pl.DataFrame:
     A queue that filled before training hides at first that the pipeline is too slow. Without one every step counts.
     """
     limits = pipeline_facts().loop
-    usual = rows.filter(~pl.col("first"))
-    if usual.is_empty():
-        return rows
-    if not queued:
+    usual = _counted(rows)
+    if usual.is_empty() or not queued:
         return usual
     half = usual.slice(int(len(usual) * limits.settled_from_share))
     return half if len(half) >= limits.least_settled else usual
+
+
+def _counted(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows that averages count; all of them where there is nothing better."""
+    usual = rows.filter(~pl.col("first"))
+    return rows if usual.is_empty() else usual
 
 
 def _entries(seen: Observed, steps: pl.DataFrame, batches: pl.DataFrame) -> tuple[pl.DataFrame, str]:

@@ -13,6 +13,7 @@ from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.pipeline.processors import with_lengths
 from stepscope.analysis.pipeline.step_clock import step_clock
 from stepscope.analysis.pipeline.structure import Mode
+from stepscope.analysis.steps import step_trace
 from stepscope.errors import NoAnswerError
 from stepscope.facts.pipeline import pipeline_facts
 from stepscope.store import schema
@@ -43,6 +44,7 @@ class Observed:
     batches: pl.DataFrame
     cpu: pl.DataFrame
     marks: pl.DataFrame
+    steps: pl.DataFrame  # the answer to ``steps``, for those marks
     gets: pl.DataFrame  # taking a batch from a PyTorch loader
     waits: pl.DataFrame  # the device waiting for its queue
     getnexts: pl.DataFrame  # the operator that takes data on the device
@@ -94,6 +96,7 @@ def _of_rank(store: RunStore, rank: int, mine: dict[str, pl.DataFrame], slices: 
     getnext = name.str.contains(names.getnext)
     waits, getnexts = slices.filter((kind == "wait") & getnext), slices.filter((kind == "kernel") & getnext)
     clocks = batch_clocks(store, rank)
+    marks = marked_steps(store, rank)
     mode: Mode = "unknown"
     if mine["pipeline_ops"]["sink"].fill_null(False).any() or "sink" in clocks or not waits.is_empty():
         mode = "sink"
@@ -106,7 +109,8 @@ def _of_rank(store: RunStore, rank: int, mine: dict[str, pl.DataFrame], slices: 
         mine["pipeline_samples"].drop_nulls().sort("time_ns", maintain_order=True),
         timed_batches(mine["pipeline_batches"], clocks.get(mode)),
         with_lengths(mine["cpu"].sort("time_ns", maintain_order=True)),
-        marked_steps(store, rank),
+        marks,
+        step_trace(store, rank).filter(pl.col("step").is_in(marks["step"].to_list())) if len(marks) else pl.DataFrame(),
         gets,
         waits,
         getnexts,

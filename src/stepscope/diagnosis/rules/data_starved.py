@@ -8,7 +8,7 @@ from typing import Final
 from stepscope.analysis.pipeline.structure import Pipeline, Verdict
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
-from stepscope.diagnosis.finding import Bilingual, Finding, Proof, Where
+from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Proof, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.measures import RankTime
 from stepscope.diagnosis.rhythm import when
@@ -59,7 +59,7 @@ def _by_pipeline(run: RunContext, pipeline: Pipeline, verdict: Verdict) -> Loss:
         # Where the length of a step is not known, the queues alone accuse.
         severity=None if gain.share is not None else "warning" if verdict.certain else "info",
         evidence=[
-            *([number("idle_for_data_share", gain.share, "share", link="timeline")] if measured and gain.share else []),
+            *([] if verdict.wait_share is not None or time is None or not measured else [_idle_for_data(time)]),
             *(number(each.metric, each.value, each.unit, each.baseline, "data") for each in verdict.evidence),
         ],
         steps=starving.which if starving is not None and by_step else [],
@@ -113,10 +113,14 @@ def _by_idle(run: RunContext, rank: int) -> Loss | None:
         gain_share=share,
         gain_method=IDLE_REMOVED,
         words={"stage": "", "when": when(time, "data")},
-        evidence=[number("idle_for_data_share", share, "share", link="timeline")],
+        evidence=[_idle_for_data(time)],
         steps=time.spread.long_steps if time.spread is not None and when(time, "data") else [],
         proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "data"),
     )
+
+
+def _idle_for_data(time: RankTime) -> FindingEvidence:
+    return number("idle_for_data_share", time.share(time.idle_by_cause["data"]), "share", link="timeline")
 
 
 RULE = Rule(kinds=("data_starved",), needs=("waiting_for_data",), judge=judge)
