@@ -128,7 +128,7 @@ class TestUnreadable:
             (b"", "empty_file"),
             (b"hello", "unknown_format"),
             (b"\x00" * 5000, "unknown_format"),
-            (gzip.compress(b""), "empty_file"),
+            (gzip.compress(b"", mtime=0), "empty_file"),
             (b"\x1f\x8b\x08", "empty_file"),
             (b'{"a": 1}', "unknown_format"),
             (b'{"traceEvents": []}', "no_events"),

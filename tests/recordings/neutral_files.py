@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import lzma
 import os
 import socket
 import tarfile
@@ -36,7 +37,7 @@ def keep_trace(trace: Path, kept: Path) -> None:
 
 
 def keep_folder(folder: Path, kept: Path) -> None:
-    """A capture directory with all files below it as ``.tar.gz``."""
+    """A capture directory with all files below it as ``.tar.gz`` or, where ranks repeat each other, ``.tar.xz``."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
@@ -44,7 +45,8 @@ def keep_folder(folder: Path, kept: Path) -> None:
             member = tarfile.TarInfo(str(path.relative_to(folder)))
             member.size = len(content)
             archive.addfile(member, io.BytesIO(content))
-    kept.write_bytes(gzip.compress(packed.getvalue(), mtime=0))
+    compressed = lzma.compress(packed.getvalue()) if kept.suffix == ".xz" else gzip.compress(packed.getvalue(), mtime=0)
+    kept.write_bytes(compressed)
     print(f"{kept}: {kept.stat().st_size:,} bytes")
 
 
