@@ -104,5 +104,12 @@ def settle() -> None:
         session.settle()
 
 
+def end_before_exit() -> None:
+    """The interpreter ends: no recorder of a framework is on after this."""
+    session = sys.modules.get("stepscope.profiler.backends.torch_session")
+    if session is not None:
+        session.end_before_exit()
+
+
 def _nothing() -> None:
     return None

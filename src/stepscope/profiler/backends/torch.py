@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stepscope.layout.names import TRACE_FILE
 from stepscope.profiler.backends import Backend, torch_session
 from stepscope.profiler.backends.switches import not_served
+from stepscope.profiler.foundation.guard import guarded
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.settings.enums import ProfilerLevel
 from stepscope.profiler.settings.profile_settings import Settings
@@ -59,6 +60,7 @@ class TorchBackend(Backend):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # some versions warn of cycles, which are not used here
             self._turn = torch_session.Turn(made, self.give_way)
+            self._turn.prepare()
 
     def start(self) -> None:
         if self._turn is not None:
@@ -92,7 +94,7 @@ class TorchBackend(Backend):
             self._turn = None
 
     def save(self) -> None:
-        turn, self._turn = self._turn, None
+        turn = self._turn
         if turn is None:
             return
         if turn.recording:
@@ -102,11 +104,12 @@ class TorchBackend(Backend):
             warn("foreign_profiler")  # to export nothing ends the process
         else:
             self._export(turn.kineto)
+        self._turn = None
 
     def discard(self) -> None:
-        turn, self._turn = self._turn, None
-        if turn is not None:
-            turn.discard()
+        if self._turn is not None:
+            self._turn.discard()
+            self._turn = None
 
     def describe(self) -> dict[str, Any]:
         torch = self._torch
@@ -124,6 +127,7 @@ class TorchBackend(Backend):
 
         seen: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
+        @guarded
         def after(optimizer: Any, args: Any, kwargs: Any) -> None:
             del args, kwargs
             on_step(seen.setdefault(optimizer, len(seen)))

@@ -2,7 +2,8 @@
 
 A turn lives in the thread that started it. Ended in another thread it gives nothing, and a second turn beside it ends
 the process (as does PyTorch's profile_all_threads, where other threads work while it stops). So ours is ended in its
-own thread only, and gives way as soon as PyTorch's own profiler is used.
+own thread only, and gives way as soon as PyTorch's own profiler is used. One that is still on when the interpreter ends
+takes the process with it, so ours is switched off then, whatever went wrong before.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class _Process:
     watched = False
     theirs = False  # a profiler of the job's own is prepared or records
     turn: Turn | None = None  # ours, while it records
+    turn_begun = False  # at some time
     children_exit = False
 
 
@@ -45,7 +47,10 @@ _thread = _Thread()
 
 
 class Turn:
-    """One recording of ours, from its preparation on; ``taken`` is called when the job's own profiler begins."""
+    """One recording of ours, from its preparation on; ``taken`` is called when the job's own profiler begins.
+
+    ``recording`` says that it may be on: it is set before and taken back after, as anything may fail in between.
+    """
 
     def __init__(self, kineto: Any, taken: Callable[[], None]) -> None:
         self.kineto = kineto
@@ -55,9 +60,14 @@ class Turn:
         self._taken = weakref.WeakMethod(taken)
         self._pid = os.getpid()
         self._thread = 0
+        self._prepared = False
+
+    def prepare(self) -> None:
+        """Make everything ready; nothing is recorded yet."""
+        _Process.turn, _Process.turn_begun = self, True
         with _as_ours():
-            kineto.prepare_trace()
-        _Process.turn = self
+            self.kineto.prepare_trace()
+        self._prepared = True
         _let_children_exit()
 
     @property
@@ -72,24 +82,28 @@ class Turn:
 
     def start(self) -> None:
         """Record this thread from now on; once only, as a second time ends the process."""
-        if self._thread or self.lost:
-            return
+        if self._thread or self.lost or not self._prepared:
+            return  # to start what is not prepared ends the process, too
         self._thread = threading.get_ident()
-        with _as_ours():
-            self.kineto.start_trace()
         self.recording = True
+        try:
+            with _as_ours():
+                self.kineto.start_trace()
+        except BaseException:
+            self.recording = _is_on()
+            raise
         _thread.end = _EndOfThread(self)
 
     def stop(self) -> None:
         """Record no more; in another thread than the first one, it goes on until that thread is there or ends."""
-        if self.recording and self.is_here and not (self.lost and _Process.theirs):
-            self.recording = False
+        if not self.recording:
+            if self._thread or not self._prepared:  # it could not begin
+                self._over()
+        elif self.is_here and not (self.lost and _Process.theirs):
             try:
-                with _as_ours():
-                    if self.lost:
-                        self.kineto.profiler._prepare_trace()  # to end without a turn ends the process
-                    self.kineto.stop_trace()
+                self._switch_off()
             finally:
+                self.recording = _is_on()
                 self._over()
 
     def discard(self) -> None:
@@ -108,6 +122,16 @@ class Turn:
         self.left = self.recording
         if self.is_inherited or not self.recording:
             self._over()
+
+    def _switch_off(self) -> None:
+        with _as_ours():
+            try:
+                if self.lost:
+                    self.kineto.profiler._prepare_trace()  # to end without a turn ends the process
+                if self.lost or _is_on():
+                    self.kineto.stop_trace()
+            finally:
+                _make_sure_it_is_off()
 
     def _over(self) -> None:
         if _Process.turn is self:
@@ -141,10 +165,8 @@ def watch() -> None:
 
 def is_free() -> bool:
     """Whether Kineto can be had in this thread: nobody records or is about to."""
-    import torch
-
     settle()
-    return _Process.turn is None and not _Process.theirs and not torch.autograd._profiler_enabled()
+    return _Process.turn is None and not _Process.theirs and not _is_on()
 
 
 def is_left_in_another_thread() -> bool:
@@ -161,6 +183,31 @@ def settle() -> None:
         attempt("torch.stop", turn.discard)
     if turn.is_inherited:
         turn._over()
+
+
+def end_before_exit() -> None:
+    """The interpreter ends: nothing of ours is on after this."""
+    turn = _Process.turn
+    if turn is not None and not turn.is_inherited and turn.is_here:
+        attempt("torch.stop", turn.discard)
+    if _Process.turn_begun and not _Process.theirs:
+        attempt("torch.stop", _make_sure_it_is_off)
+
+
+def _is_on() -> bool:
+    """Whether this thread is recorded, by whomever."""
+    import torch
+
+    return bool(torch.autograd._profiler_enabled())
+
+
+def _make_sure_it_is_off() -> None:
+    """What PyTorch does before it switches its profiler off may fail, such as waiting for a device in error."""
+    if _is_on():
+        import torch.autograd.profiler as theirs
+
+        with _as_ours():
+            getattr(theirs, _END)()
 
 
 def _let_children_exit() -> None:

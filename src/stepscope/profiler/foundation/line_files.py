@@ -18,12 +18,17 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circ
 class LineStream:
     """One JSON object per line, each handed to the system in one call: whole lines, from any thread or forked child.
 
-    A stream that cannot be written (full disk) says so once and is silent from then on.
+    A stream that cannot be opened or written (full disk, no handle left) says so once and is silent from then on.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = os.open(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o640)
+        self._file = -1
+        how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        try:
+            self._file = os.open(str(path), how, 0o640)
+        except ours(OSError) as error:
+            report(path.name, error)
 
     def write(self, record: dict[str, Any]) -> None:
         """Append a record."""
@@ -45,7 +50,8 @@ class LineStream:
         """No more lines; may be called again."""
         file, self._file = self._file, -1
         if file >= 0:
-            os.close(file)
+            with suppressed(OSError):  # what could not be written was said
+                os.close(file)
 
 
 class Streams:
@@ -55,7 +61,7 @@ class Streams:
         self.folder = folder
         self._open: dict[str, LineStream] = {}
         self._closed = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler of the job's may set a mark in the midst of ours
 
     def write(self, name: str, record: dict[str, Any]) -> None:
         """Append a record to the file of this name."""
@@ -87,7 +93,8 @@ def write_json(path: Path, content: Any) -> None:
         draft.chmod(0o640)
         draft.replace(path)
     except BaseException:
-        draft.unlink(missing_ok=True)
+        with suppressed(OSError):
+            draft.unlink(missing_ok=True)
         raise
 
 

@@ -71,6 +71,7 @@ class Profile:
         self._keep = False
         self._came_to_window = False
         self._window: Window | None = None
+        self._due: list[Callable[[], None]] = []
         self._metadata: dict[str, Any] = {}
         self._samplers = Samplers(settings)
         self._lead = LeadingOptimizer()
@@ -104,7 +105,7 @@ class Profile:
             return
         self._stepped = True
         if self._window is not None:
-            self._window.end_step()
+            attempt("step", self._window.end_step)
         self.step_num += 1
         self._move(self._plan(self.step_num))
         self._begin_step()
@@ -119,21 +120,12 @@ class Profile:
         if not self._running:
             warn("not_started", method="stop")
             return
-        self._running = False
         self._keep = keep
         try:
-            if self._window is not None:
-                self._window.cut_step()
-            self._move(EXIT)
-        finally:
-            self._state = ProfilerAction.NONE
-            self._stepped = False
-            self._samplers.disarm()
-            backends.settle()
-            if self._end_following is not None:
-                self._end_following()
-                self._end_following = None
-            running_profiles.leave(self)
+            self._end()
+        except BaseException:  # of a signal handler of the job's: it goes on when all is in order
+            self._end()
+            raise
 
     @guarded
     def abandon(self) -> None:
@@ -183,22 +175,44 @@ class Profile:
             warn("stopped_by_collector")
             self.stop()
 
+    def _end(self) -> None:
+        if self._window is not None:
+            attempt("step", self._window.cut_step)
+        self._move(EXIT)
+        self._stepped = False
+        attempt("samplers", self._samplers.disarm)
+        attempt("backend", backends.settle)
+        if self._end_following is not None:
+            attempt("optimizer", self._end_following)
+            self._end_following = None
+        running_profiles.leave(self)
+        self._running = False
+
     def _move(self, new: ProfilerAction | None) -> None:
-        actions = ACTIONS[self._state, new]
+        self._due += [getattr(self, f"_{action}") for action in ACTIONS[self._state, new]]
         self._state = ProfilerAction.NONE if new is EXIT else new
-        for action in actions:
-            getattr(self, f"_{action}")()
+        self._do_what_is_due()
+
+    def _do_what_is_due(self) -> None:
+        """One after the other, each to its end: a fault in one is no reason to leave out the next, and what a signal
+        handler of the job's interrupted is done again with the next call."""
+        while self._due:
+            action = self._due[0]
+            attempt(action.__name__.strip("_"), action)
+            if self._due and self._due[0] is action:  # else such a handler has called us, and it is done
+                self._due.pop(0)
 
     def _begin_step(self) -> None:
         if self._window is not None and self._state in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
-            self._window.begin_step(self.step_num)
+            attempt("step", self._window.begin_step, self.step_num)
 
     def _on_optimizer(self, optimizer: int) -> None:
         if self._running and self._lead.is_step(optimizer):
             self.step()
 
     def _prepare(self) -> None:
-        self._window = None
+        if self._window is not None:  # of a call that was interrupted
+            self._drop()
         self._came_to_window = True
         if Window.active is not None:
             warn("already_recording", directory=str(Window.active.directory))
@@ -209,8 +223,13 @@ class Profile:
         handler = self.settings.on_trace_ready
         folder = WindowFolder(getattr(handler, "dir_name", None) or self._output)
         folder.worker = getattr(handler, "worker_name", None)
-        self._window = Window(self.settings, folder, self._samplers)
-        self._window.when_taken = weakref.WeakMethod(self._end_window)
+        window = self._window = Window(self.settings, self._samplers)
+        window.when_taken = weakref.WeakMethod(self._end_window)
+        try:
+            window.open(folder)
+        except BaseException:
+            self._drop()
+            raise
 
     def _start_window(self) -> None:
         if self._window is not None and not self._window.start():
@@ -223,16 +242,17 @@ class Profile:
 
     def _stop_window(self) -> None:
         if self._end_watch is not None:
-            self._end_watch()
+            attempt("optimizer", self._end_watch)
             self._end_watch = None
         if self._window is not None:
             self._window.stop()
 
     def _finalize(self) -> None:
-        window, self._window = self._window, None
+        window = self._window
         if window is not None:
             window.finalize(self._metadata)
-            self.windows.append(FinishedWindow(window.directory, window.identity.rank, self.settings))
+            finished = FinishedWindow(window.directory, window.identity.rank, self.settings)
+            self._window, self.windows = None, [*self.windows, finished]
 
     def _hand_over(self) -> None:
         """The user's callback; a window that was dropped is not handed over."""
@@ -249,9 +269,9 @@ class Profile:
             self._finalize()
 
     def _drop(self) -> None:
-        window, self._window = self._window, None
-        if window is not None:
-            window.discard()
+        if self._window is not None:
+            self._window.discard()
+            self._window = None
 
     def _end_early(self) -> None:
         """The profile ends inside a window: keep it if it has anything, and say what is missing."""

@@ -8,6 +8,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING
 
+from stepscope.profiler import backends
 from stepscope.profiler.foundation import messages
 from stepscope.profiler.foundation.guard import attempt
 
@@ -63,6 +64,7 @@ def _at_exit() -> None:
         return
     for profile in running():
         attempt("exit", profile.stop, keep=True)
+    attempt("exit", backends.end_before_exit)
     parsing = sys.modules.get("stepscope.profiler.handover.parsing")
     if parsing is not None:  # what begins now is too late to be called at the end by itself
         attempt("parsing", parsing.wait_for_all)

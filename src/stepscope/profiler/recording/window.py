@@ -41,17 +41,20 @@ class WindowFolder:
 
 
 class Window:
-    """Made when warm-up begins; :meth:`start`, :meth:`stop` and :meth:`finalize` follow, or :meth:`discard`."""
+    """Opened when warm-up begins; :meth:`start`, :meth:`stop` and :meth:`finalize` follow, or :meth:`discard`.
+
+    Each may be called again: a signal handler of the job's can end it anywhere.
+    """
 
     #: The window that records in this process; there is never more than one.
     active: Window | None = None
-    _one_at_a_time = threading.Lock()
+    _one_at_a_time = threading.RLock()
 
-    def __init__(self, settings: Settings, folder: WindowFolder, samplers: Samplers) -> None:
+    def __init__(self, settings: Settings, samplers: Samplers) -> None:
         self.settings = settings
         self.samplers = samplers
-        self.identity: Identity = identity()
-        self.backend = backends.choose(settings)
+        self.identity = Identity()
+        self.backend = backends.Backend(settings)
         self.pid = os.getpid()
         self.steps_done = 0
         self.optimizer_steps = 0
@@ -62,6 +65,16 @@ class Window:
         self._times = {"prepared_ns": time.time_ns()}
         self._clock: dict[str, int] = {}
         self._recording = False
+        self._backend_works = False
+        self.directory: Path | Any = None
+        self.raw = Path()
+        self.streams = Streams(self.raw)
+        self._log: LineStream | None = None
+
+    def open(self, folder: WindowFolder) -> None:
+        """Make its directory, and have the backend prepare itself."""
+        self.identity = identity()
+        self.backend = backends.choose(self.settings)
         self.directory = self._make_directory(folder)
         self.raw = self.directory / names.RAW_FOLDER
         self.raw.mkdir(mode=0o750)
@@ -85,8 +98,9 @@ class Window:
     def start(self) -> bool:
         """Record from now on; False if another profiler of this process does already."""
         with Window._one_at_a_time:
-            if Window.active is not None and Window.active.pid == os.getpid():
-                messages.warn("already_recording", directory=str(Window.active.directory))
+            other = Window.active
+            if other is not None and other is not self and other.pid == os.getpid():
+                messages.warn("already_recording", directory=str(other.directory))
                 return False
             Window.active = self
         self._times["started_ns"] = time.time_ns()
@@ -135,15 +149,13 @@ class Window:
             end()
 
     def stop(self) -> None:
-        """Record no more."""
+        """Record no more; the backend ends even if it failed before, as what it began would outlive the job."""
         self._recording = False
-        try:
-            self._backend("stop")
-            self.samplers.stop(self)
-            self._times["stopped_ns"] = time.time_ns()
-        finally:
-            if Window.active is self:
-                Window.active = None
+        self._end_backend("stop")
+        attempt("samplers", self.samplers.stop, self)
+        self._times["stopped_ns"] = time.time_ns()
+        if Window.active is self:
+            Window.active = None
 
     def finalize(self, metadata: dict[str, Any]) -> None:
         """Write all that is not streamed; the window is whole after this."""
@@ -157,12 +169,13 @@ class Window:
 
     def discard(self) -> None:
         """Nothing worth keeping was recorded: leave no trace of the window."""
-        self._backend("discard")
+        self._end_backend("discard")
         self.streams.close()
         self._close_log()
         if Window.active is self:
             Window.active = None
-        remove_tree(self.directory)
+        if self.directory is not None:
+            remove_tree(self.directory)
 
     def _know_again(self) -> None:
         """The job may have been joined, and groups made, since the window began."""
@@ -180,6 +193,10 @@ class Window:
     def _backend(self, method: str, *args: object) -> None:
         if self._backend_works:
             self._backend_works = attempt(f"{self.backend.name}.{method}", getattr(self.backend, method), *args)
+
+    def _end_backend(self, method: str) -> None:
+        if not attempt(f"{self.backend.name}.{method}", getattr(self.backend, method)):
+            self._backend_works = False
 
     def _make_directory(self, folder: WindowFolder) -> Path:
         output = Path(folder.output).expanduser().absolute()

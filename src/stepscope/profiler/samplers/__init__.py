@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from stepscope.profiler.settings.profile_settings import Settings
 
 SAMPLING_S = 0.1
+#: A look takes less than a millisecond; one that hangs in the file system is left behind.
+_PATIENCE_S = 5.0
 
 #: Sampler modules, and the framework whose import makes each useful; None: always.
 _MODULES = {
@@ -82,17 +84,17 @@ class Samplers:
         self.arm()
         self._each("start", window)
         self._each("sample", time.time_ns())
+        self._done.set()  # of a start that was interrupted
         self._done = threading.Event()
-        thread = threading.Thread(target=self._look, args=(self._done,), name="stepscope-sampler", daemon=True)
-        thread.start()
-        self._thread = thread
+        self._thread = threading.Thread(target=self._look, args=(self._done,), name="stepscope-sampler", daemon=True)
+        self._thread.start()
 
     def stop(self, window: Window) -> None:
         """The window records no more."""
         self._done.set()
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        if self._thread is not None and self._thread.is_alive():
+            self._thread.join(_PATIENCE_S)
+        self._thread = None
         self._each("sample", time.time_ns())
         self._each("stop", window)
 
