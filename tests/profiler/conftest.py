@@ -17,8 +17,8 @@ from stepscope.profiler.foundation import messages
 from stepscope.profiler.recording.window import Window
 from support.limits import HANGS_AFTER_S
 
-#: A script for MindSpore's own environment, no tests.
-collect_ignore = ["mindspore_job.py"]
+#: Scripts for processes of their own, no tests.
+collect_ignore = ["mindspore_job.py", "fault_sweep.py"]
 
 SOURCE = str(Path(stepscope.__file__).parents[1])
 
