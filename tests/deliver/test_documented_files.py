@@ -89,6 +89,41 @@ def test_communication_has_the_vendors_times(ascend: tuple[Path, Path]) -> None:
                     assert mine[field] == pytest.approx(value, abs=0.001), (name, field)
 
 
+def test_communication_has_the_vendors_sizes_by_link_type(ascend: tuple[Path, Path]) -> None:
+    ours, theirs = (json.loads((place / "communication.json").read_text("utf-8")) for place in ascend)
+    for step, classes in theirs.items():
+        for kind, calls in classes.items():
+            for name, call in calls.items():
+                mine = ours[step][kind][name]["Communication Bandwidth Info"]
+                for transport, sums in call["Communication Bandwidth Info"].items():
+                    assert mine[transport]["Transit Size(MB)"] == pytest.approx(sums["Transit Size(MB)"])
+                    assert mine[transport]["Transit Time(ms)"] == pytest.approx(sums["Transit Time(ms)"], abs=0.001)
+                    sizes, own = sums["Size Distribution"], mine[transport]["Size Distribution"]
+                    assert {size: count for size, (count, _) in own.items()} == {
+                        size: count for size, (count, _) in sizes.items()
+                    }
+                    assert set(mine[transport]) == set(sums)
+
+
+def test_the_matrix_has_the_vendors_links(ascend: tuple[Path, Path]) -> None:
+    ours, theirs = (json.loads((place / "communication_matrix.json").read_text("utf-8")) for place in ascend)
+    compared = 0
+    for step, classes in theirs.items():
+        for kind, entries in classes.items():
+            assert set(ours[step][kind]) == set(entries)
+            for name, cells in entries.items():
+                assert set(ours[step][kind][name]) == set(cells), name
+                for ends, link in cells.items():
+                    mine = ours[step][kind][name][ends]
+                    assert set(mine) == set(link)
+                    assert mine.get("Op Name") == link.get("Op Name"), (name, ends)
+                    assert mine["Transport Type"] == link["Transport Type"]
+                    assert mine["Transit Size(MB)"] == pytest.approx(link["Transit Size(MB)"])
+                    assert mine["Transit Time(ms)"] == pytest.approx(link["Transit Time(ms)"], abs=0.001)
+                    compared += 1
+    assert compared > 30
+
+
 def _run(directory: Path) -> Any:
     start = 1_794_713_980_136_243_253
     kernels = [

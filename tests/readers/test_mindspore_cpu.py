@@ -296,3 +296,24 @@ def test_an_execution_at_time_zero_or_of_absurd_length_is_dropped(tmp_path: Path
     tables, counts = read(directory, tmp_path / "out")
     assert tables["slices"].height == 6
     assert (counts["event_far_away"], counts["duration_absurd"]) == (1, 1)
+
+
+def test_operators_that_communicate_are_collectives(tmp_path: Path) -> None:
+    directory = write_run(tmp_path)
+    times = directory / "FRAMEWORK" / "cpu_op_execute_timestamp_0.txt"
+    details = directory / "FRAMEWORK" / "cpu_op_detail_info_0.csv"
+    times.write_text(
+        TIMES + "Default/AllReduce-op0;HostCpuOps;1794726401036000000,0.25,0 \nReduceSum;HostCpuOps;5,1,0 \n"
+    )
+    details.write_text(DETAILS + "Host,AllReduce,AllReduce-op0,Default/AllReduce-op0,1,0.25,0.25,0.1,Default,10936\n")
+    tables, _ = read(directory, tmp_path / "out")
+    kinds = dict(tables["slices"].select("name", "kind").rows())
+    assert kinds["Default/AllReduce-op0"] == "collective"
+    assert {kind for name, kind in kinds.items() if name != "Default/AllReduce-op0"} == {"operator"}
+    (call,) = tables["collectives"].to_dicts()
+    assert (call["kind"], call["start_ns"], call["end_ns"] - call["start_ns"]) == (
+        "all_reduce",
+        1794726401036000000,
+        250_000,
+    )
+    assert call["bytes"] is None, "MindSpore does not record of which type the elements are"

@@ -31,6 +31,7 @@ class AscendFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     transports: dict[str, str]
     sentinels: Sentinels
     dtype_bytes: dict[str, int]
+    large_packet_bytes: dict[str, int]
     collective_kinds: dict[str, str]
     group_dimensions: dict[str, str]
     switches: dict[str, str]

@@ -14,6 +14,7 @@ class CommunicationFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     host_prefixes: tuple[str, ...]
     kernel_kinds: dict[str, str]
     kinds: dict[str, str]
+    mindspore_operators: dict[str, str]
     dtype_bytes: dict[str, int]
 
 

@@ -29,6 +29,9 @@ STAGES_FILE = "stages.jsonl"
 #: The end of a directory's name tells the framework; vendor tools know these two and no other.
 SUFFIXES: dict[str, str] = {"torch": "ascend_pt", "plain": "ascend_pt", "mindspore": "ascend_ms"}
 
+#: Groups of PyTorch are called 0, 1, …; a hash has some 20 digits.
+_RANKS_DIGITS = 12
+
 _DIRECTORY = re.compile(r"(?P<worker>.+)_(?P<timestamp>\d{14,20})_(?P<suffix>ascend_(?:pt|ms))")
 
 
@@ -94,6 +97,30 @@ def database_file(backend: str, rank: int) -> str:
     'ascend_mindspore_profiler_0.db'
     """
     return f"ascend_{'mindspore' if backend == 'mindspore' else 'pytorch'}_profiler_{rank}.db"
+
+
+def communication_database_file(backend: str) -> str:
+    """The database of communication and, for PyTorch, of the step trace.
+
+    >>> communication_database_file("mindspore"), communication_database_file("torch")
+    ('communication_analyzer.db', 'analysis.db')
+    """
+    return "communication_analyzer.db" if backend == "mindspore" else "analysis.db"
+
+
+def group_hash(group: str) -> str:
+    """The number by which calls name their group; vendor tools work it out anew to find the group's members.
+
+    >>> group_hash("mccl_world_group"), group_hash("17522688603477080586")
+    ('8746799418296304986', '17522688603477080586')
+    """
+    if group.isdecimal() and len(group) > _RANKS_DIGITS:
+        return group  # it is one
+    high = low = 0
+    for letter in group:
+        high = (high * 29 + ord(letter)) % 2**32
+        low = (low * 131 + ord(letter)) % 2**32
+    return str(high << 32 | low)
 
 
 def log_file(stamp: str, pid: int) -> str:

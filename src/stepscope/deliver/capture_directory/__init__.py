@@ -14,8 +14,11 @@ from typing import Any
 
 import polars as pl
 
-from stepscope.deliver.capture_directory.communication_files import communication, communication_matrix
-from stepscope.deliver.capture_directory.database import write_analysis_database, write_database
+from stepscope.deliver.capture_directory.communication_calls import communication_calls
+from stepscope.deliver.capture_directory.communication_database import write_communication_database
+from stepscope.deliver.capture_directory.communication_files import communication
+from stepscope.deliver.capture_directory.communication_matrix import communication_matrix
+from stepscope.deliver.capture_directory.database import write_database
 from stepscope.deliver.capture_directory.kernel_details import kernel_details
 from stepscope.deliver.capture_directory.memory_files import memory_record, operator_memory
 from stepscope.deliver.capture_directory.pipeline_files import dataset, pipeline_raw, pipeline_summary
@@ -38,8 +41,8 @@ _TABLES: dict[str, Callable[[RankData], pl.DataFrame | None]] = {
     "minddata_pipeline_raw_{rank}.csv": pipeline_raw,
 }
 _DOCUMENTS: dict[str, Callable[[RankData], dict[str, Any] | None]] = {
-    "communication.json": communication,
-    "communication_matrix.json": communication_matrix,
+    "communication.json": lambda data: communication(communication_calls(data)),
+    "communication_matrix.json": lambda data: communication_matrix(communication_calls(data), data.backend),
     "minddata_pipeline_summary_{rank}.json": pipeline_summary,
 }
 
@@ -56,7 +59,8 @@ def deliver(store: RunStore, rank: int, directory: Path, *, steps: Sequence[int]
     if "db" in wanted:
         file = out / names.database_file(data.backend, rank)
         written.append(_place(file, partial(write_database, data)))
-        written.append(_place(out / "analysis.db", partial(write_analysis_database, data)))
+        beside = out / names.communication_database_file(data.backend)
+        written.append(_place(beside, partial(write_communication_database, data)))
     return written
 
 

@@ -1,133 +1,84 @@
-"""``communication.json`` and ``communication_matrix.json``: calls and links by step."""
+"""``communication.json``: per step, class and call its times, and what it moved over each kind of link."""
 
 from __future__ import annotations
 
-import zlib
-from collections import defaultdict
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
-import polars as pl
+from stepscope.deliver.capture_directory.communication_calls import LOCAL, CommunicationCall, Transfer
+from stepscope.facts.ascend import ascend_facts
 
-from stepscope.deliver.capture_directory.rank_data import RankData
-
-_MB = 1e6
-_POINT_TO_POINT = {"send", "receive", "send_receive"}
-_TRANSPORTS = ("RDMA", "HCCS", "PCIE", "SDMA", "SIO")
+_TRANSPORTS: Final = ("RDMA", "HCCS", "PCIE", "SDMA", "SIO")
+_TOTAL: Final = "Total Op Info"
+_MB: Final = 1_000_000
 
 
-def communication(data: RankData) -> dict[str, Any] | None:
-    """Per step, class and call: its times. What no source carries (transit, wait) counts as idle, as documented:
-    idle = elapse − transit − wait."""
-    calls = data.scan("collectives").sort("start_ns").collect()
-    if calls.is_empty():
-        return None
-    found: dict[str, Any] = {}
-    numbers: dict[tuple[str, str], int] = defaultdict(int)
-    for call in calls.iter_rows(named=True):
-        step = _step(call["step"])
-        kind = "p2p" if call["kind"] in _POINT_TO_POINT else "collective"
-        classes = found.setdefault(step, {"p2p": {}, "collective": {}})
-        classes[kind][_key(call, numbers)] = _call(call)
-    for classes in found.values():
-        for entries in classes.values():
-            if entries:
-                entries["Total Op Info"] = _total(list(entries.values()))
-    return found
+def communication(calls: list[CommunicationCall]) -> dict[str, Any] | None:
+    """The document, or None where nothing communicated."""
+    content: dict[str, Any] = {}
+    by_class: dict[tuple[str, str], list[CommunicationCall]] = {}
+    for call in calls:
+        classes = content.setdefault(call.step, {"p2p": {}, "collective": {}})
+        classes[call.kind][f"{call.name}@{call.group}"] = {
+            "Communication Time Info": {"Start Timestamp(us)": call.start_ns / 1000, **_times([call])},
+            "Communication Bandwidth Info": bandwidth(call.transfers),
+        }
+        by_class.setdefault((call.step, call.kind), []).append(call)
+    for (step, kind), own in by_class.items():
+        shown = bandwidth([transfer for call in own for transfer in call.transfers])
+        content[step][kind][_TOTAL] = {
+            "Communication Time Info": _times(own),
+            "Communication Bandwidth Info": {transport: _without_rates(sums) for transport, sums in shown.items()},
+        }
+    return content or None
 
 
-def _step(step: int | None) -> str:
-    return "step" if step is None else f"step{step}"
-
-
-def _key(call: dict[str, Any], numbers: dict[tuple[str, str], int]) -> str:
-    """The call's name, in the documented form where it is not one: the same on all ranks of the group."""
-    group = str(call["group"] or "default")
-    name = str(call["name"])
-    if name.startswith("hcom_"):
-        return name if "@" in name else f"{name}@{group}"
-    kind = "".join(word.capitalize() for word in str(call["kind"] or name).split("_"))
-    kind = kind[:1].lower() + kind[1:]
-    number = numbers[group, kind]
-    numbers[group, kind] += 1
-    suffix = f"{zlib.crc32(group.encode()) % 1000:03d}"  # the same in every process, unlike hash()
-    return f"hcom_{kind}__{suffix}_{number}_1@{group}"
-
-
-def _call(call: dict[str, Any]) -> dict[str, Any]:
-    elapse = call["end_ns"] - call["start_ns"]
-    transit, wait = call["transit_ns"] or 0, call["wait_ns"] or 0
-    sync = call["sync_ns"] or 0
-    return {
-        "Communication Time Info": {
-            "Start Timestamp(us)": call["start_ns"] / 1000,
-            **_times(elapse, transit, wait, sync, elapse - transit - wait),
-        },
-        "Communication Bandwidth Info": {
-            transport: {
-                "Transit Size(MB)": 0,
-                "Transit Time(ms)": 0,
-                "Bandwidth(GB/s)": 0,
-                "Large Packet Ratio": 0,
-                "Size Distribution": {},
-            }
-            for transport in _TRANSPORTS
-        },
-    }
-
-
-def _times(elapse: float, transit: float, wait: float, sync: float, idle: float) -> dict[str, float]:
+def _times(calls: list[CommunicationCall]) -> dict[str, float]:
+    """Idle is what is left, as documented: elapse − transit − wait."""
+    elapse, transit = (sum(call.elapse_ns for call in calls), sum(call.transit_ns for call in calls))
+    wait, sync = (sum(call.wait_ns for call in calls), sum(call.sync_ns for call in calls))
     return {
         "Elapse Time(ms)": elapse / 1e6,
         "Transit Time(ms)": transit / 1e6,
         "Wait Time(ms)": wait / 1e6,
         "Synchronization Time(ms)": sync / 1e6,
-        "Idle Time(ms)": idle / 1e6,
+        "Idle Time(ms)": (elapse - transit - wait) / 1e6,
         "Wait Time Ratio": round(wait / (wait + transit), 4) if wait + transit else 0,
         "Synchronization Time Ratio": round(sync / (sync + transit), 4) if sync + transit else 0,
     }
 
 
-def _total(calls: list[dict[str, Any]]) -> dict[str, Any]:
-    sums = {
-        name: sum(call["Communication Time Info"][name] for call in calls) * 1e6
-        for name in (
-            "Elapse Time(ms)",
-            "Transit Time(ms)",
-            "Wait Time(ms)",
-            "Synchronization Time(ms)",
-            "Idle Time(ms)",
-        )
-    }
+def bandwidth(transfers: Iterable[Transfer]) -> dict[str, dict[str, Any]]:
+    """What went over each kind of link. SDMA is the sum of all but RDMA, other networks included."""
+    of_transport: dict[str, list[Transfer]] = {transport: [] for transport in _TRANSPORTS}
+    for transfer in transfers:
+        if transfer.transport == LOCAL:
+            continue
+        if transfer.transport in of_transport:
+            of_transport[transfer.transport].append(transfer)
+        if transfer.transport != "RDMA":
+            of_transport["SDMA"].append(transfer)
+    return {transport: _sums(transport, moved) for transport, moved in of_transport.items()}
+
+
+def _sums(transport: str, moved: list[Transfer]) -> dict[str, Any]:
+    megabytes, milliseconds = sum(one.bytes for one in moved) / _MB, sum(one.time_ns for one in moved) / 1e6
+    large_from = ascend_facts().large_packet_bytes.get(transport)
+    packets = sum(one.packets for one in moved)
+    large = sum(one.packets for one in moved if large_from and one.bytes / one.packets > large_from)
+    sizes: dict[str, list[float]] = {}
+    for one in moved if large_from else ():
+        size = sizes.setdefault(str(one.bytes / one.packets / _MB), [0, 0])
+        size[0] += one.packets
+        size[1] += one.time_ns / 1e6
     return {
-        "Communication Time Info": _times(*sums.values()),
-        "Communication Bandwidth Info": {
-            transport: {"Transit Size(MB)": 0, "Transit Time(ms)": 0, "Size Distribution": {}}
-            for transport in _TRANSPORTS
-        },
+        "Transit Size(MB)": megabytes,
+        "Transit Time(ms)": milliseconds,
+        "Bandwidth(GB/s)": round(megabytes / milliseconds, 4) if milliseconds else 0,
+        "Large Packet Ratio": round(large / packets, 4) if packets else 0,
+        "Size Distribution": sizes,
     }
 
 
-def communication_matrix(data: RankData) -> dict[str, Any] | None:
-    """Links by step, only where the capture has transfers between ranks."""
-    rows = (
-        data.scan("transfers")
-        .filter(pl.col("kind").cast(pl.String).is_in(["payload", "reduce"]) & pl.col("peer").is_not_null())
-        .group_by("step", "group", "peer", "transport")
-        .agg(pl.col("bytes").sum(), pl.col("time_ns").sum())
-        .sort("step", "group", "peer")
-        .collect()
-    )
-    if rows.is_empty():
-        return None
-    found: dict[str, Any] = {}
-    for row in rows.iter_rows(named=True):
-        classes = found.setdefault(_step(row["step"]), {"p2p": {}, "collective": {}})
-        links = classes["collective"].setdefault(f"total@{row['group'] or 'default'}", {})
-        milliseconds, megabytes = row["time_ns"] / 1e6, row["bytes"] / _MB
-        links[f"{data.rank}-{row['peer']}"] = {
-            "Transport Type": str(row["transport"] or "LOCAL"),
-            "Transit Size(MB)": megabytes,
-            "Transit Time(ms)": milliseconds,
-            "Bandwidth(GB/s)": round(megabytes / milliseconds, 4) if milliseconds else 0,
-        }
-    return found
+def _without_rates(sums: dict[str, Any]) -> dict[str, Any]:
+    return {name: sums[name] for name in ("Transit Time(ms)", "Transit Size(MB)", "Size Distribution")}

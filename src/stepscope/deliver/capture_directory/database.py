@@ -1,21 +1,25 @@
-"""The unified database of a rank and ``analysis.db``: the same data as the text files, in the documented tables."""
+"""The unified database of a rank: the same data as the text files, in the documented tables.
+
+Tables of the framework (operators, call chains, memory) are PyTorch's; MindSpore's database has none of them. Both get
+``STEP_TIME``, by which vendor tools choose a step.
+"""
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-from collections.abc import Iterable, Iterator
+import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from stepscope.analysis.foundation.work import COMMUNICATION, COPY
 from stepscope.deliver.capture_directory.cells import shapes, types
-from stepscope.deliver.capture_directory.communication_files import communication
+from stepscope.deliver.capture_directory.communication_calls import communication_calls
+from stepscope.deliver.capture_directory.database_host import host_rows
+from stepscope.deliver.capture_directory.database_memory import allocation_rows, memory_rows
 from stepscope.deliver.capture_directory.own_time import own_stretches
 from stepscope.deliver.capture_directory.rank_data import RankData
-from stepscope.deliver.capture_directory.step_trace_time import step_trace_time
+from stepscope.deliver.capture_directory.sqlite_tables import Rows, Texts, new_database, write_table
 
 _TABLES: Final = {
     "STRING_IDS": "id INTEGER PRIMARY KEY, value TEXT",
@@ -41,182 +45,107 @@ _TABLES: Final = {
     "sequenceNumber INTEGER, fwdThreadId INTEGER, inputDtypes INTEGER, inputShapes INTEGER, callchainId INTEGER, "
     "type INTEGER",
     "CONNECTION_IDS": "id INTEGER, connectionId INTEGER",
+    "PYTORCH_CALLCHAINS": "id INTEGER, stack INTEGER, stackDepth INTEGER",
+    "MSTX_EVENTS": "startNs INTEGER, endNs INTEGER, eventType INTEGER, rangeId INTEGER, category INTEGER, "
+    "message INTEGER, globalTid INTEGER, endGlobalTid INTEGER, domainId INTEGER, connectionId INTEGER",
+    "ENUM_MSTX_EVENT_TYPE": "id INTEGER PRIMARY KEY, name TEXT",
     "MEMORY_RECORD": "component INTEGER, timestamp INTEGER, totalAllocated INTEGER, totalReserved INTEGER, "
     "totalActive INTEGER, streamPtr INTEGER, deviceId INTEGER",
+    "OP_MEMORY": "name INTEGER, size INTEGER, allocationTime INTEGER, releaseTime INTEGER, "
+    "activeReleaseTime INTEGER, duration INTEGER, activeDuration INTEGER, allocationTotalAllocated INTEGER, "
+    "allocationTotalReserved INTEGER, allocationTotalActive INTEGER, releaseTotalAllocated INTEGER, "
+    "releaseTotalReserved INTEGER, releaseTotalActive INTEGER, streamPtr INTEGER, deviceId INTEGER",
 }
-_RUNTIME, _OPERATOR = 5000, 50001
-_API_TYPES: Final = {_RUNTIME: "runtime", 5500: "communication", 10000: "node", 15000: "model", 20000: "acl"} | {
-    _OPERATOR: "op",
+_OF_PYTORCH: Final = ("PYTORCH_API", "CONNECTION_IDS", "PYTORCH_CALLCHAINS", "MEMORY_RECORD", "OP_MEMORY")
+_API_TYPES: Final = {5000: "runtime", 5500: "communication", 10000: "node", 15000: "model", 20000: "acl"} | {
+    50001: "op",
     50002: "queue",
     50003: "trace",
     50004: "mstx",
 }
+_EVENT_TYPES: Final = {0: "marker", 1: "push/pop", 2: "start/end", 3: "marker_ex"}
 _NO_MODEL: Final = 4294967295
-
-
-class _Texts:
-    """Numbers for texts, each once."""
-
-    def __init__(self) -> None:
-        self.numbers: dict[str, int] = {}
-
-    def __call__(self, text: Any) -> int:
-        return self.numbers.setdefault("N/A" if text is None else str(text), len(self.numbers))
 
 
 def write_database(data: RankData, path: Path) -> None:
     """The unified database."""
-    texts = _Texts()
-    with _database(path) as database:
+    texts = Texts()
+    rows = _rows(data, texts)
+    rows["STRING_IDS"] = [(number, text) for text, number in texts.numbers.items()]
+    with new_database(path) as database:
         for table, columns in _TABLES.items():
-            database.execute(f"CREATE TABLE {table} ({columns})")
-        for table, rows in _rows(data, texts).items():
-            _insert(database, table, rows)
-        _insert(database, "STRING_IDS", ((number, text) for text, number in texts.numbers.items()))
+            if data.backend != "mindspore" or table not in _OF_PYTORCH:
+                write_table(database, table, columns, rows.get(table, []))
 
 
-def write_analysis_database(data: RankData, path: Path) -> None:
-    """Step trace and communication, as the vendor's second database has them."""
-    steps = step_trace_time(data)
-    calls = communication(data) or {}
-    with _database(path) as database:
-        if steps is not None:
-            names = "computing, communication_not_overlapped, overlapped, communication, free, stage, bubble, "
-            names += "communication_not_overlapped_and_exclude_receive, preparing"
-            database.execute(f"CREATE TABLE StepTraceTime (deviceId INTEGER, step TEXT, {names})")
-            _insert(database, "StepTraceTime", ((data.device_id, *row) for row in steps.iter_rows()))
-        if calls:
-            names = "hccl_op_name TEXT, group_name TEXT, start_timestamp NUMERIC, elapse_time NUMERIC, "
-            names += "transit_time NUMERIC, wait_time NUMERIC, synchronization_time NUMERIC, idle_time NUMERIC, "
-            database.execute(f"CREATE TABLE CommAnalyzerTime ({names} step TEXT, type TEXT)")
-            _insert(database, "CommAnalyzerTime", _call_rows(calls))
-
-
-def _call_rows(calls: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    for step, classes in calls.items():
-        for kind, entries in classes.items():
-            for name, entry in entries.items():
-                if name != "Total Op Info":
-                    operation, _, group = name.partition("@")
-                    times = list(entry["Communication Time Info"].values())[:6]
-                    yield (operation, group, *times, step, kind)
-
-
-@contextlib.contextmanager
-def _database(path: Path) -> Iterator[sqlite3.Connection]:
-    path.unlink(missing_ok=True)
-    database = sqlite3.connect(path)
-    try:
-        with database:
-            yield database
-    finally:
-        database.close()
-
-
-def _insert(database: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    rows = list(rows)
-    if rows:
-        places = ", ".join("?" * len(rows[0]))
-        database.executemany(f"INSERT INTO {table} VALUES ({places})", rows)
-
-
-def _rows(data: RankData, texts: _Texts) -> dict[str, list[tuple[Any, ...]]]:
+def _rows(data: RankData, texts: Texts) -> dict[str, Rows]:
     about = data.about
     steps = data.scan("steps").select("step", "host_start_ns", "host_end_ns").collect() if data.has_steps else None
-    tasks, details, calls = _device_rows(data, texts)
-    operators, connections = _operator_rows(data, texts)
     return {
-        "META_DATA": [("SCHEMA_VERSION", "1.0.0"), ("SCHEMA_VERSION_MAJOR", "1"), ("SCHEMA_VERSION_MINOR", "0")],
+        "META_DATA": _metadata(data),
         "SESSION_TIME_INFO": [(about.get("first_ns"), about.get("last_ns"))],
         "HOST_INFO": [(str(about.get("host") or ""), about.get("host"))],
         "NPU_INFO": [(data.device_id, about.get("device_name") or data.device)],
         "RANK_DEVICE_MAP": [(data.rank, data.device_id)],
         "STEP_TIME": list(steps.iter_rows()) if steps is not None else [],
         "ENUM_API_TYPE": list(_API_TYPES.items()),
-        "TASK": tasks,
-        "COMPUTE_TASK_INFO": details,
-        "COMMUNICATION_OP": calls,
-        "CANN_API": _api_rows(data, texts),
-        "PYTORCH_API": operators,
-        "CONNECTION_IDS": connections,
-        "MEMORY_RECORD": _memory_rows(data, texts),
+        "ENUM_MSTX_EVENT_TYPE": list(_EVENT_TYPES.items()),
+        "MEMORY_RECORD": memory_rows(data, texts),
+        "OP_MEMORY": allocation_rows(data, texts),
+        **_device_rows(data, texts),
+        **host_rows(data, texts),
     }
 
 
-def _links(data: RankData, kind: str) -> dict[int, int]:
-    """What caused each device slice, by its number."""
-    rows = data.store.scan("links", [data.rank]).filter(pl.col("kind").cast(pl.String) == kind)
-    return dict(rows.select("to_slice", "from_slice").collect().iter_rows())
+def _metadata(data: RankData) -> Rows:
+    """The schema, and the groups of the job with their members, from which vendor tools know who talks to whom."""
+    version = [("SCHEMA_VERSION", "1.0.0"), ("SCHEMA_VERSION_MAJOR", "1"), ("SCHEMA_VERSION_MINOR", "0")]
+    groups = data.store.scan("groups").select("group", "name", "ranks").collect()
+    members = {
+        str(group): {
+            "group_name": name or str(group),
+            "group_rank": list(ranks).index(data.rank) if data.rank in ranks else -1,
+            "global_ranks": list(ranks),
+        }
+        for group, name, ranks in groups.iter_rows()
+        if ranks
+    }
+    return [*version, ("parallel_group_info", json.dumps(members))] if members else list(version)
 
 
-def _device_rows(
-    data: RankData, texts: _Texts
-) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    launched, stretches = _links(data, "launch"), own_stretches(data)
-    further = data.scan("slices").select("slice", "stream", "group", "correlation", "output_shapes")
+def _device_rows(data: RankData, texts: Texts) -> dict[str, Rows]:
+    """Tasks, what computes in them, and communication."""
+    launched, stretches = data.causes("launch"), own_stretches(data)
+    further = data.scan("slices").select("slice", "stream", "correlation", "output_shapes")
     rows = data.executed.lazy().join(further, on="slice", how="left").sort("start_ns", "slice")
-    found = rows.select(
-        *("slice", "start_ns", "end_ns", "name", "type", "operator", "core", "stream", "group"),
-        "lane",
-        "correlation",
+    shown = rows.filter(pl.col("lane") != COMMUNICATION).select(
+        *("slice", "start_ns", "end_ns", "name", "type", "operator", "core", "stream", "lane", "correlation"),
         inputs=shapes("input_shapes"),
         kinds=types("dtypes"),
         outputs=shapes("output_shapes"),
     )
-    tasks: list[tuple[Any, ...]] = []
-    details: list[tuple[Any, ...]] = []
-    calls: list[tuple[Any, ...]] = []
-    for row in found.collect().iter_rows(named=True):
-        number, start, end = row["slice"], row["start_ns"], row["end_ns"]
-        connection = launched.get(number, number)
+    tasks: Rows = []
+    details: Rows = []
+    nothing = texts(None)
+    for row in shown.collect().iter_rows(named=True):
+        number = row["slice"]
         core = "MEMCPY_ASYNC" if row["lane"] == COPY else row["core"] or "HOST_CPU"
-        kind = row["type"] or row["operator"] or row["name"]
-        if row["lane"] == COMMUNICATION:
-            group, unknown = texts(row["group"] or "default"), texts(None)
-            facts = (group, number, 0, 0, None, unknown, None, texts(kind), data.device_id)
-            calls.append((texts(row["name"]), start, end, connection, *facts))
-            continue
         stream, task = row["stream"] or 0, row["correlation"] or number
-        place = (data.device_id, connection, number, 0, texts(core), _NO_MODEL, stream, task, _NO_MODEL)
-        tasks += [(*stretch, *place) for stretch in stretches.get(number, [(start, end)])]
+        ids = (data.device_id, launched.get(number, number), number, 0, texts(core), _NO_MODEL, stream, task, _NO_MODEL)
+        tasks += [(*times, *ids) for times in stretches.get(number, [(row["start_ns"], row["end_ns"])])]
         if row["lane"] != COPY:
-            nothing = texts(None)
-            shown = (nothing, texts(row["kinds"]), texts(row["inputs"]), nothing, nothing, texts(row["outputs"]))
-            details.append(
-                (texts(row["name"]), number, 0, 0, texts(core), texts(kind), *shown, nothing, nothing, nothing)
-            )
-    return tasks, details, calls
+            kind = texts(row["type"] or row["operator"] or row["name"])
+            sizes = (nothing, texts(row["kinds"]), texts(row["inputs"]), nothing, nothing, texts(row["outputs"]))
+            details.append((texts(row["name"]), number, 0, 0, texts(core), kind, *sizes, nothing, nothing, nothing))
+    return {"TASK": tasks, "COMPUTE_TASK_INFO": details, "COMMUNICATION_OP": _call_rows(data, texts, launched)}
 
 
-def _api_rows(data: RankData, texts: _Texts) -> list[tuple[Any, ...]]:
-    rows = (
-        data.scan("slices").filter(pl.col("kind") == "runtime").select("slice", "start_ns", "dur_ns", "track", "name")
-    )
-    return [
-        (start, start + duration, _RUNTIME, track, number, texts(name))
-        for number, start, duration, track, name in rows.collect().iter_rows()
-    ]
-
-
-def _operator_rows(data: RankData, texts: _Texts) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    """Operators of the host, and which device tasks each launched."""
-    owned: dict[int, list[int]] = {}
-    launched = _links(data, "launch")
-    for task, operator in _links(data, "operator_launch").items():
-        owned.setdefault(operator, []).append(launched.get(task, task))
-    columns = ("slice", "start_ns", "dur_ns", "track", "name")
-    rows = data.scan("slices").filter(pl.col("kind") == "operator")
-    rows = rows.select(*columns, kinds=types("dtypes"), inputs=shapes("input_shapes"))
-    operators: list[tuple[Any, ...]] = []
-    connections: list[tuple[Any, ...]] = []
-    for number, start, duration, track, name, kinds, inputs in rows.collect().iter_rows():
-        mine = owned.get(number, [])
-        connections += [(number, task) for task in mine]
-        place = (track, number if mine else None, texts(name), None, None)
-        operators.append((str(start), str(start + duration), *place, texts(kinds), texts(inputs), None, _OPERATOR))
-    return operators, connections
-
-
-def _memory_rows(data: RankData, texts: _Texts) -> list[tuple[Any, ...]]:
-    rows = data.store.scan("memory", [data.rank]).select("component", "time_ns", "allocated", "reserved", "active")
-    return [(texts(row[0]), *row[1:], None, data.device_id) for row in rows.collect().iter_rows()]
+def _call_rows(data: RankData, texts: Texts, launched: dict[int, int]) -> Rows:
+    groups = dict(data.scan("collectives").select("slice", pl.col("group").cast(pl.String)).collect().iter_rows())
+    rows: Rows = []
+    for call in communication_calls(data):
+        names = (launched.get(call.slice, call.slice), texts(groups.get(call.slice) or "default"), call.slice)
+        kind = texts(call.name.partition("__")[0] + "_")
+        ends = (call.start_ns, call.start_ns + call.elapse_ns)
+        rows.append((texts(call.name), *ends, *names, 0, 0, None, texts(None), None, kind, data.device_id))
+    return rows

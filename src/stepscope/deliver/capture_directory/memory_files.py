@@ -10,18 +10,34 @@ from stepscope.layout import columns
 
 _MB = 2**20
 _KB = 2**10
-# Modules of the driver have a file of their own.
-_IS_COMPONENT = ~pl.col("component").cast(pl.String).fill_null("").str.starts_with("module ")
+#: Modules of the driver have a file of their own; what we look at beside the allocators is no memory of theirs.
+_IS_ALLOCATOR = ~(
+    pl.col("component").cast(pl.String).fill_null("").str.starts_with("module ")
+    | pl.col("component").cast(pl.String).is_in(["process", "workers", "machine"]).fill_null(False)
+)
+#: The documents' words for allocators.
+_COMPONENTS = {"caching allocator": "PTA"}
+_TOTALS = ("allocated", "reserved", "active")
+
+
+def curve_rows(data: RankData) -> pl.DataFrame:
+    """The curves of the allocators in time order. One without a pool reserves what it has allocated."""
+    rows = data.store.scan("memory", [data.rank]).filter(_IS_ALLOCATOR).sort("time_ns", maintain_order=True).collect()
+    return rows.with_columns(
+        device=pl.col("device").cast(pl.String),
+        component=pl.col("component").cast(pl.String).replace(_COMPONENTS).fill_null("APP"),
+        reserved=pl.coalesce("reserved", "allocated"),
+    )
 
 
 def memory_record(data: RankData) -> pl.DataFrame | None:
-    """The curve of every component, in time order."""
-    rows = data.store.scan("memory", [data.rank]).filter(_IS_COMPONENT).sort("time_ns", maintain_order=True).collect()
+    """The curve of every allocator, in time order."""
+    rows = curve_rows(data)
     if rows.is_empty():
         return None
     return rows.select(
         **{
-            "Component": pl.col("component").cast(pl.String).fill_null("APP"),
+            "Component": pl.col("component"),
             "Timestamp(us)": micro(pl.col("time_ns")),
             "Total Allocated(MB)": pl.col("allocated") / _MB,
             "Total Reserved(MB)": pl.col("reserved") / _MB,
@@ -31,14 +47,20 @@ def memory_record(data: RankData) -> pl.DataFrame | None:
     ).select(columns.MEMORY_RECORD)
 
 
-def operator_memory(data: RankData) -> pl.DataFrame | None:
-    """Every block; one allocated before the window has no allocation, one alive at its end no release."""
+def blocks_with_totals(data: RankData) -> pl.DataFrame:
+    """Every block, with the totals of its device at its allocation and its release."""
     rows = data.store.scan("allocations", [data.rank]).sort("alloc_ns", "alloc_seq", nulls_last=True).collect()
-    if rows.is_empty():
-        return None
-    curve = _curve(data)
+    curve = curve_rows(data).select("device", "time_ns", *_TOTALS)
     for moment in ("alloc", "free"):
         rows = _with_totals(rows, curve, moment)
+    return rows
+
+
+def operator_memory(data: RankData) -> pl.DataFrame | None:
+    """Every block; one allocated before the window has no allocation, one alive at its end no release."""
+    rows = blocks_with_totals(data)
+    if rows.is_empty():
+        return None
     return rows.select(
         **{
             "Name": pl.col("operator").cast(pl.String).fill_null(""),
@@ -66,17 +88,11 @@ def _device() -> pl.Expr:
     return pl.col("device").cast(pl.String).str.to_uppercase().str.replace("CUDA", "GPU", literal=True)
 
 
-def _curve(data: RankData) -> pl.DataFrame:
-    rows = data.store.scan("memory", [data.rank]).select("device", "time_ns", "allocated", "reserved", "active")
-    return rows.with_columns(pl.col("device").cast(pl.String)).sort("time_ns").collect()
-
-
 def _with_totals(rows: pl.DataFrame, curve: pl.DataFrame, moment: str) -> pl.DataFrame:
     """The totals of the device at an allocation or a release."""
-    names = ("allocated", "reserved", "active")
-    totals = curve.rename({name: f"{moment}_{name}" for name in names} | {"time_ns": f"{moment}_ns"})
+    totals = curve.rename({name: f"{moment}_{name}" for name in _TOTALS} | {"time_ns": f"{moment}_ns"})
     there = rows.with_columns(pl.col("device").cast(pl.String)).with_row_index("_row")
     joined = there.filter(pl.col(f"{moment}_ns").is_not_null()).sort(f"{moment}_ns")
     found = joined.join_asof(totals, on=f"{moment}_ns", by="device", check_sortedness=False)
-    kept = found.select("_row", *(f"{moment}_{name}" for name in names))
+    kept = found.select("_row", *(f"{moment}_{name}" for name in _TOTALS))
     return there.join(kept, on="_row", how="left", maintain_order="left").drop("_row")

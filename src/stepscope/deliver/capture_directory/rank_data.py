@@ -70,6 +70,11 @@ class RankData:
         rows = self.scan("slices").join(lanes, on="slice")
         return rows.select(*columns, "lane", end_ns=pl.col("start_ns") + pl.col("dur_ns")).collect()
 
+    def causes(self, kind: str) -> dict[int, int]:
+        """What caused each slice, by links of one kind: the launching call, the operator."""
+        rows = self.store.scan("links", [self.rank]).filter(pl.col("kind").cast(pl.String) == kind)
+        return dict(rows.select("to_slice", "from_slice").collect().iter_rows())
+
     @cached_property
     def has_steps(self) -> bool:
         marks = self.store.scan("steps", [self.rank]).filter(pl.col("marks_from").cast(pl.String) != "window")

@@ -108,6 +108,8 @@ def _curve(events: pl.DataFrame, notes: Notes, file: str) -> pl.DataFrame:
             .otherwise("allocated")
         )
         .filter(pl.col("allocated").is_not_null())
+        # An allocator without a pool, as the host's, states 0 throughout: it reserves nothing beyond its blocks.
+        .with_columns(reserved=pl.when((pl.col("reserved") > 0).any().over("device")).then("reserved"))
         .select("device", "time_ns", "allocated", "reserved")
     )
 

@@ -71,11 +71,13 @@ def read_processors(path: Path, reading: Reading, lanes: Lanes) -> list[int]:
 
 def _machine(info: dict[str, Any], count: int, notes: Notes, file: str) -> dict[str, Values]:
     found = {metric: _numbers(info, names) for metric, names in _MACHINE.items()}
-    doubled = count > 0 and any(len(values) == 2 * count for values in found.values())
+    # A window that began while the pipeline ran has one look more than times: the first, without a value.
+    looks = next((looks for looks in (count, count + 1) if any(len(one) == 2 * looks for one in found.values())), 0)
+    doubled = count > 0 and looks > 0
     if doubled:
         lost = 0
         for metric, values in found.items():
-            found[metric] = values[::2]
+            found[metric] = values[::2][looks - count :]
             lost = max(lost, count - len(found[metric])) if values else lost
         notes.add("processor_samples_doubled", file=file, count=lost or 1, lost=lost)
     return {metric: _aligned(values, count, doubled, notes, file) for metric, values in found.items()}

@@ -19,6 +19,7 @@ from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import read_csv, read_json
+from stepscope.readers.mindspore_cpu.collectives import collectives
 from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
 from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
 from stepscope.readers.slices.lanes import Lanes
@@ -79,7 +80,11 @@ def claim_file(path: Path, head: bytes) -> Source | None:
 
 
 def read(reading: Reading, choose_steps: ChooseSteps | None = None) -> None:
-    """Read the files of one rank; ``choose_steps`` is for a capture that knows its steps from elsewhere."""
+    """Read the files of one rank.
+
+    ``choose_steps`` is given by a capture of our own profiler. It knows its steps and its clock from elsewhere, and
+    says itself what was not recorded.
+    """
     found = {
         subject: file
         for file in reading.source.files
@@ -96,7 +101,8 @@ def read(reading: Reading, choose_steps: ChooseSteps | None = None) -> None:
     if "memory" in found:
         read_memory_record(found["memory"], reading)
     minddata.read_pipeline(reading.source.files, reading, lanes, parts)
-    _note_what_is_missing(reading.source, found, reading.notes)
+    if choose_steps is None:
+        _note_what_is_missing(reading.source, found, reading.notes)
     slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     if len(slices):
         steps = no_steps() if choose_steps is None else choose_steps(no_steps())
@@ -105,7 +111,8 @@ def read(reading: Reading, choose_steps: ChooseSteps | None = None) -> None:
             steps = one_step(slices)
         slices.integers["step"] = steps.at(slices.start)
         reading.out.add("steps", steps.frame())
-        if any(minddata.rank_of(file.name) is not None for file in reading.source.files):
+        reading.out.add("collectives", collectives(slices))
+        if choose_steps is None and any(minddata.rank_of(file.name) is not None for file in reading.source.files):
             reading.notes.add("pipeline_own_clock", file=reading.source.path.name)
     slices.write(reading.out)
     reading.out.add("tracks", lanes.frame())

@@ -11,6 +11,7 @@ from stepscope.readers.files.numbers import MS
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import read_csv
+from stepscope.readers.mindspore_cpu.collectives import is_communication
 from stepscope.readers.mindspore_cpu.kernel_times import read_kernel_times
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.mindspore_cpu.shapes import read_shapes, with_shapes
@@ -44,7 +45,7 @@ def read_operators(
         described(runs, types).with_columns(
             pl.col("start_ns") + shift_ns,
             track=pl.col("thread").cast(pl.String).fill_null("").replace_strict(tracks, return_dtype=pl.Int32),
-            kind=pl.lit("operator"),
+            kind=pl.when(is_communication(pl.col("type"))).then(pl.lit("collective")).otherwise(pl.lit("operator")),
             core=pl.lit(CORE),
         ),
         times.name,

@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.layout import names
-from stepscope.readers import kineto, mindspore_cpu
+from stepscope.readers import kineto, minddata, mindspore_cpu
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.reader import claims_no_file as claim_file
@@ -68,7 +68,7 @@ def read(reading: Reading) -> None:
         reading.notes.add("capture_cut_off", file=names.CAPTURE_FILE)
     last_ns = said.time_ns("stopped") or last_moment(raw)
     lines = read_steps(raw, said, last_ns, reading)
-    tap = Tap(reading.out)
+    tap = Tap(reading.out, said.steady_offset_ns if said.backend == "mindspore" else None)
     _read_operators(reading, said, lines, tap)
     lanes, parts = Lanes(tap.first_track), SliceParts()
     steps = lines.own()
@@ -81,7 +81,7 @@ def read(reading: Reading) -> None:
     slices.write(reading.out)
     reading.out.add("tracks", lanes.frame())
     _write_steps(lines, tap, reading.out)
-    _write_groups(said, tap, reading.out)
+    _write_communication(said, tap, reading.out)
     reading.out.add("ranks", pl.DataFrame([_rank_row(reading.source, said, tap, slices)], infer_schema_length=None))
 
 
@@ -99,6 +99,8 @@ def _read_operators(reading: Reading, said: Description, lines: StepLines, tap: 
     elif framework:
         inner = Source(reading.source.path, "mindspore_cpu", reading.source.rank, framework)
         mindspore_cpu.read(reading.part(inner, tap), choose_steps=chosen)
+        if said.steady_offset_ns is None and any(minddata.rank_of(file.name) is not None for file in framework):
+            reading.notes.add("pipeline_own_clock", file=reading.source.path.name)
     elif said.backend != "plain" and not said.marks_only:
         reading.notes.add(
             "operators_failed" if said.backend_failed else "operators_lost", file=reading.source.path.name
@@ -113,12 +115,18 @@ def _write_steps(lines: StepLines, tap: Tap, out: RankWriter) -> None:
         out.add("steps", rows.with_columns(incomplete=pl.col("step").is_in(lines.incomplete())))
 
 
-def _write_groups(said: Description, tap: Tap, out: RankWriter) -> None:
+def _write_communication(said: Description, tap: Tap, out: RankWriter) -> None:
     known = tap.kept("groups")
     out.add("groups", known)
     stated = said.groups()
     seen = known["group"].cast(pl.String).to_list() if not known.is_empty() else []
     out.add("groups", stated.filter(~pl.col("group").is_in(seen)))
+    calls = tap.kept("collectives")
+    if stated.height == 1 and not calls.is_empty():
+        # MindSpore does not record the group of a call; where the job has one group only, it is that.
+        unknown = calls["group"] if "group" in calls.columns else pl.Series([None] * len(calls), dtype=pl.String)
+        calls = calls.with_columns(group=unknown.cast(pl.String).fill_null(stated["group"].cast(pl.String)[0]))
+    out.add("collectives", calls)
 
 
 def _rank_row(source: Source, said: Description, tap: Tap, slices: SliceTable) -> dict[str, Any]:

@@ -62,6 +62,13 @@ class Description:
         """When the window was prepared, started or stopped."""
         return integer(self._part("times").get(f"{name}_ns"))
 
+    @property
+    def steady_offset_ns(self) -> int | None:
+        """What to add to times of the machine's steady clock; None where the window does not state both clocks."""
+        clock = self._part("clock")
+        unix, steady = integer(clock.get("unix_ns")), integer(clock.get("monotonic_ns"))
+        return None if unix is None or steady is None else unix - steady
+
     def rank_columns(self) -> dict[str, Any]:
         """Columns of ``ranks`` that are stated."""
         device = self._part("device")
