@@ -38,11 +38,14 @@ class Size:
     batch: int
     width: int
     extra_matmuls: int
+    python_loops_per_layer: int
 
 
-SIZES = {"cpu": Size(batch=512, width=512, extra_matmuls=16), "cuda": Size(batch=8192, width=1024, extra_matmuls=40)}
+SIZES = {
+    "cpu": Size(batch=512, width=512, extra_matmuls=16, python_loops_per_layer=60_000),
+    "cuda": Size(batch=8192, width=1024, extra_matmuls=100, python_loops_per_layer=150_000),
+}
 LATE_BATCH_S = 0.03
-PYTHON_LOOPS_PER_LAYER = 60_000
 
 
 @dataclass(frozen=True)
@@ -67,15 +70,16 @@ class Batches(Dataset):  # type: ignore[misc]
     """One item is one batch; on a rank with a slow loader it comes late."""
 
     def __init__(self, size: Size, late: bool) -> None:
-        self.size, self.late = size, late
+        self.rows, self.late = torch.ones(size.batch, size.width), late
 
     def __len__(self) -> int:
         return STEPS
 
     def __getitem__(self, number: int) -> Any:
+        del number
         if self.late:
             time.sleep(LATE_BATCH_S)
-        return torch.full((self.size.batch, self.size.width), number / STEPS)
+        return self.rows
 
 
 class ExtraBackward(torch.autograd.Function):  # type: ignore[misc,no-untyped-call]
@@ -98,9 +102,9 @@ def multiply(rows: Any, times: int) -> None:
         torch.mm(rows, square)
 
 
-def work_in_python() -> None:
+def work_in_python(loops: int) -> None:
     total = 0
-    for number in range(PYTHON_LOOPS_PER_LAYER):
+    for number in range(loops):
         total += number
 
 
@@ -117,7 +121,7 @@ class Model(torch.nn.Module):  # type: ignore[misc]
             multiply(rows, self.size.extra_matmuls)
         for number, layer in enumerate(self.layers):
             if self.fault == "slow_host":
-                work_in_python()
+                work_in_python(self.size.python_loops_per_layer)
             rows = torch.relu(layer(rows))
             # Half way back, so that the first gradients are being reduced while the slow work runs.
             if self.fault == "slow_backward" and number == LAYERS // 2:
