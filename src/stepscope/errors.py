@@ -18,7 +18,9 @@ class StepscopeError(Exception):
     def message(self, lang: str = "en") -> str:
         from stepscope.texts import text
 
-        return text(f"error.{self.code}", lang, **self.params)
+        # What is itself a sentence comes in each language: reason, reason_zh.
+        params = {name: self.params.get(f"{name}_{lang}", value) for name, value in self.params.items()}
+        return text(f"error.{self.code}", lang, **params)
 
     def as_reason(self) -> dict[str, Any]:
         """For a note that tells why something is missing, in each language."""
@@ -51,6 +53,16 @@ class UnreadableInputError(StepscopeError):
     """The input cannot be read."""
 
     exit_code = 3
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether a library of Rust gave up. Its panics are no ``Exception``, so that they pass ordinary handlers."""
+    return type(error).__name__ == "PanicException"
+
+
+def internal(error: BaseException) -> StepscopeError:
+    """What is nobody's mistake but ours."""
+    return StepscopeError("internal", reason=f"{type(error).__name__}: {error}")
 
 
 def _rebuild(kind: type[StepscopeError], code: str, params: dict[str, Any]) -> StepscopeError:

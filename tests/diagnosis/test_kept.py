@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from diagnosis.cases import loop
@@ -16,6 +15,7 @@ from stepscope.diagnosis import kept as kept_module
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.finding import Diagnosis
 from stepscope.diagnosis.kept import kept
+from stepscope.store.integrity import read_document
 from stepscope.store.run_store import RunStore, open_store
 
 
@@ -98,4 +98,4 @@ def test_several_may_write_at_once(store: RunStore) -> None:
     with ThreadPoolExecutor(4) as threads:
         assert all(found == expected for found in threads.map(lambda _: kept(store, work_out), range(8)))
     assert not list(store.directory.glob("tmp-*"))
-    assert msgspec.json.decode((store.directory / "diagnosis.json").read_bytes())["diagnosis"]
+    assert read_document(store.directory / "diagnosis.json")["diagnosis"]

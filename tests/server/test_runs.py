@@ -195,18 +195,16 @@ def test_a_capture_deleted_under_the_server_still_answers_and_says_so_when_opene
         assert server.client.get(f"{run}/steps").status_code == 200
 
 
-def test_a_store_deleted_under_the_server_is_a_clear_error_until_opened_again(
-    capture: Path, isolated_store: Path
-) -> None:
+def test_a_store_deleted_under_the_server_is_made_again(capture: Path, isolated_store: Path) -> None:
     with served(capture) as server:
         run = server.ready()
         for entry in isolated_store.iterdir():
-            shutil.rmtree(entry)
+            shutil.rmtree(entry, ignore_errors=True)  # the server may be at work in it already
         for question in ("steps", "slice/0/3"):
             asked = server.client.get(f"{run}/{question}")
-            assert (asked.status_code, asked.json()["code"]) == (409, "store_gone"), asked.text
+            assert asked.status_code == 200, asked.text
         asked = server.client.post(f"{run}/sql", json={"query": "SELECT count(*) FROM slices"})
-        assert (asked.status_code, asked.json()["code"]) == (409, "store_gone")
+        assert asked.status_code == 200, asked.text
         server.client.post(f"{run}/open")
         assert server.settled()[0]["state"] == "ready"
         assert server.client.get(f"{run}/steps").status_code == 200

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import stepscope
-from stepscope.errors import NoAnswerError, UsageError
+from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.run import Run
 from stepscope.store import schema
 from support.mini_trace import slices_in, write_rank
@@ -178,12 +178,17 @@ def test_a_wrong_query_is_the_users_mistake(run: Run, query: str) -> None:
     assert caught.value.code == "sql_error"
 
 
-def test_a_store_that_vanished_is_said_so(trace: Path, tmp_path: Path) -> None:
-    run = stepscope.load(trace, store=tmp_path / "store")
+def test_a_store_that_vanished_is_made_again_and_lost_with_its_capture(trace: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(trace, tmp_path))
+    run = stepscope.load(copy, store=tmp_path / "store")
+    before = run.sql("SELECT count(*) FROM slices").item()
     shutil.rmtree(run.store.directory)
-    with pytest.raises(NoAnswerError) as caught:
+    assert run.sql("SELECT count(*) FROM slices").item() == before
+    shutil.rmtree(run.store.directory)
+    copy.unlink()
+    with pytest.raises(UnreadableInputError) as caught:
         run.sql("SELECT count(*) FROM slices")
-    assert caught.value.code == "store_gone"
+    assert caught.value.code == "store_lost"
 
 
 def test_a_table_that_does_not_exist_is_the_users_mistake(run: Run) -> None:

@@ -24,6 +24,7 @@ from stepscope.engine import merge as engine_merge
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.run import Run
 from stepscope.store import rank_writer, schema
+from stepscope.store.integrity import read_document, save_document
 from stepscope.store.run_store import open_store
 from support.limits import HANGS_AFTER_S
 from support.mini_trace import slices_in, write_capture, write_rank
@@ -212,12 +213,12 @@ class TestRanks:
 class TestDamage:
     def _damage(self, directory: Path, kind: str) -> None:
         manifest = directory / "manifest.json"
-        content = json.loads(manifest.read_text())
+        content = read_document(manifest)
         slices = next(directory.glob("rank-*/slices-0.parquet"))
         merged = next(directory.glob("merged-*/ranks.parquet"))
         match kind:
             case "another schema version":
-                manifest.write_text(json.dumps({**content, "schema_version": content["schema_version"] - 1}))
+                save_document(manifest, {**content, "schema_version": content["schema_version"] - 1})
             case "missing table":
                 slices.unlink()
             case "truncated table":
@@ -235,7 +236,7 @@ class TestDamage:
             case "manifest of something else":
                 manifest.write_text('["a", 1]')
             case "manifest without a field":
-                manifest.write_text(json.dumps({key: content[key] for key in content if key != "parts"}))
+                save_document(manifest, {key: content[key] for key in content if key != "parts"})
             case "manifest of bytes":
                 manifest.write_bytes(b"\xff\xfe\x00")
 
@@ -266,7 +267,7 @@ class TestDamage:
 
     def test_the_manifest_tells_the_schema_version_of_today(self, capture: Path, tmp_path: Path) -> None:
         run = stepscope.load(capture, store=tmp_path / "store")
-        found = json.loads((run.store.directory / "manifest.json").read_text())
+        found = read_document(run.store.directory / "manifest.json")
         assert found["schema_version"] == schema.SCHEMA_VERSION
 
     def test_what_killed_processes_left_is_swept_up(self, capture: Path, tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from stepscope.cli import analyse, demo, export, ingest, profile, profiler_zip, 
 from stepscope.cli.ask import with_csv_target
 from stepscope.cli.options import language
 from stepscope.cli.questions import CommandsAndQuestions
-from stepscope.errors import StepscopeError
+from stepscope.errors import StepscopeError, internal, is_panic
 
 app = typer.Typer(
     name="stepscope",
@@ -72,10 +72,10 @@ def main() -> None:
         # The reader of our output has gone, which is its right; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
-    except Exception as error:
-        if os.environ.get("STEPSCOPE_DEBUG"):
+    except BaseException as error:
+        if os.environ.get("STEPSCOPE_DEBUG") or not (isinstance(error, Exception) or is_panic(error)):
             raise
-        _fail(StepscopeError("internal", reason=f"{type(error).__name__}: {error}").message(language()), 70)
+        _fail(internal(error).message(language()), 70)
 
 
 def _fail(message: str, code: int) -> None:

@@ -19,7 +19,9 @@ def ingest(
     json: Json = False,
     lang: Language = None,
 ) -> None:
-    """Read a capture into the store, and report speed and what was dropped, repaired or missing."""
+    """Read a capture into the store, and report speed and what was dropped, repaired or missing.
+
+    A stored run is checked for damage."""
     from stepscope.engine.ingest import ingest as read_in
     from stepscope.report import json_document, terminal
     from stepscope.report.progress import progress_bar
@@ -27,7 +29,7 @@ def ingest(
 
     del lang
     with progress_bar() as progress:
-        done = read_in(paths, window, store, progress, again=again, form=source)
+        done = read_in(paths, window, store, progress, again=again, form=source, check=True)
     run = Run(done)
     data = _summary(done)
     if json:

@@ -28,14 +28,15 @@ _LITERAL: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _MAY_NAME_A_PLACE: Final = r"[/\\%]|\d\.\d{1,3}:\d"
 
 
-@dataclass
+@dataclass(kw_only=True)
 class RedactedStore(RunStore):
     """A run whose tables, notes and manifest have pseudonyms; the files stay as they are."""
 
+    behind: RunStore
     pseudonyms: Pseudonyms
 
     def scan(self, table: str, ranks: list[int] | None = None) -> pl.LazyFrame:
-        frame = super().scan(table, ranks)
+        frame = self.behind.scan(table, ranks)
         return frame.with_columns(
             pl.col(name).map_batches(
                 partial(self._column, table=table), return_dtype=schema.TABLES[table].schema[name], is_elementwise=True
@@ -77,7 +78,7 @@ def redacted(store: RunStore) -> RunStore:
     told = replace(
         manifest, parts=parts, capture=pseudonyms.text(manifest.capture), window=pseudonyms.text(manifest.window)
     )
-    return RedactedStore(store.directory, told, pseudonyms)
+    return RedactedStore(store.directory, told, behind=store, pseudonyms=pseudonyms)
 
 
 def _directories_of_capture(store: RunStore) -> frozenset[str]:

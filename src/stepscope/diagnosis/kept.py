@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from functools import cache
@@ -20,32 +19,26 @@ from typing import Final
 import msgspec
 
 from stepscope.diagnosis.finding import Diagnosis
+from stepscope.store.integrity import read_document, save_document
 from stepscope.store.run_store import RunStore
 from stepscope.version import __version__
 
 _FILE: Final = "diagnosis.json"
-#: Swept with other unfinished work, should this process die before it is renamed.
-_DRAFT: Final = "tmp-diagnosis-"
 #: What a diagnosis is made from, beside the run.
 _MADE_FROM: Final = ("analysis", "diagnosis", "facts", "texts")
-
-
-class _Kept(msgspec.Struct, frozen=True):
-    key: str
-    diagnosis: Diagnosis
 
 
 def kept(store: RunStore, work_out: Callable[[RunStore], Diagnosis]) -> Diagnosis:
     """The diagnosis of a run: the kept one if it still holds, else a new one, which is kept where that is possible."""
     key = _key(store)
     path = store.directory / _FILE
-    with contextlib.suppress(OSError, msgspec.MsgspecError):
-        before = msgspec.json.decode(path.read_bytes(), type=_Kept)
-        if before.key == key:
-            return before.diagnosis
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        before = read_document(path)
+        if before["key"] == key:
+            return msgspec.convert(before["diagnosis"], Diagnosis)
     diagnosis = work_out(store)
     with contextlib.suppress(OSError):  # a store that nobody may write to
-        _replace(path, msgspec.json.encode(_Kept(key, diagnosis)))
+        save_document(path, {"key": key, "diagnosis": diagnosis})
     return diagnosis
 
 
@@ -70,13 +63,3 @@ def _files(directory: Path) -> Iterator[os.DirEntry[str]]:
                 yield from _files(Path(entry.path)) if entry.name != "__pycache__" else ()
             else:
                 yield entry
-
-
-def _replace(path: Path, content: bytes) -> None:
-    draft = path.with_name(f"{_DRAFT}{uuid.uuid4().hex}")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise

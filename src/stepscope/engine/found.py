@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
-import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any, Final
 from stepscope.readers.discovery.several_paths import windows_of_all
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.discovery.windows import Window, windows
+from stepscope.store.integrity import read_document, save_document
 from stepscope.store.location import directory_of
 from stepscope.store.notes import Notes
 from stepscope.store.schema import SCHEMA_VERSION
@@ -56,7 +55,7 @@ def find_windows(paths: Sequence[Path], form: str | None, store: Path | None, ag
 def _recall(memory: Path, state: str) -> list[Window] | None:
     """What was found when the capture was in this state, None if that is not known."""
     try:
-        known = json.loads(memory.read_text("utf-8"))
+        known = read_document(memory)
         if known["written_by"] != _WRITTEN_BY or known["state"] != state:
             return None
         if any(_state(Path(file)) != before for file, before in known["outside"].items()):
@@ -77,13 +76,8 @@ def _write(memory: Path, found: Found) -> None:
         },
         "windows": [_fields(window) for window in found.windows],
     }
-    draft = memory.with_name(f"{memory.name}-{uuid.uuid4().hex}")
-    with contextlib.suppress(OSError):  # then it will be found again
-        try:
-            draft.write_text(json.dumps(known), "utf-8")
-            draft.replace(memory)
-        finally:
-            draft.unlink(missing_ok=True)
+    with contextlib.suppress(OSError, UnicodeError):  # then it will be found again
+        save_document(memory, known)
 
 
 def _state_below(path: Path) -> str:

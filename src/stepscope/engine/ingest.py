@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope.engine.found import find_windows
-from stepscope.errors import StepscopeError, UnreadableInputError, UsageError
-from stepscope.readers.discovery.pairs import formats
-from stepscope.readers.discovery.several_paths import belongs, common_directory
+from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.readers.discovery.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer, resolved
-from stepscope.store.notes import Notes
-from stepscope.store.run_store import (
-    Manifest,
-    Part,
-    RunStore,
-    open_store,
-    save,
-    sweep,
-)
-from stepscope.version import __version__
+from stepscope.store.run_store import Part, RunStore, open_store, sweep
 
 if TYPE_CHECKING:  # opening what was read before needs nothing of this
-    from stepscope.engine.rank_task import RankTask
+    from stepscope.engine.completion import Wanted
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in all
 
@@ -54,43 +41,72 @@ def ingest(
     executor: Executor | None = None,
     again: bool = False,
     form: str | None = None,
+    check: bool = False,
 ) -> Ingested:
     """The stored run of a window of a capture, which is one path or several, made or completed if need be.
 
-    ``again`` reads all anew; ``form`` (text or db) chooses where a rank was written in both.
+    ``again`` reads all anew; ``form`` (text or db) chooses where a rank was written in both. ``check`` looks at every
+    stored file; else each is looked at when it is first read. A rank with a damaged file is read again.
     """
     began = time.perf_counter()
     paths = resolved([capture] if isinstance(capture, Path) else capture)
     if not paths:
         raise UsageError("no_path")
-    known = None if again else _known_file(paths, window, store)
+
+    def opened(run: RunStore, windows: list[str], read: list[Part]) -> Ingested:
+        name = run.manifest.window
+        run.mend = lambda: ingest(paths, name, store, executor=executor, form=form, check=True).store
+        return Ingested(run, paths, windows, read, time.perf_counter() - began)
+
+    known = None if again else _known_file(paths, window, store, check)
     if known is not None:
-        return Ingested(known, paths, [known.manifest.window], [], time.perf_counter() - began)
+        return opened(known, [known.manifest.window], [])
     found = find_windows(paths, form, store, again)
     chosen = _choose(found.windows, window, paths)
-    directory = directory_of(paths, chosen.name, store)
     prints = {source.path: _fingerprint(source.path, source.files) for source in chosen.sources}
+    contents = {(source.rank or 0, str(source.path), prints[source.path]) for source in chosen.sources}
+    directory = directory_of(paths, chosen.name, store)
     current = open_store(directory)
     read: list[Part] = []
-    if again or not _is_current(current, chosen, prints):
+    if again or current is None or not _is_all_in(current, contents, check):
         with only_writer(directory) as alone:
-            current = None if again else open_store(directory)  # another process may have made it meanwhile
-            if not _is_current(current, chosen, prints):
+            current = open_store(directory)  # another process may have made it meanwhile
+            if again or current is None or not _is_all_in(current, contents, check):
+                from stepscope.engine.completion import Wanted, complete, mended
+
                 if alone:
                     sweep(directory, current.manifest if current else None)
-                current, read = _complete(paths, chosen, prints, directory, current, progress, executor)
-    assert current is not None
+                wanted = Wanted(paths, chosen, prints)
+                kept = [] if again or current is None else _kept(wanted, current, check)
+                before, (current, read) = current, complete(wanted, directory, current, kept, progress, executor)
+                if before is not None and not again:
+                    current.mended = mended(wanted, before, read)
     found.remember()
-    return Ingested(current, paths, [each.name for each in found.windows], read, time.perf_counter() - began)
+    return opened(current, [each.name for each in found.windows], read)
 
 
-def _known_file(paths: list[Path], window: str | None, store: Path | None) -> RunStore | None:
+def _is_all_in(store: RunStore, contents: set[tuple[int, str, str]], check: bool) -> bool:
+    """Whether a stored run is made of these sources, and whole."""
+    return store.manifest.contents() == contents and not store.damaged(store.manifest.sizes, thorough=check)
+
+
+def _kept(wanted: Wanted, old: RunStore, check: bool) -> list[Part]:
+    """Ranks of the stored run that are still wanted and need not be read again."""
+    manifest = old.manifest
+    if old.damaged(name for files in manifest.merged.values() for name in files):
+        return []  # the small tables of all ranks lie together
+    damaged = set(old.damaged(manifest.sizes, thorough=check))
+    contents = wanted.contents()
+    return [part for part in manifest.parts if part.identity() in contents and damaged.isdisjoint(part.files())]
+
+
+def _known_file(paths: list[Path], window: str | None, store: Path | None, check: bool) -> RunStore | None:
     """The stored run of a capture that is one file, if it has not changed: no reader needs to be asked then."""
     path, name = paths[0], window_of_file(paths[0])
     if len(paths) > 1 or not path.is_file() or window not in (None, name):
         return None
     known = open_store(directory_of(path, name, store))
-    if known is None or len(known.manifest.parts) != 1:
+    if known is None or len(known.manifest.parts) != 1 or known.damaged(known.manifest.sizes, thorough=check):
         return None
     (part,) = known.manifest.parts
     return known if part.source == str(path) and part.fingerprint == _fingerprint(path, (path,)) else None
@@ -111,117 +127,3 @@ def _fingerprint(path: Path, files: tuple[Path, ...]) -> str:
         return fingerprint(files)
     except OSError as error:
         raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
-
-
-def _is_current(store: RunStore | None, window: Window, prints: dict[Path, str]) -> bool:
-    if store is None:
-        return False
-    stored = {(part.rank, part.source, part.fingerprint) for part in store.manifest.parts}
-    return stored == {(source.rank or 0, str(source.path), prints[source.path]) for source in window.sources}
-
-
-def _complete(
-    paths: list[Path],
-    window: Window,
-    prints: dict[Path, str],
-    directory: Path,
-    old: RunStore | None,
-    progress: Progress | None,
-    executor: Executor | None,
-) -> tuple[RunStore, list[Part]]:
-    import polars as pl
-
-    from stepscope.engine.merge import merge
-    from stepscope.engine.rank_task import RankTask
-
-    known = {(part.rank, part.source, part.fingerprint): part for part in old.manifest.parts} if old else {}
-    kept = [
-        part
-        for source in window.sources
-        if (part := known.get((source.rank or 0, str(source.path), prints[source.path])))
-    ]
-    kept_sources = {part.source for part in kept}
-    tasks = [
-        RankTask(source, prints[source.path], directory)
-        for source in window.sources
-        if str(source.path) not in kept_sources
-    ]
-    notes = Notes()
-    for note in window.notes.all():
-        notes.add(note.code, count=note.count, **note.params)
-    if len(names := formats(window.sources)) > 1:
-        notes.add("mixed_formats", formats=", ".join(names))
-    read, failures = _run(tasks, notes, progress, executor)
-    if (error := _fatal(paths, window, kept + read, failures)) is not None:
-        _discard(directory, read)
-        raise error
-    final = directory / f"merged-{uuid.uuid4().hex}"
-    try:
-        merged = merge(directory, final, kept, read, notes.all(), old)
-        parts = sorted(kept + read, key=lambda part: part.rank)
-        capture = str(paths[0] if len(paths) == 1 else common_directory(paths))
-        return save(directory, Manifest(capture, window.name, parts, merged, written_by=__version__)), read
-    except (OSError, pl.exceptions.PolarsError) as error:
-        shutil.rmtree(final, ignore_errors=True)
-        _discard(directory, read)
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UnreadableInputError("cannot_write_store", store=str(directory), reason=reason) from error
-
-
-def _discard(directory: Path, read: list[Part]) -> None:
-    """Remove what was read now; a failure leaves nothing behind."""
-    for part in read:
-        shutil.rmtree(directory / f"rank-{part.rank}-{part.fingerprint}", ignore_errors=True)
-
-
-def _fatal(
-    paths: list[Path], window: Window, parts: list[Part], failures: dict[Path, StepscopeError]
-) -> StepscopeError | None:
-    """The error of a path at which something failed and nothing could be read."""
-    good = {part.source for part in parts}
-    for path in paths:
-        here = [source for source in window.sources if len(paths) == 1 or belongs(source, path)]
-        failed = [failures[source.path] for source in here if source.path in failures]
-        if failed and not any(str(source.path) in good for source in here):
-            return failed[0]
-    return None
-
-
-def _run(
-    tasks: list[RankTask], notes: Notes, progress: Progress | None, executor: Executor | None
-) -> tuple[list[Part], dict[Path, StepscopeError]]:
-    """Read the sources; what was read, and why the others, which are noted, could not be."""
-    from stepscope.engine import rank_task
-    from stepscope.engine.local import run_tasks
-
-    sizes = {task.source.path: task.source.bytes for task in tasks}
-    total, done = sum(sizes.values()), 0
-
-    def on_read(count: int) -> None:
-        nonlocal done
-        done += count
-        if progress is not None:
-            progress(done, total)
-
-    def results() -> Iterator[tuple[RankTask, Part | Exception]]:
-        if len(tasks) == 1 and executor is None:
-            try:
-                yield tasks[0], rank_task.run(tasks[0], on_read)
-            except StepscopeError as error:
-                yield tasks[0], error
-            return
-        for task, result in run_tasks(rank_task.run, tasks, executor):
-            on_read(sizes[task.source.path])
-            yield task, result
-
-    read: list[Part] = []
-    failures: dict[Path, StepscopeError] = {}
-    for task, result in results():
-        if isinstance(result, Part):
-            read.append(result)
-        elif isinstance(result, StepscopeError) and result.code != "cannot_write_store":
-            failures[task.source.path] = result
-            notes.add("rank_unreadable", file=str(task.source.path), rank=task.source.rank, **result.as_reason())
-        else:
-            raise result
-    return read, failures

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
@@ -60,8 +60,8 @@ def _submit_all(
             except Exception as error:
                 yield waiting[done], error
     finally:
-        for future in waiting:
-            future.cancel()
+        # What has begun is waited for: whoever cleans up must find all that was written.
+        wait([future for future in waiting if not future.cancel()])
 
 
 @contextlib.contextmanager

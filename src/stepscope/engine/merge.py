@@ -10,17 +10,18 @@ import polars as pl
 from stepscope.store import schema
 from stepscope.store.notes import Note
 from stepscope.store.rank_writer import write
-from stepscope.store.run_store import Part, RunStore, note_rows, publish, temporary_directory
+from stepscope.store.run_store import Part, RunStore, note_rows, temporary_directory
 
 
 def merge(
-    directory: Path, final: Path, kept: list[Part], read: list[Part], notes: list[Note], old: RunStore | None
+    directory: Path, attempt: str, kept: list[Part], read: list[Part], notes: list[Note], old: RunStore | None
 ) -> dict[str, dict[str, int]]:
     """Merge what was read now with what the old run has of the kept ranks; rows per file, per table.
 
     ``notes`` are those about the capture as a whole. The per-rank files of small tables are removed afterwards.
     """
-    work = temporary_directory(directory)
+    final = directory / f"merged-{attempt}"
+    work = temporary_directory(directory, attempt)
     merged: dict[str, dict[str, int]] = {}
     try:
         for table in schema.TABLES.values():
@@ -34,7 +35,7 @@ def merge(
             if frame.height:
                 write(frame, work / f"{table.name}.parquet")
                 merged[table.name] = {f"{final.name}/{table.name}.parquet": frame.height}
-        publish(work, final)
+        work.rename(final)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
         raise

@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
-from stepscope.errors import StepscopeError, UnreadableInputError
+from stepscope.errors import UnreadableInputError, internal, is_panic
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.formats import READERS
+from stepscope.store.fingerprint import fingerprint
 from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
-from stepscope.store.run_store import Part, note_rows, publish, temporary_directory
+from stepscope.store.rank_writer import RankWriter, StoreWriteError
+from stepscope.store.run_store import Part, note_rows, temporary_directory
 
 
 @dataclass(frozen=True)
@@ -26,37 +25,28 @@ class RankTask:
     source: Source
     fingerprint: str
     store: Path  # the run's directory
+    attempt: str  # told apart from all others, so that nothing of theirs is touched
 
 
 def run(task: RankTask, on_read: Callable[[int], None] | None = None) -> Part:
-    """Read the source; the tables lie in a directory named by rank and fingerprint afterwards."""
+    """Read the source; the tables lie in a directory named by rank, fingerprint and attempt afterwards."""
     began = time.perf_counter()
     rank = task.source.rank or 0
-    notes = Notes()
+    final = task.store / f"rank-{rank}-{task.fingerprint}-{task.attempt}"
     try:
-        work = temporary_directory(task.store)
+        work = temporary_directory(task.store, task.attempt)
     except OSError as error:
         raise _cannot_write(task, error) from error
     try:
-        writer = RankWriter(work, rank)
-        with _no_garbage_collection():
-            READERS[task.source.reader].read(Reading(task.source, writer, notes, on_read))
-        written = notes.all()
-        for note in written:
-            note.rank = rank
-        writer.add("notes", note_rows(written))
-        tables = writer.close()
-        final = task.store / f"rank-{rank}-{task.fingerprint}"
-        shutil.rmtree(final, ignore_errors=True)  # left by a process that was killed before its manifest
-        publish(work, final)
-    except StepscopeError:
+        tables = _read(task, rank, work, on_read)
+        try:
+            work.rename(final)
+        except OSError as error:
+            raise _cannot_write(task, error) from error
+    except BaseException as error:
         shutil.rmtree(work, ignore_errors=True)
-        raise
-    except (OSError, pl.exceptions.PolarsError) as error:
-        shutil.rmtree(work, ignore_errors=True)
-        raise _cannot_write(task, error) from error
-    except BaseException:
-        shutil.rmtree(work, ignore_errors=True)
+        if is_panic(error):  # which other processes cannot be told of as it is
+            raise internal(error) from None
         raise
     return Part(
         rank=rank,
@@ -70,6 +60,31 @@ def run(task: RankTask, on_read: Callable[[int], None] | None = None) -> Part:
         bytes=task.source.bytes,
         seconds=time.perf_counter() - began,
     )
+
+
+def _read(task: RankTask, rank: int, work: Path, on_read: Callable[[int], None] | None) -> dict[str, dict[str, int]]:
+    """Rows per file, per table, of a source that was the same from the first byte to the last."""
+    notes = Notes()
+    writer = RankWriter(work, rank)
+    path = str(task.source.path)
+    try:
+        with _no_garbage_collection():
+            READERS[task.source.reader].read(Reading(task.source, writer, notes, on_read))
+        unchanged = fingerprint(task.source.files) == task.fingerprint
+    except StoreWriteError as error:
+        raise _cannot_write(task, error.reason) from error
+    except OSError as error:
+        raise UnreadableInputError("cannot_read", path=path, reason=error.strerror or str(error)) from error
+    if not unchanged:
+        raise UnreadableInputError("changed_while_read", path=path)
+    written = notes.all()
+    for note in written:
+        note.rank = rank
+    try:
+        writer.add("notes", note_rows(written))
+        return writer.close()
+    except StoreWriteError as error:
+        raise _cannot_write(task, error.reason) from error
 
 
 @contextlib.contextmanager

@@ -13,10 +13,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from stepscope.errors import NoAnswerError, StepscopeError, UsageError
+from stepscope.errors import NoAnswerError, StepscopeError, UsageError, internal
 from stepscope.server import documentation, uploads
 from stepscope.server.compression import CompressForOthers
 from stepscope.server.descriptions import counted_facts
+from stepscope.server.faults import Faults
 from stepscope.server.guard import Guard
 from stepscope.server.library import Library
 from stepscope.server.page import PAGE_DIRECTORY, Page
@@ -33,7 +34,7 @@ def new_library(settings: Settings) -> Library:
 
 def create_app(library: Library, page_directory: Path = PAGE_DIRECTORY) -> ASGIApp:
     """The whole server as an ASGI application; the captures at its roots are read at once."""
-    return Guard(CompressForOthers(_routes(library, page_directory)), library.settings)
+    return Guard(CompressForOthers(Faults(_routes(library, page_directory))), library.settings)
 
 
 def _routes(library: Library, page_directory: Path) -> FastAPI:
@@ -95,9 +96,9 @@ def _add_error_handlers(app: FastAPI, library: Library) -> None:
         gone = _missing_file(library, str(request.path_params.get("run_id", "")))
         if gone is not None:
             return error_reply(NoAnswerError("store_gone", reason=gone), request)
-        return error_reply(StepscopeError("internal", reason=f"{type(error).__name__}: {error}"), request)
+        return error_reply(internal(error), request)
 
-    for kind in (OSError, pl.exceptions.PolarsError):
+    for kind in (OSError, pl.exceptions.PolarsError, Exception):
         app.add_exception_handler(kind, unreadable)
 
 

@@ -11,12 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from queue import SimpleQueue
 
-import polars as pl
-
 from stepscope.analysis.foundation.byte_cache import ByteCache
 from stepscope.analysis.timeline.view import MOST_COLUMN_BYTES, TimelineView
 from stepscope.analysis.timeline.wire import MOST_TILE_BYTES
-from stepscope.errors import NoAnswerError, StepscopeError, UsageError
+from stepscope.errors import NoAnswerError, StepscopeError, UsageError, internal, is_panic
 from stepscope.run import Run, load
 from stepscope.server.settings import Settings
 from stepscope.store.location import directory_of
@@ -139,8 +137,8 @@ class Library:
         except StepscopeError as error:
             self._failed(entry, error)
             return
-        except Exception as error:
-            self._failed(entry, StepscopeError("internal", reason=f"{type(error).__name__}: {error}"))
+        except BaseException as error:  # this thread serves all captures, so nothing may end it
+            self._failed(entry, internal(error))
             return
         with self._lock:
             entry.run, entry.view, entry.facts, entry.state = run, view, facts, READY
@@ -170,12 +168,15 @@ class Library:
 
 
 def _warm_up(view: TimelineView) -> None:
-    """Read what the first page will ask for, while it still loads."""
-    with contextlib.suppress(StepscopeError, OSError, pl.exceptions.PolarsError):
+    """Read what the first page will ask for, while it still loads; whoever asks is told what is wrong with it."""
+    try:
         for rank in view.ranks(None):
             view.columns(rank)
             view.links(rank)
             view.lanes(rank)
+    except BaseException as error:
+        if not (isinstance(error, Exception) or is_panic(error)):
+            raise
 
 
 def _id(path: Path, window: str | None) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from stepscope.errors import UnreadableInputError, UsageError
+from stepscope.store.integrity import PRIVATE_DIRECTORY, PRIVATE_FILE, private_directory
 
 if sys.platform != "win32":
     import fcntl
@@ -60,8 +61,10 @@ def only_writer(directory: Path) -> Iterator[bool]:
     Yields whether the lock is held; some network file systems know no locks, and then unique names keep writers apart.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        handle = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        private_directory(directory)
+        with contextlib.suppress(OSError):  # one from before stores were private
+            directory.chmod(PRIVATE_DIRECTORY)
+        handle = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
     except OSError as error:
         raise UnreadableInputError(
             "cannot_write_store", store=str(directory), reason=error.strerror or str(error)

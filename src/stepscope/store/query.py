@@ -50,8 +50,7 @@ def select(
     except duckdb.InterruptException as error:
         raise UsageError("sql_too_long", seconds=most_seconds) from error
     except duckdb.Error as error:
-        gone = [name for name in store.manifest.sizes if not (store.directory / name).is_file()]
-        if gone:
+        if gone := store.damaged(store.manifest.sizes):
             raise NoAnswerError("store_gone", reason=gone[0]) from error
         raise UsageError("sql_error", reason=str(error)) from error
     finally:
@@ -62,7 +61,7 @@ def select(
 
 def _prepare(connection: duckdb.DuckDBPyConnection, store: RunStore) -> None:
     """Make each table of the run a view; no access to anything else, and that is locked."""
-    files = [str(store.directory / name) for name in store.manifest.sizes]
+    files = [str(store.directory / name) for name in store.whole(lambda: list(store.manifest.sizes))]
     connection.execute(f"SET allowed_paths = {_list(files)}")
     connection.execute("SET temp_directory = ''")
     connection.execute("SET enable_external_access = false")

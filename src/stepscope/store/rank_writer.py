@@ -8,8 +8,17 @@ from typing import Final
 import polars as pl
 
 from stepscope.store import schema
+from stepscope.store.integrity import PRIVATE_FILE
 
 _FLUSH_BYTES: Final = 32 << 20
+
+
+class StoreWriteError(Exception):
+    """A table could not become a file; ``reason`` is what the system said."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
 
 
 class RankWriter:
@@ -51,7 +60,10 @@ class RankWriter:
         frame = schema.conform(table, self._with_rank(table, frame))
         files = self._files.setdefault(table, {})
         name = f"{table}-{len(files)}.parquet"
-        write(frame, self.directory / name)
+        try:
+            write(frame, self.directory / name)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise StoreWriteError(error) from error
         files[name] = frame.height
 
     def _with_rank(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
@@ -61,5 +73,9 @@ class RankWriter:
 
 
 def write(frame: pl.DataFrame, path: Path) -> None:
-    """The one way a table becomes a file. Statistics would cost a third more, and files are chosen by rank already."""
+    """The one way a table becomes a file, for its owner alone: the capture may have been private.
+
+    Statistics would cost a third more, and files are chosen by rank already.
+    """
+    path.touch(PRIVATE_FILE)
     frame.write_parquet(path, compression="zstd", compression_level=1, row_group_size=1 << 18, statistics=False)

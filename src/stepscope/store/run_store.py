@@ -2,32 +2,49 @@
 
 ::
 
-    manifest.json           what belongs to the run; replaced in one move
-    lock                    held by the process that ingests
-    rank-0-<fingerprint>/   large tables of one rank
-    merged-<number>/        small tables, all ranks together
+    manifest.json                   what belongs to the run, with a checksum per file; replaced in one move
+    lock                            held by the process that ingests
+    rank-0-<fingerprint>-<number>/  large tables of one rank
+    merged-<number>/                small tables, all ranks together
+
+A file is checked when a process first reads it. One that is damaged is made again from the capture, if that is still
+there; no number ever comes from it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import threading
 import time
 import uuid
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
+from stepscope.errors import StepscopeError, UnreadableInputError
 from stepscope.store import schema
+from stepscope.store.integrity import (
+    TEMPORARY,
+    checksum,
+    flush_directory,
+    private_directory,
+    read_document,
+    save_document,
+)
 from stepscope.store.notes import Note
 
 _MANIFEST: Final = "manifest.json"
-_TEMPORARY: Final = "tmp-"
 # A process may still read the files of the run before; afterwards they are rubbish.
 _KEEP_OLD_SECONDS: Final = 3600
+# Waiting for the disk, not working.
+_FLUSHED_AT_ONCE: Final = 8
 
 
 @dataclass
@@ -43,6 +60,13 @@ class Part:
     bytes: int
     seconds: float
 
+    def identity(self) -> tuple[int, str, str]:
+        """What it was made of."""
+        return self.rank, self.source, self.fingerprint
+
+    def files(self) -> list[str]:
+        return [name for files in self.tables.values() for name in files]
+
 
 @dataclass
 class Manifest:
@@ -52,12 +76,17 @@ class Manifest:
     merged: dict[str, dict[str, int]]
     schema_version: int = schema.SCHEMA_VERSION
     written_by: str = ""
-    sizes: dict[str, int] = field(default_factory=dict)  # bytes per file, to notice a damaged store
+    sizes: dict[str, int] = field(default_factory=dict)  # bytes per file
+    checksums: dict[str, int] = field(default_factory=dict)  # per file, to notice a damaged store
 
     def files(self, table: str) -> dict[str, int]:
         if not schema.TABLES[table].per_rank:
             return self.merged.get(table, {})
         return {name: rows for part in self.parts for name, rows in part.tables.get(table, {}).items()}
+
+    def contents(self) -> set[tuple[int, str, str]]:
+        """What the run was made of."""
+        return {part.identity() for part in self.parts}
 
     def rows(self, table: str) -> int:
         return sum(self.files(table).values())
@@ -65,17 +94,18 @@ class Manifest:
 
 @dataclass
 class RunStore:
-    """An opened run."""
+    """An opened run. ``mend`` makes it whole again from its capture; ``mended`` tells what had to be."""
 
     directory: Path
     manifest: Manifest
+    mend: Callable[[], RunStore] | None = field(default=None, repr=False, compare=False)
+    mended: list[Note] = field(default_factory=list, repr=False, compare=False)
+    _checked: dict[str, tuple[int, int, int]] = field(default_factory=dict, repr=False, compare=False)
+    _mending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def scan(self, table: str, ranks: list[int] | None = None) -> pl.LazyFrame:
         """The rows of a table, lazily; only the files of ``ranks`` are touched."""
-        files = list(self.manifest.files(table))
-        if ranks is not None and schema.TABLES[table].per_rank:
-            wanted = {name for part in self.manifest.parts if part.rank in ranks for name in part.tables.get(table, {})}
-            files = [name for name in files if name in wanted]
+        files = self.whole(lambda: self._files(table, ranks))
         if not files:
             return schema.empty(table).lazy()
         frame = pl.scan_parquet([self.directory / name for name in files])
@@ -83,9 +113,62 @@ class RunStore:
             frame = frame.filter(pl.col("rank").is_in(ranks))
         return frame
 
+    def whole(self, wanted: Callable[[], list[str]]) -> list[str]:
+        """The wanted files, whose bytes are those that were written: damaged ones are made again first."""
+        files = wanted()
+        if self.damaged(files):
+            with self._mending:
+                damaged = self.damaged(wanted())  # another thread may have been first
+                if damaged:
+                    self._mend(damaged)
+            files = wanted()
+        return files
+
+    def damaged(self, files: Iterable[str], thorough: bool = True) -> list[str]:
+        """Those of the files that are missing or not as they were written; each is read once unless it changes.
+
+        Those that are not ``thorough`` look at sizes alone.
+        """
+        return [name for name in files if not self._is_whole(name, thorough)]
+
+    def _files(self, table: str, ranks: list[int] | None) -> list[str]:
+        files = list(self.manifest.files(table))
+        if ranks is not None and schema.TABLES[table].per_rank:
+            wanted = {name for part in self.manifest.parts if part.rank in ranks for name in part.tables.get(table, {})}
+            files = [name for name in files if name in wanted]
+        return files
+
+    def _is_whole(self, name: str, thorough: bool) -> bool:
+        path = self.directory / name
+        try:
+            state = path.stat()
+            stamp = (state.st_size, state.st_mtime_ns, state.st_ino)
+            if state.st_size != self.manifest.sizes[name]:
+                return False
+            if thorough and self._checked.get(name) != stamp:
+                if checksum(path) != self.manifest.checksums[name]:
+                    return False
+                self._checked[name] = stamp
+        except OSError:
+            return False
+        return True
+
+    def _mend(self, damaged: list[str]) -> None:
+        told = {"path": self.manifest.capture, "file": damaged[0]}
+        if self.mend is None:
+            raise UnreadableInputError("store_damaged", **told)
+        try:
+            whole = self.mend()
+        except StepscopeError as error:
+            raise UnreadableInputError("store_lost", **told, **error.as_reason()) from error
+        if whole.manifest.contents() != self.manifest.contents():
+            raise UnreadableInputError("store_damaged", **told)  # the capture has changed too: another run
+        self.manifest = whole.manifest
+        self.mended += whole.mended
+
     def notes(self) -> list[Note]:
         rows = self.scan("notes").collect().iter_rows(named=True)
-        return [
+        return self.mended + [
             Note(
                 row["code"],
                 json.loads(row["params"] or "{}"),
@@ -99,66 +182,78 @@ class RunStore:
 
 
 def open_store(directory: Path) -> RunStore | None:
-    """The run stored here, or None if there is none, it is of another schema version, or a file is missing."""
+    """The run stored here, or None if there is none, or one of another schema version, or its manifest is damaged."""
     try:
-        found = json.loads((directory / _MANIFEST).read_text("utf-8"))
-        if found["schema_version"] != schema.SCHEMA_VERSION:
+        fields = read_document(directory / _MANIFEST)
+        if fields["schema_version"] != schema.SCHEMA_VERSION:
             return None
-        manifest = Manifest(**{**found, "parts": [Part(**part) for part in found["parts"]]})
-        if any((directory / name).stat().st_size != size for name, size in manifest.sizes.items()):
-            return None
+        manifest = Manifest(**{**fields, "parts": [Part(**part) for part in fields["parts"]]})
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return RunStore(directory, manifest)
 
 
-def temporary_directory(directory: Path) -> Path:
-    """A new directory for unfinished work."""
-    path = directory / f"{_TEMPORARY}{os.getpid()}-{uuid.uuid4().hex}"
-    path.mkdir(parents=True)
+def temporary_directory(directory: Path, attempt: str) -> Path:
+    """A new directory for unfinished work of one attempt to write."""
+    path = directory / f"{TEMPORARY}{attempt}-{uuid.uuid4().hex}"
+    private_directory(path)
     return path
 
 
-def publish(finished: Path, final: Path) -> None:
-    """Give a finished directory its name; if another process was first with the same content, theirs stays."""
-    try:
-        finished.rename(final)
-    except OSError:
-        if not final.is_dir():
-            raise
-        shutil.rmtree(finished, ignore_errors=True)
-
-
-def save(directory: Path, manifest: Manifest) -> RunStore:
-    """Make the manifest's files the stored run."""
-    names = [name for part in manifest.parts for files in part.tables.values() for name in files]
+def save(directory: Path, manifest: Manifest, before: Manifest | None = None) -> RunStore:
+    """Make the manifest's files the stored run. Those that the run of ``before`` had are known to be on the disk."""
+    names = [name for part in manifest.parts for name in part.files()]
     names += [name for files in manifest.merged.values() for name in files]
+    known = before.checksums if before else {}
+    fresh = [name for name in names if name not in known]
+    with ThreadPoolExecutor(_FLUSHED_AT_ONCE) as pool:
+        sums = dict(zip(fresh, pool.map(lambda name: checksum(directory / name, flush=True), fresh), strict=True))
+    for folder in {(directory / name).parent for name in fresh}:
+        flush_directory(folder)
+    flush_directory(directory)
     manifest.sizes = {name: (directory / name).stat().st_size for name in names}
-    draft = directory / f"{_TEMPORARY}{uuid.uuid4().hex}.json"
-    try:
-        with draft.open("w", encoding="utf-8") as file:
-            json.dump(asdict(manifest), file)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(directory / _MANIFEST)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    manifest.checksums = {name: sums.get(name, known.get(name, 0)) for name in names}
+    save_document(directory / _MANIFEST, asdict(manifest))
+    if before is not None:
+        _keep_a_while(directory, _directories(before) - _directories(manifest))
     return RunStore(directory, manifest)
 
 
 def sweep(directory: Path, manifest: Manifest | None) -> None:
     """Remove what killed processes left, and runs replaced long ago. Call only while holding the lock."""
-    used = {name.split("/")[0] for name in manifest.sizes} if manifest else set()
+    used = _directories(manifest) if manifest else set()
     now = time.time()
     for entry in directory.iterdir():
         if entry.name in used or entry.name in (_MANIFEST, "lock"):
             continue
-        if entry.name.startswith(_TEMPORARY) or now - entry.stat().st_mtime > _KEEP_OLD_SECONDS:
-            if entry.is_dir():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # a draft that became a document
+            if entry.name.startswith(TEMPORARY) or now - entry.stat().st_mtime > _KEEP_OLD_SECONDS:
+                _remove(entry)
+
+
+def discard(directory: Path, attempt: str) -> None:
+    """Remove all that one attempt to write has made."""
+    for entry in directory.iterdir():
+        if entry.name.endswith(f"-{attempt}") or entry.name.startswith(f"{TEMPORARY}{attempt}-"):
+            _remove(entry)
+
+
+def _remove(entry: Path) -> None:
+    if entry.is_dir():
+        shutil.rmtree(entry, ignore_errors=True)
+    else:
+        entry.unlink(missing_ok=True)
+
+
+def _directories(manifest: Manifest) -> set[str]:
+    return {name.split("/")[0] for name in manifest.sizes}
+
+
+def _keep_a_while(directory: Path, replaced: set[str]) -> None:
+    """Their hour begins now, not when they were written."""
+    for name in replaced:
+        with contextlib.suppress(OSError):
+            os.utime(directory / name)
 
 
 def note_rows(notes: list[Note]) -> pl.DataFrame:

@@ -1,0 +1,155 @@
+"""What a stored run lacks is read, rank by rank, and all of it becomes the stored run: whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Callable, Generator
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from stepscope.engine import rank_task
+from stepscope.engine.local import run_tasks
+from stepscope.engine.merge import merge
+from stepscope.engine.rank_task import RankTask
+from stepscope.errors import StepscopeError, UnreadableInputError, internal, is_panic
+from stepscope.readers.discovery.pairs import formats
+from stepscope.readers.discovery.several_paths import belongs, common_directory
+from stepscope.readers.discovery.windows import Window
+from stepscope.store.notes import Note, Notes
+from stepscope.store.run_store import Manifest, Part, RunStore, discard, save
+from stepscope.version import __version__
+
+Progress = Callable[[int, int], None]  # bytes done, bytes in all
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The window of a capture that is to be stored, with the state of each of its sources."""
+
+    paths: list[Path]
+    window: Window
+    prints: dict[Path, str]
+
+    def contents(self) -> set[tuple[int, str, str]]:
+        return {(source.rank or 0, str(source.path), self.prints[source.path]) for source in self.window.sources}
+
+
+def complete(
+    wanted: Wanted,
+    directory: Path,
+    old: RunStore | None,
+    kept: list[Part],
+    progress: Progress | None = None,
+    executor: Executor | None = None,
+) -> tuple[RunStore, list[Part]]:
+    """The stored run of the ranks that are kept of the old one and of those that are read now, and the latter."""
+    attempt = uuid.uuid4().hex
+    kept_sources = {part.source for part in kept}
+    tasks = [
+        RankTask(source, wanted.prints[source.path], directory, attempt)
+        for source in wanted.window.sources
+        if str(source.path) not in kept_sources
+    ]
+    try:
+        notes = _notes_of_window(wanted.window)
+        read, failures = _run(tasks, notes, progress, executor)
+        if (error := _fatal(wanted, kept + read, failures)) is not None:
+            raise error
+        return _stored(wanted, directory, attempt, old, kept, read, notes), read
+    except BaseException:
+        discard(directory, attempt)  # a failure leaves nothing behind
+        raise
+
+
+def _stored(
+    wanted: Wanted,
+    directory: Path,
+    attempt: str,
+    old: RunStore | None,
+    kept: list[Part],
+    read: list[Part],
+    notes: Notes,
+) -> RunStore:
+    paths = wanted.paths
+    try:
+        merged = merge(directory, attempt, kept, read, notes.all(), old)
+        parts = sorted(kept + read, key=lambda part: part.rank)
+        capture = str(paths[0] if len(paths) == 1 else common_directory(paths))
+        manifest = Manifest(capture, wanted.window.name, parts, merged, written_by=__version__)
+        return save(directory, manifest, old.manifest if old else None)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UnreadableInputError("cannot_write_store", store=str(directory), reason=reason) from error
+    except BaseException as error:
+        if is_panic(error):
+            raise internal(error) from None
+        raise
+
+
+def mended(wanted: Wanted, old: RunStore, read: list[Part]) -> list[Note]:
+    """Remarks on ranks that were read again although their source is the one that was stored."""
+    known = old.manifest.contents() & wanted.contents()
+    return [Note("store_mended", {"rank": part.rank}, rank=part.rank) for part in read if part.identity() in known]
+
+
+def _notes_of_window(window: Window) -> Notes:
+    notes = Notes()
+    for note in window.notes.all():
+        notes.add(note.code, count=note.count, **note.params)
+    if len(names := formats(window.sources)) > 1:
+        notes.add("mixed_formats", formats=", ".join(names))
+    return notes
+
+
+def _fatal(wanted: Wanted, parts: list[Part], failures: dict[Path, StepscopeError]) -> StepscopeError | None:
+    """The error of a path at which something failed and nothing could be read."""
+    good = {part.source for part in parts}
+    for path in wanted.paths:
+        here = [source for source in wanted.window.sources if len(wanted.paths) == 1 or belongs(source, path)]
+        failed = [failures[source.path] for source in here if source.path in failures]
+        if failed and not any(str(source.path) in good for source in here):
+            return failed[0]
+    return None
+
+
+def _run(
+    tasks: list[RankTask], notes: Notes, progress: Progress | None, executor: Executor | None
+) -> tuple[list[Part], dict[Path, StepscopeError]]:
+    """Read the sources; what was read, and why the others, which are noted, could not be."""
+    sizes = {task.source.path: task.source.bytes for task in tasks}
+    total, done = sum(sizes.values()), 0
+
+    def on_read(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(done, total)
+
+    def results() -> Generator[tuple[RankTask, Part | Exception]]:
+        if len(tasks) == 1 and executor is None:
+            try:
+                yield tasks[0], rank_task.run(tasks[0], on_read)
+            except StepscopeError as error:
+                yield tasks[0], error
+            return
+        for task, result in run_tasks(rank_task.run, tasks, executor):
+            on_read(sizes[task.source.path])
+            yield task, result
+
+    read: list[Part] = []
+    failures: dict[Path, StepscopeError] = {}
+    # Closed before the failure is told: other ranks may still be writing.
+    with contextlib.closing(results()) as finished:
+        for task, result in finished:
+            if isinstance(result, Part):
+                read.append(result)
+            elif isinstance(result, StepscopeError) and result.code != "cannot_write_store":
+                failures[task.source.path] = result
+                notes.add("rank_unreadable", file=str(task.source.path), rank=task.source.rank, **result.as_reason())
+            else:
+                raise result
+    return read, failures
