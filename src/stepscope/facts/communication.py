@@ -11,6 +11,7 @@ class CommunicationFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """The whole table."""
 
     kernel_patterns: tuple[str, ...]
+    enqueueing: str
     host_prefixes: tuple[str, ...]
     kernel_kinds: dict[str, str]
     kinds: dict[str, str]

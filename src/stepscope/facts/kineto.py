@@ -11,6 +11,7 @@ class KinetoFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
     kinds: dict[str, str]
+    device_events: dict[str, dict[str, str]]
     device_types: dict[str, str]
 
 

@@ -57,6 +57,7 @@ def read(reading: Reading) -> None:
     kernels, table = _kernels(files, reading)
     timeline = _timeline(reading, files, kernels, table)
     links.mark_duplicates(timeline, reading.notes)
+    links.mark_parts_of_calls(timeline)
     row_of = kernel_details.join_kernels(timeline, kernels, table, reading.notes)
     kernel_details.note_unknown_tasks(timeline, row_of, reading.notes)
     kernel_details.write_counters(timeline.slices, kernels, row_of, reading.out)

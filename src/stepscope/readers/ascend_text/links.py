@@ -58,6 +58,14 @@ def mark_duplicates(timeline: Timeline, notes: Notes) -> None:
     notes.add("ascend_task_shown_twice", file=timeline.file, count=len(twice))
 
 
+def mark_parts_of_calls(timeline: Timeline) -> None:
+    """Copies on a stream that a communication call launched are its parts; at level 0 no plane shows them."""
+    slices, connection = timeline.slices, timeline.argument["connection"]
+    calls = connection[timeline.on_layer("group") & (connection != NULL)]
+    moves = timeline.on_layer("hardware") & slices.is_kind("copy") & np.isin(connection, calls)
+    slices.kind[moves] = KIND["comm_task"]
+
+
 def positions(slices: SliceTable, ids: pl.Series) -> Int64s:
     """Where the slices with these ids stand."""
     ascending = bool((slices.id[1:] > slices.id[:-1]).all())  # as they do unless there are begins or instants

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.errors import UnreadableInputError
+from stepscope.facts.communication import communication_facts
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.kineto import collectives as communication
 from stepscope.readers.kineto import identity
@@ -30,6 +31,7 @@ from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import EventColumns, details
 from stepscope.readers.trace_json.trace_text import TraceText
+from stepscope.store.nesting import nearest
 
 __all__ = ["claim", "claim_file", "read"]
 
@@ -129,11 +131,29 @@ def _describe(trace: TraceSlices, joins: Joins, step: Int64s, arguments: Argumen
 def _collectives(trace: TraceSlices, joins: Joins, arguments: ArgumentColumns, groups: pl.DataFrame) -> pl.DataFrame:
     """Rows of ``collectives``, of slices that are described."""
     slices = trace.table
-    is_collective = slices.is_kind("collective")
-    shapes, dtypes = (_texts_at(*slices.texts[column], is_collective) for column in ("input_shapes", "dtypes"))
-    calls = communication.Calls(arguments.collectives, shapes, dtypes, groups)
+    own = np.flatnonzero(slices.is_kind("collective"))
+    enqueued = _enqueued(slices, joins.launch)[own]
+    calls = communication.Calls(arguments.collectives, _described(slices, own), _described(slices, enqueued), groups)
     step, stream = slices.integers["step"], slices.integers["stream"]
     return communication.collectives(slices, calls, joins.operator, step, stream)
+
+
+def _described(slices: SliceTable, positions: Int64s) -> list[communication.Described]:
+    """Name, shapes and types of the slices at some positions."""
+    names = slices.names.texts()
+    columns: list[list[str | None]] = [[None if at == NONE else names[slices.name[at]] for at in positions.tolist()]]
+    for column in ("input_shapes", "dtypes"):
+        codes, texts = slices.texts[column]
+        columns.append([None if at == NONE or codes[at] < 0 else texts[codes[at]] for at in positions.tolist()])
+    return [communication.Described(*values) for values in zip(*columns, strict=True)]
+
+
+def _enqueued(slices: SliceTable, launch: Int64s) -> Int64s:
+    """Position of the annotation of a process group around the launch of each slice, else NONE."""
+    is_enqueueing = re.compile(communication_facts().enqueueing).search
+    names = np.array([bool(is_enqueueing(word or "")) for word in slices.names.texts()] or [False])
+    around = nearest(slices.parent, slices.is_kind("annotation") & names[slices.name])
+    return np.append(around, NONE)[launch]  # the last position stands for a launch that is not known
 
 
 def _rank_row(
@@ -144,10 +164,6 @@ def _rank_row(
     row = identity.rank_row(metadata, sorted({device for device in devices if isinstance(device, int)}), str(path))
     times = dict(zip(("first_ns", "last_ns"), extent(slices), strict=True)) if len(slices) else {}
     return pl.DataFrame([row | times])
-
-
-def _texts_at(codes: npt.NDArray[Any], texts: list[str | None], chosen: Bools) -> list[str | None]:
-    return [None if code < 0 else texts[code] for code in codes[chosen].tolist()]
 
 
 def _decoded(texts: Codes) -> list[str | None]:

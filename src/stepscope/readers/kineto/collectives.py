@@ -18,6 +18,7 @@ from stepscope.readers.kineto.identity import group_rows, integer, rank_list
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.trace_json.event_columns import nullable
 
+_SAY_LITTLE: Final = ("send_receive", "other")
 _ANONYMOUS: Final = "(anonymous namespace)::"
 _BEHIND_THE_NAME: Final = re.compile(r"[<(]")  # of templates and arguments
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -25,12 +26,21 @@ _MOST_WORDS: Final = 40  # a hostile name has any number
 
 
 @dataclass
+class Described:
+    """What a slice says of itself, as recorded."""
+
+    name: str | None
+    input_shapes: str | None
+    dtypes: str | None
+
+
+@dataclass
 class Calls:
     """What is known about communication calls besides their slices."""
 
     arguments: dict[int, dict[str, Any]]  # of calls that describe themselves, by slice id
-    input_shapes: list[str | None]  # by position, as recorded
-    dtypes: list[str | None]
+    own: list[Described]  # of each call
+    enqueued: list[Described]  # of the annotation around the launch of each call: "nccl:all_to_all"
     groups: pl.DataFrame  # those that the job states
 
 
@@ -46,10 +56,13 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
             own = calls.arguments.get(int(slices.id[operator[position]]), {})
         name = names[slices.name[position]] or ""
         kind = collective_kind(str(own.get("Collective name") or name))
+        enqueued = calls.enqueued[place]
+        if kind in _SAY_LITTLE and enqueued.name:
+            kind = collective_kind(enqueued.name)
         size, dtype = message_bytes(kind, own), own.get("dtype")
         if size is None:
             members = len(only_group.get("ranks") or ())
-            size, recorded = _recorded_bytes(kind, calls.input_shapes[place], calls.dtypes[place], members)
+            size, recorded = _recorded_bytes(kind, enqueued if enqueued.name else calls.own[place], members)
             dtype = dtype if dtype is not None else recorded
         rows.append(
             {
@@ -115,10 +128,10 @@ def message_bytes(kind: str, arguments: dict[str, Any]) -> int | None:
     return None if size is None or elements is None else integer(elements * int(size))
 
 
-def _recorded_bytes(kind: str, shapes: str | None, dtypes: str | None, members: int) -> tuple[int | None, str | None]:
-    """Size and type from the shapes that host collectives carry: those of what the rank puts in."""
+def _recorded_bytes(kind: str, call: Described, members: int) -> tuple[int | None, str | None]:
+    """Size and type from the shapes that calls of the host carry: those of what the rank puts in."""
     try:
-        dims, types = json.loads(shapes or ""), json.loads(dtypes or "")
+        dims, types = json.loads(call.input_shapes or ""), json.loads(call.dtypes or "")
         size = int(communication_facts().dtype_bytes[types[0]])
         elements = math.prod(dims[0])
     except (ValueError, TypeError, KeyError, IndexError, RecursionError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from stepscope import facts
 from stepscope.arrays import Int8s, Int32s
 from stepscope.facts.communication import communication_facts
+from stepscope.facts.kineto import kineto_facts
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.slices.pytorch import MODULE_PREFIX
 from stepscope.readers.slices.slice_table import KIND
@@ -31,6 +33,7 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
     is_host_collective = np.array([word.startswith(prefixes) for word in words])
     # Until about torch 1.11, marks of the host had the category of operators.
     on_host = np.array([(text or "").lower() in _MARKING for text in categories.texts()] or [False])[category]
+    _set_device_events(kind, category, name, categories, words)
     kind[(kind == KIND["kernel"]) & communicates[name]] = KIND["collective"]
     kind[(kind == KIND["python"]) & is_module[name]] = KIND["module"]
     used_on_host = np.zeros(len(words), np.bool_)
@@ -38,3 +41,12 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
     kind[on_host & step_names(words, used_on_host)[name]] = KIND["step"]
     kind[on_host & is_host_collective[name]] = KIND["collective"]
     return kind
+
+
+def _set_device_events(kind: Int8s, category: Int32s, name: Int32s, categories: Codes, words: list[str]) -> None:
+    """Set the kind of events that share the category of kernels and are none."""
+    patterns = kineto_facts().device_events
+    for code, text in enumerate(categories.texts()):
+        for pattern, meant in patterns.get((text or "").lower(), {}).items():
+            fits = np.array([bool(re.search(pattern, word)) for word in words])
+            kind[(category == code) & fits[name]] = KIND[meant]
