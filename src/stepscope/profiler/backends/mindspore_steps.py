@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from stepscope.profiler.foundation.guard import attempt
 from stepscope.profiler.foundation.own_faults import ours
 
 #: What a training script calls once a step. A training cell calls its optimizer; the outer of the two counts. In graph
@@ -54,7 +55,7 @@ def _wrap(watched: Any, inside: _Inside, done: Callable[[Any], None]) -> Callabl
         finally:
             inside.depth -= 1
         if inside.depth == 0:
-            done(cell)
+            attempt("optimizer", done, cell)
         return answer
 
     watched.__call__ = __call__

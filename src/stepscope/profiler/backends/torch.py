@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from stepscope.profiler.recording.window import Window
 
 
+_BLOCK_BYTES = 1 << 20
+
+
 class TorchBackend(Backend):
     """Drives ``torch.profiler._KinetoProfile``, the documented layer below ``torch.profiler.profile``."""
 
@@ -140,6 +143,7 @@ class TorchBackend(Backend):
         kineto.export_chrome_trace(str(draft))
         if not draft.exists():  # Kineto writes its failures to its log only
             draft.with_name(f"{draft.name}.tmp").unlink(missing_ok=True)
+            draft.open("wb").close()  # fails for the same reason, and tells it
             raise OSError(errno.ENOSPC, "Kineto could not write its trace", str(draft))
         draft.chmod(0o640)
         draft.replace(self._raw / TRACE_FILE)
@@ -182,10 +186,13 @@ class TorchBackend(Backend):
 
 
 def _has(trace: Path, words: bytes) -> bool:
-    import mmap
-
-    with trace.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-        return text.find(words) >= 0
+    end = b""
+    with trace.open("rb") as file:
+        while block := file.read(_BLOCK_BYTES):
+            if words in end + block:
+                return True
+            end = block[-len(words) :]
+    return False
 
 
 def _is_empty(kineto: Any) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stepscope.profiler.foundation.memory_files import set_aside
 from stepscope.profiler.foundation.own_faults import ours, suppressed
 
 try:
@@ -33,6 +34,7 @@ _TEXT_AT = (_HEADER_WORDS + _SLOTS * _SLOT_WORDS) * 8
 _TEXT_BYTES = 1 << 16
 _TRIES = 200
 _OLD_S = 86_400
+_PATIENCE_S, _LOOK_S = 5.0, 0.005
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class Board:
                 self._memory = mmap.mmap(-1, size)
             else:
                 self._file = os.open(str(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-                os.ftruncate(self._file, size)
+                set_aside(self._file, size)
                 self._memory = mmap.mmap(self._file, size)
             self._words = memoryview(self._memory).cast("Q")
             self._slot = self._take_slot(rank)
@@ -129,10 +131,11 @@ class Board:
         if self._slot < 0:
             return
         if not forked:
-            with self._alone():
+            with suppressed(OSError):
                 self._words[self._slot + _PID] = 0
-                if self._path is not None and not self.places():
-                    self._path.unlink(missing_ok=True)
+                with self._alone():
+                    if self._path is not None and not self.places():
+                        self._path.unlink(missing_ok=True)
         self._slot = -1
         self._words.release()
         self._memory.close()
@@ -192,10 +195,24 @@ def _sweep(folder: Path) -> None:
 def _locked(folder: Path) -> Any:
     file = os.open(str(folder), os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        _lock(file)
         yield
     finally:
         os.close(file)
+
+
+def _lock(file: int) -> None:
+    """Others hold it for moments only; one that was stopped meanwhile must not stop us."""
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except ours(BlockingIOError):
+            if time.monotonic() > end:
+                raise
+            time.sleep(_LOOK_S)
+        else:
+            return
 
 
 def _slots() -> range:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from stepscope.profiler.foundation.line_files import read_regular
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours, suppressed
 
 CONFIG_FILE = "profiler_config.json"
-_MOST_BYTES = 1 << 20
+MOST_BYTES = 1 << 20
 _TICK_NS = 50_000_000
 _OFF = -1
 
@@ -125,9 +126,8 @@ class ConfigFile:
     def read(self) -> dict[str, Any] | None:
         """Its content; None with one warning while it is missing, half-written or no config."""
         try:
-            with self.path.open("rb") as file:
-                found = os.fstat(file.fileno())
-                content = json.loads(file.read(_MOST_BYTES + 1))
+            text, found = read_regular(self.path, MOST_BYTES + 1)
+            content = json.loads(text)
             if not isinstance(content, dict):
                 raise ValueError("not an object")
         except ours(OSError, ValueError, RecursionError) as error:

@@ -20,10 +20,12 @@ from stepscope.profiler.dynamic.agreement import AgreedWindow, Agreement, settle
 from stepscope.profiler.dynamic.board import Board, board_for
 from stepscope.profiler.dynamic.config import ConfigFile, understood
 from stepscope.profiler.dynamic.job import job_of
+from stepscope.profiler.dynamic.network_files import is_remote
 from stepscope.profiler.dynamic.status import STATES, StatusFile
 from stepscope.profiler.foundation.framework_base import with_mindspore_base
 from stepscope.profiler.foundation.guard import attempt, guarded
-from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.line_files import absolute
+from stepscope.profiler.foundation.messages import read_sentences, warn
 from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.foundation.rank_identity import identity
 from stepscope.profiler.handover.finished_window import FinishedWindow
@@ -37,7 +39,7 @@ _DEFAULT_OUTPUT = "./dyn_profile_data"
 _DEFAULT_POLL_S = 2
 #: A file system that answers slower, several times in a row, is only asked by the thread beside the training.
 _QUICK_NS, _MOST_SLOW_LOOKS = 200_000, 5
-_PATIENCE_S, _PATIENCE_AT_END_S = 0.005, 5.0
+_PATIENCE_S, _PATIENCE_AT_BEGIN_S, _PATIENCE_AT_END_S = 0.005, 2.0, 5.0
 
 
 class DynamicProfilerMonitor:
@@ -56,6 +58,7 @@ class DynamicProfilerMonitor:
         poll_interval: int = _DEFAULT_POLL_S,
         **further: Any,
     ) -> None:
+        read_sentences()
         self.windows: list[FinishedWindow] = []
         self._board: Board | None = None
         self._profile: Profile | None = None
@@ -69,6 +72,8 @@ class DynamicProfilerMonitor:
         self._end = threading.Event()
         self._status: StatusFile | None = None
         self._slow_looks = 0
+        self._only_beside = False
+        self._looked = threading.Event()
         for name in further:
             warn("parameter_unknown", name=name)
         if os.environ.get("MSMONITOR_USE_DAEMON") == "1":
@@ -78,7 +83,7 @@ class DynamicProfilerMonitor:
             return
         self._output = usable_path("output_path", output_path, _DEFAULT_OUTPUT)
         self._poll_s = _poll(poll_interval)
-        self._folder = Path(usable_path("cfg_path", cfg_path, ".")).expanduser().absolute()
+        self._folder = absolute(usable_path("cfg_path", cfg_path, "."))
         self._begin()
 
     def step(self) -> None:
@@ -145,13 +150,21 @@ class DynamicProfilerMonitor:
         expect_pipeline()
         _monitors.add(self)
         atexit.register(_at_exit, weakref.ref(self), os.getpid())
-        if self._board.lead():
+        self._only_beside = is_remote(self._folder)
+        if self._only_beside:
+            attempt("dynamic profiling", self._watch_beside)
+            self._looked.wait(_PATIENCE_AT_BEGIN_S)
+        elif self._board.lead():
             attempt("profiler_config.json", self._config.create)
         self._arrive(1)
+        if not self._only_beside:
+            attempt("dynamic profiling", self._watch_beside)
+
+    def _watch_beside(self) -> None:
         thread = threading.Thread(target=_watch, args=(weakref.ref(self), self._end, self._poll_s), daemon=True)
         thread.name = "stepscope-dynamic"
-        self._thread = thread
         thread.start()
+        self._thread = thread
 
     @guarded
     def _arrive(self, upcoming: int) -> None:
@@ -161,7 +174,7 @@ class DynamicProfilerMonitor:
             return
         self._step = upcoming
         news = board.advance(upcoming)
-        if board.leads and self._slow_looks < _MOST_SLOW_LOOKS:
+        if board.leads and not self._only_beside and self._slow_looks < _MOST_SLOW_LOOKS:
             news = self._look(board, upcoming, _PATIENCE_S) or news
         if news and (content := board.read()) is not None:
             self._windows = Agreement.of(content).windows if content else []
@@ -233,8 +246,12 @@ class DynamicProfilerMonitor:
         """What the thread beside the training does now and then."""
         board = self._board
         if board is None or not board.lead():
+            self._looked.set()
             return
+        if self._only_beside and not self._looked.is_set():
+            attempt("profiler_config.json", self._config.create)
         self._look(board, None)
+        self._looked.set()
         if self._status is None:
             self._status = StatusFile(self._folder)
         self._status.write(board, Agreement.read(board))

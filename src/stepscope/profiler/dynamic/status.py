@@ -12,7 +12,7 @@ from typing import Any
 from stepscope.profiler.dynamic.agreement import Agreement
 from stepscope.profiler.dynamic.board import Board, process_started
 from stepscope.profiler.foundation.guard import report
-from stepscope.profiler.foundation.line_files import write_json
+from stepscope.profiler.foundation.line_files import read_regular, write_json
 from stepscope.profiler.foundation.own_faults import ours, suppressed
 
 SCHEMA = "stepscope.dynamic/1"
@@ -63,8 +63,8 @@ def statuses(folder: Path) -> list[dict[str, Any]]:
     """All status files of a folder that can be read."""
     found = []
     for path in sorted(folder.glob(PATTERN)):
-        with suppressed(OSError, ValueError, RecursionError), path.open("rb") as file:
-            content = json.loads(file.read(_MOST_BYTES))
+        with suppressed(OSError, ValueError, RecursionError):
+            content = json.loads(read_regular(path, _MOST_BYTES)[0])
             if isinstance(content, dict) and content.get("schema") == SCHEMA:
                 found.append({**content, "file": str(path)})
     return found

@@ -9,8 +9,9 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from stepscope.profiler.dynamic.config import CONFIG_FILE, DEFAULTS, NEXT_STEPS, REQUEST
+from stepscope.profiler.dynamic.config import CONFIG_FILE, DEFAULTS, MOST_BYTES, NEXT_STEPS, REQUEST
 from stepscope.profiler.dynamic.status import statuses
+from stepscope.profiler.foundation.line_files import read_regular
 from stepscope.profiler.foundation.own_faults import ours
 
 _LOOK_S = 0.2
@@ -60,9 +61,7 @@ def answers(place: Path, mark: str, wait_s: float = 0.0) -> list[dict[str, Any]]
 
 def _present(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ours(FileNotFoundError):
-        return dict(DEFAULTS)
+        content = json.loads(read_regular(path, MOST_BYTES)[0])
     except ours(OSError, ValueError, RecursionError):  # somebody is writing it, or broke it: the request makes it whole
         return dict(DEFAULTS)
     return content if isinstance(content, dict) else dict(DEFAULTS)

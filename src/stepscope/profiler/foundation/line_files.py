@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
+import stat
 import threading
 from pathlib import Path
 from typing import Any
 
 from stepscope.profiler.foundation.guard import report
+from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours, suppressed
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
@@ -27,6 +30,8 @@ class LineStream:
         how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
         try:
             self._file = os.open(str(path), how, 0o640)
+        except ours(FileNotFoundError) as error:
+            warn("fault_vanished", reason=str(error), once_for=str(path.parent))
         except ours(OSError) as error:
             report(path.name, error)
 
@@ -96,6 +101,25 @@ def write_json(path: Path, content: Any) -> None:
         with suppressed(OSError):
             draft.unlink(missing_ok=True)
         raise
+
+
+def read_regular(path: Path, most_bytes: int) -> tuple[bytes, os.stat_result]:
+    """The content of a file with what the system knows of it; never waits, as a pipe of that name would make us."""
+    file = os.open(str(path), os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with os.fdopen(file, "rb") as opened:
+        about = os.fstat(file)
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return opened.read(most_bytes), about
+
+
+def absolute(path: str) -> Path:
+    """The path, wherever the script goes from here; as it is where there is no such place any more."""
+    given = Path(path)
+    try:
+        return given.expanduser().absolute()
+    except ours(OSError, RuntimeError):
+        return given
 
 
 def remove_tree(folder: Path) -> None:

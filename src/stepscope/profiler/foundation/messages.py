@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.foundation.own_faults import ours, suppressed
 
 _VARIABLES = ("STEPSCOPE_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 
@@ -66,10 +66,18 @@ def tell(key: str, /, **params: Any) -> None:
 
 def sentence(key: str, /, lang: str | None = None, **params: Any) -> str:
     """The text of a key, with its values put in."""
-    if not _state.messages:
-        _state.messages = json.loads(pkgutil.get_data(__package__ or "", "messages.json") or b"{}")
-    texts = _state.messages[key]
+    read_sentences()
+    texts = _state.messages.get(key)
+    if texts is None:  # the catalogue could not be read
+        return f"{key} {params}"
     return texts[lang or _language()].format(**params)
+
+
+def read_sentences() -> None:
+    """Read the catalogue now, while files can be opened: later there may be no handle left to say so with."""
+    if not _state.messages:
+        with suppressed(OSError, ValueError):
+            _state.messages = json.loads(pkgutil.get_data(__package__ or "", "messages.json") or b"{}")
 
 
 def listen(listener: Callable[[str], None] | None) -> None:

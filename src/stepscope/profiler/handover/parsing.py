@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import atexit
 import importlib.util
 import os
-import subprocess
 import sys
-import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from stepscope.profiler.foundation.guard import attempt
 from stepscope.profiler.foundation.messages import tell, warn
 from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.handover.parsers import Parser, one_stands_still
 
 #: A parser must not profile itself, nor load what was preloaded into the training.
 _NOT_FOR_THE_PARSER = ("MS_PROFILER_OPTIONS", "STEPSCOPE_PROFILE", "LD_PRELOAD", "KINETO_USE_DAEMON")
 _NEEDED = ("polars", "numpy", "msgspec", "typer")
-
-
-class _Waiting:
-    def __init__(self) -> None:
-        self.processes: list[tuple[subprocess.Popen[bytes], Path, float, int]] = []
-        self.watched = False
-
-
-_waiting = _Waiting()
 
 
 def parse(
@@ -40,6 +28,9 @@ def parse(
     if not parser_is_here():
         warn("parsing_elsewhere", directory=str(directory))
         return False
+    if one_stands_still():
+        warn("parsing_not_begun", directory=str(directory))
+        return False
     # Python 3.11 knows -P: a file of the job's working directory must not stand for a module of the same name.
     command = [sys.executable, "-P", "-m", "stepscope", "analyse", str(directory)]
     command += [] if simplify else ["--keep-all"]
@@ -47,17 +38,8 @@ def parse(
     for step in steps or ():
         command += ["--step", str(step)]
     tell("parsing", directory=str(directory))
-    process = subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
-    )
-    began = time.monotonic()
-    if wait:
-        return _finish(process, directory, began)
-    if not _waiting.watched:
-        _waiting.watched = True
-        atexit.register(wait_for_all)
-    _waiting.processes.append((process, directory, began, os.getpid()))
-    return True
+    parser = Parser(command, _environment(), directory)
+    return parser.finish() if wait else True
 
 
 def parser_is_here() -> bool:
@@ -77,21 +59,3 @@ def _environment() -> dict[str, str]:
     places = [mine, *(place for place in before if place != mine)]
     environment["PYTHONPATH"] = os.pathsep.join(place for place in places if place)
     return environment
-
-
-def _finish(process: subprocess.Popen[bytes], directory: Path, began: float) -> bool:
-    _, errors = process.communicate()
-    if process.returncode == 0:
-        tell("parsed", directory=str(directory), seconds=f"{time.monotonic() - began:.1f}")
-        return True
-    lines = errors.decode("utf-8", "replace").strip().splitlines()
-    warn("parsing_failed", directory=str(directory), reason=lines[-1] if lines else f"exit {process.returncode}")
-    return False
-
-
-def wait_for_all() -> None:
-    """The script ends; its parsers finish first, so that none is left behind."""
-    while _waiting.processes:
-        process, directory, began, pid = _waiting.processes.pop(0)
-        if pid == os.getpid():  # a forked child does not wait for those of its parent
-            attempt("parsing", _finish, process, directory, began)

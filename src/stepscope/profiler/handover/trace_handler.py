@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from stepscope.profiler.foundation.line_files import absolute
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.settings.profile_settings import DEFAULT_OUTPUT, usable_path
@@ -18,7 +19,7 @@ class TraceHandler:
 
     def __init__(self, dir_name: Any, worker_name: Any, analyse_flag: Any, async_mode: Any) -> None:
         chosen = DEFAULT_OUTPUT if dir_name is None else usable_path("dir_name", dir_name)
-        self.dir_name = str(Path(chosen).expanduser().absolute())  # wherever the script goes from here
+        self.dir_name = str(absolute(chosen))
         self.worker_name = _worker(worker_name)
         self.analyse_flag = _flag("analyse_flag", analyse_flag, True)
         self.async_mode = _flag("async_mode", async_mode, False)

@@ -6,13 +6,13 @@ import json
 import sys
 import weakref
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from stepscope.layout.optimizer_steps import LeadingOptimizer
 from stepscope.profiler import backends
 from stepscope.profiler.foundation.guard import attempt, guarded
-from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.line_files import absolute
+from stepscope.profiler.foundation.messages import read_sentences, warn
 from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.recording import running_profiles
@@ -59,8 +59,9 @@ class Profile:
         return made
 
     def _set_up(self, settings: Settings) -> None:
+        read_sentences()
         self.settings = settings
-        self._output = str(Path(settings.output_path).expanduser().absolute())  # wherever the script goes from here
+        self._output = str(absolute(settings.output_path))
         self.step_num = 0
         self.windows: list[FinishedWindow] = []
         self._plan = understood(settings.schedule or record_all)
@@ -69,6 +70,7 @@ class Profile:
         self._running = False
         self._stepped = False
         self._keep = False
+        self._failed = False
         self._came_to_window = False
         self._window: Window | None = None
         self._due: list[Callable[[], None]] = []
@@ -121,6 +123,7 @@ class Profile:
             warn("not_started", method="stop")
             return
         self._keep = keep
+        self._failed = keep and (sys.exc_info()[0] is not None or hasattr(sys, "last_value"))
         try:
             self._end()
         except BaseException:  # of a signal handler of the job's: it goes on when all is in order
@@ -286,6 +289,9 @@ class Profile:
             return
         wanted = self.settings.schedule.active if isinstance(self.settings.schedule, Schedule) else None
         window.why_incomplete = "stopped_early"
+        if self._failed:
+            warn("interrupted", done=window.steps_done)
+            return
         warn("stopped_early", done=window.steps_done, wanted="?" if wanted is None else wanted)
 
     def _warn_cut_short(self) -> None:
@@ -294,11 +300,15 @@ class Profile:
         warn("schedule_cut")
 
     def _warn_nothing_recorded(self) -> None:
-        if not self.windows:  # an endless schedule ends somewhere
+        if self._window is not None and not self.windows:  # an endless schedule ends somewhere
             warn("warm_up_only")
 
     def _warn_never_began(self) -> None:
-        if not self._came_to_window and isinstance(self.settings.schedule, Schedule):
+        if self._came_to_window or not isinstance(self.settings.schedule, Schedule):
+            return
+        if self._failed:
+            warn("interrupted_before")
+        else:
             warn("ended_before")
 
     def _add_metadata(self, key: str, value: Any) -> None:

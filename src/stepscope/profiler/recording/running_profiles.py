@@ -65,9 +65,9 @@ def _at_exit() -> None:
     for profile in running():
         attempt("exit", profile.stop, keep=True)
     attempt("exit", backends.end_before_exit)
-    parsing = sys.modules.get("stepscope.profiler.handover.parsing")
-    if parsing is not None:  # what begins now is too late to be called at the end by itself
-        attempt("parsing", parsing.wait_for_all)
+    parsers = sys.modules.get("stepscope.profiler.handover.parsers")
+    if parsers is not None:  # what begins now is too late to be called at the end by itself
+        attempt("parsing", parsers.wait_for_all)
 
 
 def forked() -> None:

@@ -12,7 +12,7 @@ from stepscope.layout.names import STAGES_FILE
 from stepscope.profiler.foundation.guard import report
 from stepscope.profiler.foundation.line_files import LineStream
 from stepscope.profiler.foundation.own_faults import ours
-from stepscope.profiler.samplers.loader_switch import Switch
+from stepscope.profiler.samplers.loader_switch import AlwaysOff, Switch
 
 _FETCHERS = ("_MapDatasetFetcher", "_IterableDatasetFetcher")
 
@@ -20,7 +20,7 @@ _FETCHERS = ("_MapDatasetFetcher", "_IterableDatasetFetcher")
 class StageTimer:
     """Writes a line per stage and batch while the switch is on."""
 
-    def __init__(self, switch: Switch) -> None:
+    def __init__(self, switch: Switch | AlwaysOff) -> None:
         self.switch = switch
         self._stream: LineStream | None = None
         self._owner = 0
@@ -67,7 +67,7 @@ def time_fetchers(timer: StageTimer) -> Callable[[], None]:
 class TimedWorkerLoop:
     """Stands in for PyTorch's worker loop, so that spawned workers, which inherit nothing, time their fetches too."""
 
-    def __init__(self, switch: Switch, original: Callable[..., Any] | None = None) -> None:
+    def __init__(self, switch: Switch | AlwaysOff, original: Callable[..., Any] | None = None) -> None:
         self._switch = switch
         self._original = original
 

@@ -9,6 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from stepscope.profiler.foundation.guard import report
+from stepscope.profiler.foundation.memory_files import set_aside
 from stepscope.profiler.foundation.own_faults import ours
 
 _SIZE = 8192
@@ -24,7 +26,7 @@ class Switch:
     def __init__(self, file: int | None = None) -> None:
         if file is None:
             file = _nameless_file()
-            os.ftruncate(file, _SIZE)
+            set_aside(file, _SIZE)
         self._file = file
         self._page = mmap.mmap(file, _SIZE)
         self._known = 0
@@ -48,13 +50,13 @@ class Switch:
         """Where to write now, None if nowhere."""
         try:
             number = self._number()
-        except ours(ValueError):  # closed, while a thread was still on its way here
+            if number != self._known:
+                _, length = _HEAD.unpack(self._page[: _HEAD.size])
+                text = self._page[_HEAD.size : _HEAD.size + length]
+                self._folder = Path(os.fsdecode(text)) if number % 2 else None
+                self._known = number
+        except ours(Exception):  # closed, while a thread was still on its way here
             return None
-        if number != self._known:
-            self._known = number
-            _, length = _HEAD.unpack(self._page[: _HEAD.size])
-            text = self._page[_HEAD.size : _HEAD.size + length]
-            self._folder = Path(os.fsdecode(text)) if number % 2 else None
         return self._folder
 
     def close(self) -> None:
@@ -72,8 +74,20 @@ class Switch:
         return int.from_bytes(self._page[:4], "little")
 
 
-def _in_child(handed: Any) -> Switch:
-    return Switch(handed.detach())
+class AlwaysOff:
+    """Stands for a switch that could not be had."""
+
+    def folder(self) -> Path | None:
+        """Nowhere."""
+        return None
+
+
+def _in_child(handed: Any) -> Switch | AlwaysOff:
+    try:
+        return Switch(handed.detach())
+    except ours(Exception) as error:  # the worker is the job's, and works without us
+        report("data loader worker", error)
+        return AlwaysOff()
 
 
 def _nameless_file() -> int:

@@ -93,8 +93,12 @@ class Engine:
             if self._watched is not None:
                 original(pipeline, *args, **kwargs)
                 return
-            with self._often():
+            often = self._often()
+            attempt("mindspore.dataset", often.__enter__)
+            try:
                 original(pipeline, *args, **kwargs)
+            finally:
+                attempt("mindspore.dataset", often.__exit__, None, None, None)
             attempt("mindspore.dataset", self._watch, pipeline)
 
         builder.__init__ = __init__

@@ -158,7 +158,7 @@ def _ready(iterator: Any) -> int | None:
         if iterator._data_queue is not results:
             waiting += int(iterator._data_queue.qsize())
         return waiting + sum(len(task) == 2 for task in iterator._task_info.values())
-    except ours(AttributeError, NotImplementedError, OSError):
+    except ours(Exception):
         return None  # no workers, or a system that cannot tell
 
 

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from stepscope.profiler.foundation.guard import attempt
+
 
 def after_import(modules: tuple[str, ...], action: Callable[[], None]) -> None:
     """Call ``action`` once."""
@@ -44,9 +46,12 @@ class _Watcher:
 
         def exec_module(module: Any) -> None:
             original(module)
-            del loader.exec_module
-            if self in sys.meta_path:
-                sys.meta_path.remove(self)
-                self._action()
+            attempt("import", self._imported, loader)
 
         loader.exec_module = exec_module
+
+    def _imported(self, loader: Any) -> None:
+        vars(loader).pop("exec_module", None)
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self._action()

@@ -1,0 +1,154 @@
+"""Parsers at work beside the training: waited for as long as they get on, and never longer."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from stepscope.profiler.foundation.guard import attempt
+from stepscope.profiler.foundation.messages import tell, warn
+from stepscope.profiler.foundation.own_faults import ours
+
+#: A parser that uses no processor for so long was stopped, or its file system hangs.
+_STANDSTILL_S = 30.0
+#: However busy, none is waited for longer than this and a second per megabyte, some fifty times what one needs.
+_LONGEST_S = 300.0
+_LOOK_S = 0.5
+_PROC = Path("/proc")
+
+
+class Parser:
+    """One process that writes the documented files of a window."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], directory: Path) -> None:
+        self.directory = directory
+        self._began = self._got_on = time.monotonic()
+        self._used = 0
+        self._pid = os.getpid()
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment
+        )
+        _at_work.parsers.append(self)
+        _at_work.watch()
+
+    @property
+    def is_inherited(self) -> bool:
+        """Whether it is the parent's, and this process was forked meanwhile."""
+        return self._pid != os.getpid()
+
+    @property
+    def stands_still(self) -> bool:
+        """Whether there is no use in waiting."""
+        if self._process.poll() is not None:
+            return False
+        now = time.monotonic()
+        if now - self._got_on > _STANDSTILL_S:
+            return True
+        return now - self._began > _LONGEST_S and now - self._began > _LONGEST_S + _megabytes(self.directory)
+
+    def finish(self, last: bool = False) -> bool:
+        """Wait for it; whether its files are there. One that stands still is left behind, and ended at the ``last``."""
+        while True:
+            try:
+                _, errors = self._process.communicate(timeout=_LOOK_S)
+                break
+            except ours(subprocess.TimeoutExpired):
+                _at_work.look()
+            if self.stands_still:
+                self._leave(last)
+                return False
+        _at_work.forget(self)
+        if self._process.returncode == 0:
+            tell("parsed", directory=str(self.directory), seconds=f"{time.monotonic() - self._began:.1f}")
+            return True
+        lines = errors.decode("utf-8", "replace").strip().splitlines()
+        reason = lines[-1] if lines else f"exit {self._process.returncode}"
+        warn("parsing_failed", directory=str(self.directory), reason=reason)
+        return False
+
+    def look(self) -> None:
+        """Note whether it has done anything since the last look."""
+        used = _used_by(self._process.pid)
+        if used != self._used:
+            self._used, self._got_on = used, time.monotonic()
+
+    def _leave(self, last: bool) -> None:
+        if not last:
+            warn("parsing_left", directory=str(self.directory))
+            return
+        self._process.kill()
+        _at_work.forget(self)
+        warn("parsing_ended", directory=str(self.directory))
+
+
+class _AtWork:
+    """The parsers of this process."""
+
+    def __init__(self) -> None:
+        self.parsers: list[Parser] = []
+        self._watched = False
+
+    def watch(self) -> None:
+        """Wait for them when the script ends."""
+        if not self._watched:
+            self._watched = True
+            atexit.register(wait_for_all)
+
+    def look(self) -> None:
+        """Note how each gets on."""
+        for parser in self.parsers:
+            if not parser.is_inherited:
+                parser.look()
+
+    def forget(self, parser: Parser) -> None:
+        """One is done."""
+        self.parsers = [other for other in self.parsers if other is not parser]
+
+
+_at_work = _AtWork()
+
+
+def one_stands_still() -> bool:
+    """Whether a parser of an earlier window hangs: another one would, too."""
+    _at_work.look()
+    return any(parser.stands_still for parser in _at_work.parsers if not parser.is_inherited)
+
+
+def wait_for_all() -> None:
+    """The script ends; its parsers finish first, so that none is left behind."""
+    for parser in list(_at_work.parsers):
+        if not parser.is_inherited:  # a forked child does not wait for those of its parent
+            attempt("parsing", parser.finish, last=True)
+    _at_work.parsers = []
+
+
+def _used_by(process: int) -> int:
+    """Processor time of a process and all below it, in ticks; where the system does not tell, time itself."""
+    parents: dict[int, tuple[int, int]] = {}
+    for entry in _PROC.glob("[0-9]*/stat"):
+        try:
+            fields = entry.read_text().rpartition(")")[2].split()
+            parents[int(entry.parent.name)] = int(fields[1]), int(fields[11]) + int(fields[12])
+        except ours(OSError, ValueError, IndexError):  # it has just ended
+            continue
+    if process not in parents:
+        return time.monotonic_ns()
+    family = {process}
+    while True:
+        grown = family | {pid for pid, (parent, _) in parents.items() if parent in family}
+        if grown == family:
+            return sum(parents[pid][1] for pid in family)
+        family = grown
+
+
+def _megabytes(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size
+        except ours(OSError):
+            continue
+    return total >> 20
