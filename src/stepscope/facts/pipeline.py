@@ -69,6 +69,18 @@ class Kinds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     advice: dict[str, str]
 
 
+class MinddataFiles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[minddata_files]``."""
+
+    busy_worker_pct: float
+    idle_worker_pct: float
+    little_used_leaf_pct: float
+    empty_device_input_pct: float
+    fuller_than_other_side_pct: float
+    nearly_empty_input_pct: float
+    single_threaded: tuple[str, ...]
+
+
 class PipelineFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
@@ -76,6 +88,7 @@ class PipelineFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     queue: Queue
     getnext: Getnext
     processors: Processors
+    minddata_files: MinddataFiles
     curves: Curves
     batch_clock: dict[str, str]
     slices: Slices

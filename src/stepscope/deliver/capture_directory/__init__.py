@@ -19,9 +19,11 @@ from stepscope.deliver.capture_directory.communication_database import write_com
 from stepscope.deliver.capture_directory.communication_files import communication
 from stepscope.deliver.capture_directory.communication_matrix import communication_matrix
 from stepscope.deliver.capture_directory.database import write_database
+from stepscope.deliver.capture_directory.dataset_file import dataset
 from stepscope.deliver.capture_directory.kernel_details import kernel_details
 from stepscope.deliver.capture_directory.memory_files import memory_record, operator_memory
-from stepscope.deliver.capture_directory.pipeline_files import dataset, pipeline_raw, pipeline_summary
+from stepscope.deliver.capture_directory.pipeline_files import pipeline_raw, pipeline_summary
+from stepscope.deliver.capture_directory.pipeline_recording import pipeline_recording
 from stepscope.deliver.capture_directory.rank_data import RankData
 from stepscope.deliver.capture_directory.statistic_files import api_statistic, op_statistic, operator_details
 from stepscope.deliver.capture_directory.step_trace_time import step_trace_time
@@ -38,12 +40,10 @@ _TABLES: dict[str, Callable[[RankData], pl.DataFrame | None]] = {
     "memory_record.csv": memory_record,
     "operator_memory.csv": operator_memory,
     "dataset.csv": dataset,
-    "minddata_pipeline_raw_{rank}.csv": pipeline_raw,
 }
 _DOCUMENTS: dict[str, Callable[[RankData], dict[str, Any] | None]] = {
     "communication.json": lambda data: communication(communication_calls(data)),
     "communication_matrix.json": lambda data: communication_matrix(communication_calls(data), data.backend),
-    "minddata_pipeline_summary_{rank}.json": pipeline_summary,
 }
 
 
@@ -74,10 +74,15 @@ def _deliver_text(data: RankData, out: Path) -> list[Path]:
         document = compose(data)
         if document is not None:
             written.append(_place(out / pattern.format(rank=data.rank), partial(_dump, document)))
-    summary = pipeline_summary(data)
-    if summary is not None:
-        file = out / f"minddata_pipeline_summary_{data.rank}.csv"
-        written.append(_place(file, partial(_dump_rows, summary)))
+    recording = pipeline_recording(data)
+    if recording is not None:
+        summary = pipeline_summary(recording)
+        name = f"minddata_pipeline_summary_{data.rank}"
+        raw = out / f"minddata_pipeline_raw_{data.rank}.csv"
+        written.append(_place(raw, partial(_dump_rows, pipeline_raw(recording))))
+        written.append(_place(out / f"{name}.json", partial(_dump, summary)))
+        rows = [[key, *values] for key, values in summary.items()]
+        written.append(_place(out / f"{name}.csv", partial(_dump_rows, rows)))
     written.append(_place(out / "trace_view.json", partial(write_trace_view, data)))
     return written
 
@@ -97,7 +102,6 @@ def _dump(document: dict[str, Any], path: Path) -> None:
     path.write_text(json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8")
 
 
-def _dump_rows(document: dict[str, list[Any]], path: Path) -> None:
-    """One key per row, its values in the cells behind it."""
+def _dump_rows(rows: list[list[Any]], path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([key, *values] for key, values in document.items())
+        csv.writer(file).writerows(rows)
