@@ -45,9 +45,9 @@ def load(
     from stepscope.report.progress import progress_bar
 
     with progress_bar(progress) as report:
-        place = Path(store) if store is not None else None
+        directory = Path(store) if store is not None else None
         paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(each) for each in path]
-        return Run(ingest(paths, window, place, report, executor, form=source))
+        return Run(ingest(paths, window, directory, report, executor, form=source))
 
 
 class Run(QuestionMethods):

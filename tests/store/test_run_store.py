@@ -69,7 +69,7 @@ def capture(tmp_path: Path) -> Path:
     return write_capture(tmp_path / "capture", [0])
 
 
-class TestPlace:
+class TestWhereTheStoreLies:
     def test_nothing_is_written_into_the_capture(self, capture: Path, tmp_path: Path) -> None:
         before = _state(capture)
         run = stepscope.load(capture, store=tmp_path / "store")

@@ -44,14 +44,14 @@ def analyse(
     from stepscope.profiler.profiler import captures
 
     del lang
-    found: dict[Path, Path] = {}  # each window once, however it is spelled
+    window_of_path: dict[Path, Path] = {}  # each window once, however it is spelled
     for path in paths:
         here = captures(path)
         if not here:
             raise NoAnswerError("nothing_recorded", path=str(path))
-        found |= {window.resolve(): window for window in here}
+        window_of_path |= {window.resolve(): window for window in here}
     results = []
-    for done in _all(list(found.values()), step, keep_all, jobs, store):
+    for done in _all(list(window_of_path.values()), step, keep_all, jobs, store):
         results.append(done)
         if not json:
             _show(done)
@@ -88,28 +88,28 @@ def parse_window(directory: Path, steps: list[int] | None, keep_all: bool, store
 
 
 def _all(
-    found: list[Path], steps: list[int] | None, keep_all: bool, jobs: int | None, store: Path | None
+    windows: list[Path], steps: list[int] | None, keep_all: bool, jobs: int | None, store: Path | None
 ) -> Iterator[dict[str, Any]]:
     import multiprocessing
     import os
 
-    jobs = min(jobs or max(1, (os.cpu_count() or 2) // 2), len(found))
+    jobs = min(jobs or max(1, (os.cpu_count() or 2) // 2), len(windows))
     if jobs == 1:
-        for directory in found:
+        for directory in windows:
             yield parse_window(directory, steps, keep_all, store)
         return
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for task in as_completed([pool.submit(parse_window, one, steps, keep_all, store) for one in found]):
+        for task in as_completed([pool.submit(parse_window, one, steps, keep_all, store) for one in windows]):
             yield task.result()
 
 
 def _simplify(directory: Path) -> None:
     for pattern in _REDUNDANT:
-        for place in directory.glob(pattern):
-            if place.is_dir() and not place.is_symlink():
-                shutil.rmtree(place, ignore_errors=True)
+        for entry in directory.glob(pattern):
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
             else:
-                place.unlink(missing_ok=True)
+                entry.unlink(missing_ok=True)
 
 
 def _show(done: dict[str, Any]) -> None:

@@ -107,19 +107,19 @@ def _explain(run: Any, name: str, field: str, rank: list[int] | None, step: list
     from stepscope.report import explain as report
     from stepscope.report import json_document
 
-    found = explain(run.store, name, field, rank, step)
+    explanation = explain(run.store, name, field, rank, step)
     if json:
-        json_document.write("explain", run.describe(), run.notes, msgspec.to_builtins(found), language())
+        json_document.write("explain", run.describe(), run.notes, msgspec.to_builtins(explanation), language())
     else:
-        report.show(found, language())
+        report.show(explanation, language())
 
 
 def with_csv_target(arguments: list[str]) -> list[str]:
     """``--csv`` may stand without a directory, which click does not know; then standard output is meant."""
-    found: list[str] = []
-    for place, argument in enumerate(arguments):
-        found.append(argument)
-        following = arguments[place + 1] if place + 1 < len(arguments) else None
+    completed: list[str] = []
+    for index, argument in enumerate(arguments):
+        completed.append(argument)
+        following = arguments[index + 1] if index + 1 < len(arguments) else None
         if argument == "--csv" and (following is None or following.startswith("-") or Path(following).is_file()):
-            found.append(STANDARD_OUTPUT)
-    return found
+            completed.append(STANDARD_OUTPUT)
+    return completed

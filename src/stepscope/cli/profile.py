@@ -127,6 +127,6 @@ def environment(options: dict[str, Any]) -> dict[str, str]:
     package = Path(stepscope.__file__).parent
     places = [str(package / "profiler" / "starting" / "bootstrap"), os.environ.get("PYTHONPATH", "")]
     child = {name: value for name, value in os.environ.items() if name != _MINDSPORE_OPTIONS}
-    child["PYTHONPATH"] = os.pathsep.join(place for place in places if place)
+    child["PYTHONPATH"] = os.pathsep.join(path for path in places if path)
     child[_OURS] = json.dumps(options)
     return child

@@ -54,26 +54,26 @@ def trigger(
         mark = ask(cfg_path, start=start, stop=stop, steps=steps, **given)
     except OSError as error:
         raise UsageError("trigger_cannot_write", path=str(cfg_path), reason=error.strerror or str(error)) from error
-    found = answers(cfg_path, mark, wait)
+    statuses = answers(cfg_path, mark, wait)
     if json:
         import json as encoder
 
-        answer = {"config": str(config_path(cfg_path)), "request": mark, "jobs": found}
+        answer = {"config": str(config_path(cfg_path)), "request": mark, "jobs": statuses}
         typer.echo(encoder.dumps({"schema": _SCHEMA, "data": answer}, ensure_ascii=False))
     else:
-        _show(cfg_path, found)
-    if wait and not found:
+        _show(cfg_path, statuses)
+    if wait and not statuses:
         raise NoAnswerError("trigger_no_answer", seconds=wait)
-    if found and not off and all(status["state"] in ("missed", "rejected") for status in found):
+    if statuses and not off and all(status["state"] in ("missed", "rejected") for status in statuses):
         raise NoAnswerError("trigger_missed")
 
 
-def _show(cfg_path: Path, found: list[dict[str, Any]]) -> None:
+def _show(cfg_path: Path, statuses: list[dict[str, Any]]) -> None:
     from stepscope.profiler.dynamic.trigger import config_path
     from stepscope.texts import text
 
     typer.echo(text("report.trigger_written", language(), path=config_path(cfg_path)))
-    for status in found:
+    for status in statuses:
         windows = ", ".join(f"{window['start']}-{window['stop']}" for window in status["windows"]) or "-"
         ranks = len(status["ranks"])
         typer.echo(

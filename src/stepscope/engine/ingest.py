@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.engine.found import find_windows
+from stepscope.engine.discovered_windows import find_windows
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.readers.discovery.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
@@ -112,13 +112,13 @@ def _known_file(paths: list[Path], window: str | None, store: Path | None, check
     return known if part.source == str(path) and part.fingerprint == _fingerprint(path, (path,)) else None
 
 
-def _choose(found: list[Window], window: str | None, paths: list[Path]) -> Window:
+def _choose(windows: list[Window], window: str | None, paths: list[Path]) -> Window:
     if window is None:
-        return found[-1]
-    for candidate in found:
+        return windows[-1]
+    for candidate in windows:
         if candidate.name == window:
             return candidate
-    names = ", ".join(each.name for each in found)
+    names = ", ".join(each.name for each in windows)
     raise UsageError("no_such_window", window=window, path=", ".join(map(str, paths)), windows=names)
 
 

@@ -25,7 +25,7 @@ class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     phase: str = ""
 
 
-class Timeline(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TimelineRows(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[timeline]``."""
 
     processes: dict[str, Row]
@@ -41,7 +41,7 @@ class MindinsightFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     devices: dict[str, str]
     switches: dict[str, str]
     summaries: dict[str, Summary]
-    timeline: Timeline
+    timeline: TimelineRows
 
 
 def mindinsight_facts() -> MindinsightFacts:

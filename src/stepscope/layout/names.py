@@ -68,8 +68,8 @@ def parse_capture_name(name: str) -> CaptureName | None:
     >>> parse_capture_name("host_77_20231114221320123_ascend_ms")
     CaptureName(worker='host_77', timestamp='20231114221320123', suffix='ascend_ms')
     """
-    found = _DIRECTORY.fullmatch(name)
-    return CaptureName(**found.groupdict()) if found else None
+    match = _DIRECTORY.fullmatch(name)
+    return CaptureName(**match.groupdict()) if match else None
 
 
 def dynamic_name(rank: int, start: int, stop: int) -> str:

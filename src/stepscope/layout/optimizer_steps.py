@@ -43,12 +43,12 @@ def steps_of_the_training(optimizers: Iterable[int]) -> list[bool]:
     """
     lead, counted = LeadingOptimizer(), []
     waiting: dict[int, list[int]] = {}
-    for place, optimizer in enumerate(optimizers):
+    for index, optimizer in enumerate(optimizers):
         counted.append(lead.is_step(optimizer))
-        if counted[place]:
+        if counted[index]:
             for earlier in waiting.get(optimizer, ()):
                 counted[earlier] = True
             waiting.clear()
         else:
-            waiting.setdefault(optimizer, []).append(place)
+            waiting.setdefault(optimizer, []).append(index)
     return counted

@@ -63,13 +63,13 @@ def explain(
     entry = description(question, chosen[0])
     mine = ranks_of(store, ranks)
     sources = store.scan("ranks", mine).select(pl.col("source").cast(pl.String)).collect()["source"].to_list()
-    place = {"rank": mine[0], "step": steps[0] if steps else "step"}
+    parameters = {"rank": mine[0], "step": steps[0] if steps else "step"}
     return Explanation(
         field=chosen[0],
         meaning={"en": entry["en"], "zh": entry["zh"]},
         formula=entry["formula"],
         sources=[source for source in sources if source],
-        sql=entry["sql"].format(**place) if "sql" in entry else None,
+        sql=entry["sql"].format(**parameters) if "sql" in entry else None,
         ours=_ours(store, question, chosen[0], mine, steps),
         vendor=_vendor(store, entry["vendor"], mine, steps) if "vendor" in entry else [],
     )
@@ -89,16 +89,16 @@ def _ours(
     return list(_values(told, path, OurValue(None, None, None, None)))
 
 
-def _values(part: Any, path: list[str], place: OurValue) -> Iterator[OurValue]:
+def _values(part: Any, path: list[str], context: OurValue) -> Iterator[OurValue]:
     """What lies at a path, with the rank, the step and the name that the entries on the way tell."""
     if not path:
         if not isinstance(part, (list, dict)):  # a curve is no value to print
-            yield OurValue(place.rank, place.step, place.name, part)
+            yield OurValue(context.rank, context.step, context.name, part)
     elif isinstance(part, list):
         for entry in part:
-            yield from _values(entry, path, place)
+            yield from _values(entry, path, context)
     elif isinstance(part, dict) and path[0] in part:
-        rank, step, name = (part.get(key, getattr(place, key)) for key in ("rank", "step", "name"))
+        rank, step, name = (part.get(key, getattr(context, key)) for key in ("rank", "step", "name"))
         yield from _values(part[path[0]], path[1:], OurValue(rank, step, name, None))
 
 
@@ -111,5 +111,5 @@ def _vendor(store: RunStore, wanted: str, ranks: list[int], steps: Sequence[int]
     )
     if steps:
         rows = rows.filter(pl.col("step").is_in(list(steps)))
-    found = rows.select("rank", "step", pl.col("key", "file").cast(pl.String), "value").collect()
-    return [VendorValue(**row) for row in found.iter_rows(named=True)]
+    reported = rows.select("rank", "step", pl.col("key", "file").cast(pl.String), "value").collect()
+    return [VendorValue(**row) for row in reported.iter_rows(named=True)]

@@ -13,7 +13,7 @@ from stepscope.texts import catalogue
 
 def fields(question: Question) -> list[str]:
     """Names of all documented fields of a question, nested ones with dots."""
-    return list(_places(question))
+    return list(_paths(question))
 
 
 def description(question: Question, field: str) -> dict[str, str]:
@@ -24,11 +24,11 @@ def description(question: Question, field: str) -> dict[str, str]:
     known = catalogue()["field"]
     parts = field.split(".")
     of_steps = [f"steps.{'.'.join(parts[number:])}" for number in range(len(parts))]
-    keys = [*(f"{question.name}.{place}" for place in _places(question)[field]), *of_steps]
+    keys = [*(f"{question.name}.{path}" for path in _paths(question)[field]), *of_steps]
     return known[next((key for key in keys if key in known), keys[0])]
 
 
-def _places(question: Question) -> dict[str, tuple[str, ...]]:
+def _paths(question: Question) -> dict[str, tuple[str, ...]]:
     """All fields, each with the places where the answer has the same field of the same structure, its own first."""
     first: dict[type, str] = {}
     kinds = [(question.type, ""), *((kind, f"{name}.") for name, kind in question.beside.items())]
@@ -49,4 +49,4 @@ def _structures(kind: Any) -> list[Any]:
     """The structures within a type such as ``list[Step] | None``."""
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return [kind]
-    return [found for part in getattr(kind, "__args__", ()) for found in _structures(part)]
+    return [structure for part in getattr(kind, "__args__", ()) for structure in _structures(part)]

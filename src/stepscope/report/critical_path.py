@@ -19,19 +19,19 @@ _LONGEST_NAME: Final = 80
 def show(answer: Answer[list[CriticalPath]], lang: str) -> None:
     """Per path what bounds it, all shares, and its longest parts."""
     console = Console(highlight=False)
-    for found in answer.data:
-        largest = found.by_bound[0]
+    for path in answer.data:
+        largest = path.by_bound[0]
         line = text(
             "report.path_of_step",
             lang,
-            rank=found.rank,
-            step=found.step,
-            length=f"{found.length_us / 1000:,.3f}",
+            rank=path.rank,
+            step=path.step,
+            length=f"{path.length_us / 1000:,.3f}",
             bound=text(f"path_bound.{largest.bound}", lang),
             share=f"{100 * largest.share:.1f}",
         )
         console.print(line, markup=False, soft_wrap=True)
-        show_table(pl.DataFrame([msgspec.to_builtins(entry) for entry in found.by_bound]), lang)
-        longest = pl.DataFrame([msgspec.to_builtins(entry) for entry in found.by_name], infer_schema_length=None)
+        show_table(pl.DataFrame([msgspec.to_builtins(entry) for entry in path.by_bound]), lang)
+        longest = pl.DataFrame([msgspec.to_builtins(entry) for entry in path.by_name], infer_schema_length=None)
         shown = longest.with_columns(pl.col("name").cast(pl.String).str.slice(0, _LONGEST_NAME))
         show_table(shown, lang, title=text("report.path_parts_title", lang))

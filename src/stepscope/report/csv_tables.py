@@ -25,14 +25,14 @@ def tables(name: str, answer: Answer[Any]) -> dict[str, pl.DataFrame]:
         if isinstance(answer.data, pl.DataFrame) and not any(kind.is_nested() for kind in answer.data.dtypes):
             return {name: answer.data, **beside}
         return _of_rows(name, data) | beside
-    found: dict[str, pl.DataFrame] = {}
+    by_name: dict[str, pl.DataFrame] = {}
     single = {}
     for key, value in data.items():
         if _is_table(value):
-            found |= _of_rows(f"{name}_{key}", value)
+            by_name |= _of_rows(f"{name}_{key}", value)
         else:
             single[key] = value
-    return found | (_of_rows(name, [single]) if single else {})
+    return by_name | (_of_rows(name, [single]) if single else {})
 
 
 def _of_rows(name: str, rows: list[dict[str, Any]]) -> dict[str, pl.DataFrame]:
@@ -44,10 +44,10 @@ def _of_rows(name: str, rows: list[dict[str, Any]]) -> dict[str, pl.DataFrame]:
             if _is_table(value):
                 within.setdefault(key, []).extend(own | entry for entry in value)
     flat = [{key: _cell(value) for key, value in row.items() if key not in within} for row in rows]
-    found = {name: pl.DataFrame(flat, infer_schema_length=None)}
+    by_name = {name: pl.DataFrame(flat, infer_schema_length=None)}
     for key, entries in within.items():
-        found |= _of_rows(f"{name}_{key}", entries)
-    return found
+        by_name |= _of_rows(f"{name}_{key}", entries)
+    return by_name
 
 
 def _is_table(value: Any) -> bool:

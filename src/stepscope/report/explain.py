@@ -23,13 +23,13 @@ def show(explanation: Explanation, lang: str) -> None:
     if explanation.sql:
         say("explain_sql", sql=explanation.sql)
     for ours in explanation.ours[:_MOST]:
-        say("explain_ours", place=_place(ours.rank, ours.step, ours.name), value=_shown(ours.value))
+        say("explain_ours", label=_label(ours.rank, ours.step, ours.name), value=_shown(ours.value))
     for value in explanation.vendor[:_MOST]:
-        place = _place(value.rank, value.step, value.key)
-        say("explain_vendor", file=value.file, place=place, value=_shown(value.value))
+        label = _label(value.rank, value.step, value.key)
+        say("explain_vendor", file=value.file, label=label, value=_shown(value.value))
 
 
-def _place(rank: int | None, step: int | None, name: str | None) -> str:
+def _label(rank: int | None, step: int | None, name: str | None) -> str:
     parts = ("" if rank is None else f"rank {rank}", "" if step is None else f"step {step}", name or "")
     return ", ".join(part for part in parts if part)
 

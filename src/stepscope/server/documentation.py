@@ -36,9 +36,9 @@ class AnswerTypes:
 
     def document(self, kind: Any) -> dict[int | str, dict[str, Any]]:
         """The ``responses`` of a route whose integers may come as text, on request."""
-        found = self.json(kind)
+        responses = self.json(kind)
         self._documents.add(self._types.index(kind))
-        return found
+        return responses
 
     def json(self, kind: Any, status: int = 200) -> dict[int | str, dict[str, Any]]:
         """The ``responses`` of a route that answers with a type in JSON."""
@@ -56,21 +56,21 @@ class AnswerTypes:
     def resolve(self, document: dict[str, Any]) -> dict[str, Any]:
         """Put schemas in the place of numbers, and shared ones among the components."""
         schemas, components = msgspec.json.schema_components(self._types, ref_template=f"{_SHARED}{{name}}")
-        for place in self._documents:
-            _allow_exact_text(schemas[place], components, set())
+        for number in self._documents:
+            _allow_exact_text(schemas[number], components, set())
         plain = {name: _plain_name(name) for name in components}
         shared = document.setdefault("components", {}).setdefault("schemas", {})
         shared.update({plain[name]: component for name, component in components.items()})
-        found: dict[str, Any] = _with_references(document, schemas, plain)
-        return found
+        resolved: dict[str, Any] = _with_references(document, schemas, plain)
+        return resolved
 
     def _responses(self, status: int, content: Any) -> dict[int | str, dict[str, Any]]:
         fault = {"application/json": {"schema": self._numbered(Fault)}}
-        found: dict[int | str, dict[str, Any]] = {
+        responses: dict[int | str, dict[str, Any]] = {
             code: {"description": reason, "content": fault} for code, reason in _FAULTS.items()
         }
-        found[status] = {"description": "the answer", **({"content": content} if content else {})}
-        return found
+        responses[status] = {"description": "the answer", **({"content": content} if content else {})}
+        return responses
 
     def _numbered(self, kind: Any) -> dict[str, Any]:
         if kind not in self._types:
@@ -126,11 +126,11 @@ def _with_references(value: Any, schemas: tuple[dict[str, Any], ...], plain: dic
     reference = value.get("$ref")
     if isinstance(reference, str) and reference.startswith(_NUMBERED):
         return _with_references(schemas[int(reference.removeprefix(_NUMBERED))], schemas, plain)
-    found = {key: _with_references(item, schemas, plain) for key, item in value.items()}
+    replaced = {key: _with_references(item, schemas, plain) for key, item in value.items()}
     if isinstance(reference, str):
         name = reference.removeprefix(_SHARED)
-        found["$ref"] = _SHARED + plain.get(name, name)
-    return found
+        replaced["$ref"] = _SHARED + plain.get(name, name)
+    return replaced
 
 
 def install(app: FastAPI, answers: AnswerTypes) -> None:

@@ -40,7 +40,7 @@ def document_reply(
     request: Request, name: str, run: Run, notes: list[Note], data: Any, integers: str, **more: Any
 ) -> Response:
     """The document of a question; with ``integers`` as text where JavaScript would round them."""
-    found = json_document.document(name, run.describe(), notes, data, language_of(request)) | more
+    answer = json_document.document(name, run.describe(), notes, data, language_of(request)) | more
     if integers == "text":
-        found = exact_for_javascript(found)
-    return Response(json_document.encoded(found), media_type="application/json")
+        answer = exact_for_javascript(answer)
+    return Response(json_document.encoded(answer), media_type="application/json")

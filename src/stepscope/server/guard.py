@@ -69,10 +69,10 @@ class Guard:
 
     def _is_own(self, origin: str, host: str) -> bool:
         try:
-            place = urlsplit(origin).netloc
+            address = urlsplit(origin).netloc
         except ValueError:
             return False
-        return bool(place) and (place == host or place in self._settings.allowed_hosts)
+        return bool(address) and (address == host or address in self._settings.allowed_hosts)
 
     def _shows_token(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")

@@ -66,19 +66,19 @@ class Library:
     def entry(self, run_id: str) -> Entry:
         """A known run, in any state."""
         with self._lock:
-            found = self._entries.get(run_id)
-        if found is None:
+            entry = self._entries.get(run_id)
+        if entry is None:
             raise UsageError("no_such_run", run=run_id)
-        return found
+        return entry
 
     def ready(self, run_id: str) -> tuple[Run, TimelineView]:
         """A run that can be asked."""
-        found = self.entry(run_id)
-        if found.run is None or found.view is None:
-            if found.error is not None:
-                raise found.error
-            raise NoAnswerError("run_not_ready", name=found.name, state=found.state)
-        return found.run, found.view
+        entry = self.entry(run_id)
+        if entry.run is None or entry.view is None:
+            if entry.error is not None:
+                raise entry.error
+            raise NoAnswerError("run_not_ready", name=entry.name, state=entry.state)
+        return entry.run, entry.view
 
     def add(self, path: Path, window: str | None = None, uploaded: bool = False) -> Entry:
         """Put a capture on the list and read it; one that is known is read again if it has changed."""

@@ -29,21 +29,21 @@ class Page:
     def answer(self, request: Request, path: str) -> Response:
         """The file of a path; the index for the root."""
         name = path.lstrip("/") or _INDEX
-        found = self._find(name)
-        if found is not None:
-            return self._file(name, found)
+        file = self._find(name)
+        if file is not None:
+            return self._file(name, file)
         if name == _INDEX:
             return _not_built()
         return error_reply(UsageError("no_such_route", path=f"/{name}"), request)
 
     def _find(self, name: str) -> Path | None:
-        found = self._files.get(name)
-        if found is None or not found.is_file():
+        known = self._files.get(name)
+        if known is None or not known.is_file():
             # A build beside the running server brings files with new names.
             listed = (file for file in self._directory.rglob("*") if file.is_file())
             self._files = {file.relative_to(self._directory).as_posix(): file for file in listed}
-            found = self._files.get(name)
-        return found
+            known = self._files.get(name)
+        return known
 
     def _file(self, name: str, path: Path) -> Response:
         kind = _TYPES.get(path.suffix) or mimetypes.guess_type(path.name)[0] or "application/octet-stream"

@@ -37,11 +37,11 @@ def below_roots(text: str, roots: Sequence[Path]) -> Path:
     for root in roots:
         base = root if root.is_dir() else root.parent
         try:
-            found = (base / text).resolve(strict=True)
+            path = (base / text).resolve(strict=True)
         except (OSError, RuntimeError, ValueError):
             continue
-        if any(found == each or found.is_relative_to(each) for each in roots):
-            return found
+        if any(path == each or path.is_relative_to(each) for each in roots):
+            return path
     asked = Path(os.path.normpath(text))
     if asked.is_absolute() and not any(asked.is_relative_to(root) for root in roots):
         raise UsageError("path_outside", path=text)
@@ -72,10 +72,10 @@ def listing(text: str | None, roots: Sequence[Path]) -> Listing:
 def _is_below(path: Path, roots: Sequence[Path]) -> bool:
     """A link may lead out; it is not shown then."""
     try:
-        found = path.resolve(strict=True)
+        target = path.resolve(strict=True)
     except (OSError, RuntimeError):
         return False
-    return any(found == root or found.is_relative_to(root) for root in roots)
+    return any(target == root or target.is_relative_to(root) for root in roots)
 
 
 def _entry(path: Path, name: str) -> ListedEntry | None:

@@ -56,11 +56,11 @@ def address(settings: Settings) -> str:
 def _listen(settings: Settings) -> socket.socket:
     """Bind first, so that a port in use is a clear sentence and port 0 finds a free one."""
     try:
-        family, *_, place = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
+        family, *_, endpoint = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(place)
+            listening.bind(endpoint)
             listening.listen(_WAITING_CLIENTS)  # a browser that comes early waits instead of being refused
         except OSError:
             listening.close()

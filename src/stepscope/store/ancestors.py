@@ -20,7 +20,7 @@ def nearest(parent: Int64s, flagged: Bools) -> Int64s:
     count = len(parent)
     if not count:
         return np.empty(0, np.int64)  # NumPy copies from an empty array of Polars' making at address zero
-    up = np.append(parent, NONE)  # the last place stands for NONE, and points to itself
+    up = np.append(parent, NONE)  # the last entry stands for NONE, and points to itself
     np.copyto(up[:-1], np.arange(count), where=flagged)
     while True:
         further = up[up]
@@ -37,7 +37,7 @@ def enclosing(end: Int64s) -> Int64s:
     """
     count = len(end)
     up = np.arange(-1, count - 1)
-    ends = np.append(end, np.iinfo(np.int64).max)  # the last place stands for NONE
+    ends = np.append(end, np.iinfo(np.int64).max)  # the last entry stands for NONE
     low = np.flatnonzero(ends[up] < end)
     for _ in range(_MOST_ROUNDS):
         if not len(low):
@@ -54,7 +54,7 @@ def depths(parent: Int64s) -> Int32s:
     >>> depths(np.array([-1, 0, 1, 0])).tolist()
     [0, 1, 2, 1]
     """
-    up = np.append(parent, NONE)  # the last place stands for NONE
+    up = np.append(parent, NONE)  # the last entry stands for NONE
     inside = up != NONE
     depth: Int32s = inside.astype(np.int32)
     while bool(inside.any()):
@@ -65,12 +65,12 @@ def depths(parent: Int64s) -> Int32s:
 
 
 def _enclosing_one_by_one(end: Int64s) -> Int64s:
-    found = []
+    parents = []
     open_: list[int] = []  # later ones end earlier, the others can contain no more
     ends = end.tolist()
     for number, own in enumerate(ends):
         while open_ and ends[open_[-1]] < own:
             open_.pop()
-        found.append(open_[-1] if open_ else NONE)
+        parents.append(open_[-1] if open_ else NONE)
         open_.append(number)
-    return np.array(found, np.int64)
+    return np.array(parents, np.int64)

@@ -28,13 +28,13 @@ def default_root() -> Path:
 
 def resolved(paths: Iterable[Path]) -> list[Path]:
     """Each path once, however it is spelled and in whatever order; one that is not there stays as it is."""
-    found = set()
+    known = set()
     for path in paths:
         try:
-            found.add(path.resolve(strict=True))
+            known.add(path.resolve(strict=True))
         except (OSError, RuntimeError):
-            found.add(path)
-    return sorted(found)
+            known.add(path)
+    return sorted(known)
 
 
 def directory_of(capture: Path | Sequence[Path], window: str, root: Path | None) -> Path:

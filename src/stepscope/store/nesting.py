@@ -53,27 +53,27 @@ class Nesting:
             result[own] = self._climb(np.append(members, NONE)[at], moment[own])
         return result
 
-    def _climb(self, found: Int64s, moment: Int64s) -> Int64s:
+    def _climb(self, candidate: Int64s, moment: Int64s) -> Int64s:
         """From the last slice to start before each moment to the first one around it that holds the moment."""
-        late = np.flatnonzero(found != NONE)
+        late = np.flatnonzero(candidate != NONE)
         for _ in range(_PLAIN_STEPS):
-            late = late[~self._holds(found[late], moment[late])]
+            late = late[~self._holds(candidate[late], moment[late])]
             if not len(late):
-                return found
-            found[late] = self.parent[found[late]]
-            late = late[found[late] != NONE]
-        late = late[~self._holds(found[late], moment[late])]
+                return candidate
+            candidate[late] = self.parent[candidate[late]]
+            late = late[candidate[late] != NONE]
+        late = late[~self._holds(candidate[late], moment[late])]
         if not len(late):
-            return found
+            return candidate
         # Ancestors end later and later, so steps of halving length find the last that does not hold the moment.
-        place = found[late]
+        skipping = candidate[late]
         for up in reversed(self._ancestors()):
-            above = up[place]
+            above = up[skipping]
             skips = above != NONE
             skips[skips] = ~self._holds(above[skips], moment[late][skips])
-            place = np.where(skips, above, place)
-        found[late] = self.parent[place]
-        return found
+            skipping = np.where(skips, above, skipping)
+        candidate[late] = self.parent[skipping]
+        return candidate
 
     def _ancestors(self) -> list[Int64s]:
         """For each slice its parent, its ancestor two above, four above, and so on."""
@@ -149,5 +149,5 @@ def _nest_one(start: Int64s, end: Int64s) -> tuple[Int32s, Int64s]:
     parent = np.empty(count, np.int64)
     parent[by_depth] = by_depth[eldest] - 1
     parent[depth == 0] = NONE
-    ends = np.append(end, np.iinfo(np.int64).max)  # the last place stands for NONE
+    ends = np.append(end, np.iinfo(np.int64).max)  # the last entry stands for NONE
     return (depth, parent) if bool((ends[parent] >= end).all()) else lay(start, end, depth)

@@ -56,30 +56,32 @@ def _open_strangers(
     """Pairs of a crossing slice, as number, and one that is open at its start and no ancestor; ordered by the first."""
     number = np.arange(len(crossing))
     moment = start[crossing]
-    place = crossing - 1
+    candidate = crossing - 1
     ancestor = parent[crossing]
     left = wanted.astype(np.int64)
-    found: list[tuple[Int64s, Int64s]] = []
+    pairs: list[tuple[Int64s, Int64s]] = []
     steps = 0
     for _ in range(_MOST_ROUNDS):
         if not len(number):
-            owns, strangers = (np.concatenate(part) for part in zip(*found, strict=True))
+            owns, strangers = (np.concatenate(part) for part in zip(*pairs, strict=True))
             order = np.argsort(owns, kind="stable")
             return owns[order], strangers[order]
         steps += len(number)
         if steps > _STEPS_PER_SLICE * len(start):
             break
-        ended = end[place] <= moment
-        inner = place == ancestor
+        ended = end[candidate] <= moment
+        inner = candidate == ancestor
         met = ~ended & ~inner
-        found.append((number[met], place[met]))
+        pairs.append((number[met], candidate[met]))
         left -= met
         # What lies between an ended slice and its parent has ended too.
-        place = np.where(ended, parent[place], place - 1)
+        candidate = np.where(ended, parent[candidate], candidate - 1)
         ancestor = np.where(inner, parent[ancestor], ancestor)
         more = left > 0
         if not more.all():
-            number, moment, place, ancestor, left = (column[more] for column in (number, moment, place, ancestor, left))
+            number, moment, candidate, ancestor, left = (
+                column[more] for column in (number, moment, candidate, ancestor, left)
+            )
     return None
 
 
@@ -124,8 +126,8 @@ class _Crossing:
         both = np.sort(own[below] << 32 | taken[below])
         own, taken = both >> 32, both & 0xFFFFFFFF
         begins = np.flatnonzero(np.append(True, own[1:] != own[:-1])) if len(own) else np.empty(0, np.int64)
-        place = np.arange(len(own)) - np.repeat(begins, np.diff(np.append(begins, len(own))))
-        run = own[taken - place == lowest[own]]
+        index_in_group = np.arange(len(own)) - np.repeat(begins, np.diff(np.append(begins, len(own))))
+        run = own[taken - index_in_group == lowest[own]]
         free: Int64s = shift[self.root] + np.bincount(run, minlength=len(self.depth))
         return free
 

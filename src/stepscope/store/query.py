@@ -90,8 +90,8 @@ def _frame(result: duckdb.DuckDBPyRelation) -> pl.DataFrame:
     names = _unique(result.columns)
     # Types for which DuckDB would need pytz, or that no frame has.
     columns = [
-        f"CAST(#{place} AS VARCHAR)" if _AS_TEXT.search(str(kind)) else f"#{place}"
-        for place, kind in enumerate(result.types, 1)
+        f"CAST(#{column} AS VARCHAR)" if _AS_TEXT.search(str(kind)) else f"#{column}"
+        for column, kind in enumerate(result.types, 1)
     ]
     rows = result.project(", ".join(columns)).fetchall()
     return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)

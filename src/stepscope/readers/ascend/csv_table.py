@@ -100,8 +100,8 @@ class Rows:
         return pl.DataFrame([*index, *(values[name] for name in numeric)])
 
     def text(self, *names: str) -> pl.Series:
-        found = self.find(*names)
-        return self.frame[found] if found else pl.Series([None] * len(self), dtype=pl.String)
+        column = self.find(*names)
+        return self.frame[column] if column else pl.Series([None] * len(self), dtype=pl.String)
 
     def number(self, *names: str) -> pl.Series:
         """As float64; cells that are no finite number are null, and noted."""

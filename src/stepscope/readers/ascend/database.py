@@ -67,13 +67,13 @@ class Database:
     def columns(self, table: str) -> dict[str, str]:
         """Stored columns of a table, by name in lower case; computed ones are left out."""
         if table not in self._columns:
-            found: dict[str, str] = {}
+            names: dict[str, str] = {}
             if table in self.tables:
                 with contextlib.suppress(*FAILURES):
                     for row in self._connection.execute(f"PRAGMA main.table_xinfo({_quoted(table)})"):
                         if row[6] == 0:
-                            found.setdefault(str(row[1]).lower(), str(row[1]))
-            self._columns[table] = found
+                            names.setdefault(str(row[1]).lower(), str(row[1]))
+            self._columns[table] = names
         return self._columns[table]
 
     def has_rows(self, table: str) -> bool:
@@ -126,18 +126,18 @@ class Database:
         schema = {name.split("|")[0]: kind for name, kind in kinds.items()}
         id_columns = {name.split("|")[0] for name in ids}
         stored = self.columns(table)
-        found = {
+        name_in_table = {
             name.split("|")[0]: stored[spelling]
             for name in kinds
             for spelling in reversed(name.lower().split("|"))
             if spelling in stored
         }
         yield pl.DataFrame(schema=schema)
-        if not found:
+        if not name_in_table:
             return
         # SQLite takes a quoted name that is no column for a text, so only existing columns are named.
-        query = f"SELECT {', '.join(map(_quoted, found.values()))} FROM main.{_quoted(table)} NOT INDEXED"
-        missing = [pl.lit(None, dtype=kind).alias(name) for name, kind in schema.items() if name not in found]
+        query = f"SELECT {', '.join(map(_quoted, name_in_table.values()))} FROM main.{_quoted(table)} NOT INDEXED"
+        missing = [pl.lit(None, dtype=kind).alias(name) for name, kind in schema.items() if name not in name_in_table]
         for rows in self._rows(table, query):
             columns = [
                 self._ids(name, values)
@@ -145,7 +145,7 @@ class Database:
                 else _texts(name, values)
                 if schema[name] == pl.String
                 else pl.Series(name, values, schema[name], strict=False)
-                for name, values in zip(found, zip(*rows, strict=True), strict=True)
+                for name, values in zip(name_in_table, zip(*rows, strict=True), strict=True)
             ]
             frame = pl.DataFrame(columns)
             yield frame.with_columns(missing).select(list(schema)) if missing else frame
@@ -195,17 +195,17 @@ class Database:
 
     def _until_damage(self, query: str, known: int) -> list[tuple[Any, ...]]:
         """The rows between the last whole piece and the damage, one by one."""
-        found: list[tuple[Any, ...]] = []
+        rows: list[tuple[Any, ...]] = []
         with contextlib.suppress(*FAILURES):
             for number, row in enumerate(self._connection.execute(query)):
                 if number >= known + _ROWS_AT_ONCE:
-                    return found
+                    return rows
                 if number >= known:
-                    found.append(row)
+                    rows.append(row)
         # The module gives a row only after a look at the next one, so the last row is asked for by itself.
         with contextlib.suppress(*FAILURES):
-            found += self._connection.execute(f"{query} LIMIT 1 OFFSET {known + len(found)}").fetchall()
-        return found
+            rows += self._connection.execute(f"{query} LIMIT 1 OFFSET {known + len(rows)}").fetchall()
+        return rows
 
     def _ids(self, name: str, column: tuple[Any, ...]) -> pl.Series:
         try:

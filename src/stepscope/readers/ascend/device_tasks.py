@@ -75,8 +75,8 @@ def collective_kind(name: str) -> str:
     >>> [collective_kind(name) for name in ("hcom_allReduce__586_0_1", "hcom_batchSendRecv_", "AllGather-op3", "zebra")]
     ['all_reduce', 'send_receive', 'all_gather', 'other']
     """
-    found = re.match(r"(?:hcom_)?([A-Za-z]+)", name.strip(), re.IGNORECASE)
-    word = found[1].lower() if found else ""
+    match = re.match(r"(?:hcom_)?([A-Za-z]+)", name.strip(), re.IGNORECASE)
+    word = match[1].lower() if match else ""
     kind = ascend_facts().collective_kinds.get(word) or communication_facts().kinds.get(word)
     return "other" if kind is None else str(kind)
 
@@ -87,8 +87,8 @@ def call_number(name: str) -> int | None:
     >>> call_number("hcom_allReduce__586_2_1@17522688603477080586"), call_number("AllReduce-op1")
     (2, None)
     """
-    found = _CALL.match(name)
-    return int(found[3]) if found and len(found[3]) < 18 else None
+    match = _CALL.match(name)
+    return int(match[3]) if match and len(match[3]) < 18 else None
 
 
 def group_digits(name: str) -> str | None:
@@ -97,8 +97,8 @@ def group_digits(name: str) -> str | None:
     >>> group_digits("hcom_allReduce__586_2_1")
     '586'
     """
-    found = _CALL.match(name)
-    return found[2] if found else None
+    match = _CALL.match(name)
+    return match[2] if match else None
 
 
 def is_missing(value: Any) -> bool:

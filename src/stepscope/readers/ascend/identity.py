@@ -129,20 +129,20 @@ def dimension(group_name: str | None) -> str | None:
     >>> dimension("tp"), dimension("exp"), dimension("dp-0-1"), dimension("tp_dp"), dimension("default_group")
     ('tp', 'ep', 'dp', None, None)
     """
-    found = re.fullmatch(r"([a-z]+)(?:-[\d-]+)?", (group_name or "").lower())
-    return ascend_facts().group_dimensions.get(found[1]) if found else None
+    match = re.fullmatch(r"([a-z]+)(?:-[\d-]+)?", (group_name or "").lower())
+    return ascend_facts().group_dimensions.get(match[1]) if match else None
 
 
 def _coordinates(
     profiler_info: dict[str, Any], profiler_metadata: dict[str, Any], distributed_args: dict[str, Any]
 ) -> dict[str, int | None]:
     """What the groups state; else by Megatron's order of ranks: tensor, context, data, pipeline."""
-    found: dict[str, int | None] = dict.fromkeys(_DIMENSIONS)
+    coordinates: dict[str, int | None] = dict.fromkeys(_DIMENSIONS)
     for stated in _dict(profiler_metadata.get("parallel_group_info")).values():
         group = _dict(stated)
         which = dimension(_text(group.get("group_name")))
         if which is not None:
-            found[which] = _integer(group.get("group_rank"))
+            coordinates[which] = _integer(group.get("group_rank"))
     rank = rank_of(profiler_info)
     rank = _integer(distributed_args.get("rank")) if rank is None else rank
     sizes = {which: _integer(distributed_args.get(key)) for which, key in _SIZES.items()}
@@ -150,10 +150,10 @@ def _coordinates(
     if rank is not None and all(sizes.values()):
         rest = rank
         for which, size in sizes.items():
-            rest, place = divmod(rest, size or 1)
-            if found[which] is None:
-                found[which] = place
-    return found
+            rest, coordinate = divmod(rest, size or 1)
+            if coordinates[which] is None:
+                coordinates[which] = coordinate
+    return coordinates
 
 
 def _world_size(distributed_args: dict[str, Any], profiler_metadata: dict[str, Any]) -> int | None:

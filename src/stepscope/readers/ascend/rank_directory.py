@@ -102,8 +102,8 @@ def dynamic_steps(directory: Path) -> tuple[int, int] | None:
     >>> dynamic_steps(Path("rank3_start5_stop8/host_77_20250109123456789_ascend_ms"))
     (5, 8)
     """
-    found = _DYNAMIC.fullmatch(directory.parent.name)
-    return (int(found[2]), int(found[3])) if found and found[2] else None
+    match = _DYNAMIC.fullmatch(directory.parent.name)
+    return (int(match[2]), int(match[3])) if match and match[2] else None
 
 
 def read_json(path: Path | None) -> dict[str, Any]:
@@ -113,12 +113,12 @@ def read_json(path: Path | None) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             raw = file.read(_MOST_JSON_BYTES + 1)
-        found = json.loads(raw) if len(raw) <= _MOST_JSON_BYTES else {}
+        content = json.loads(raw) if len(raw) <= _MOST_JSON_BYTES else {}
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def _prof_span(name: str) -> int | None:
-    found = _PROF.fullmatch(name)
-    return int(found[1]) if found else None
+    match = _PROF.fullmatch(name)
+    return int(match[1]) if match else None

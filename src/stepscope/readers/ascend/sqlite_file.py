@@ -39,14 +39,14 @@ def open_database(path: Path, notes: Notes, with_log: bool = True) -> Iterator[D
     with contextlib.ExitStack() as stack:
         address = f"{path.resolve().as_uri()}?mode=ro&immutable=1"
         log = _log_bytes(path) if with_log else 0
-        if log or size.whole_pages != size.found:
+        if log or size.whole_pages != size.actual:
             folder = Path(
                 stack.enter_context(tempfile.TemporaryDirectory(prefix="stepscope-", ignore_cleanup_errors=True))
             )
             copy = _copy_of_pages(path, folder, size, bool(log))
             address = f"{copy.as_uri()}?{'mode=rw' if log else 'mode=ro&immutable=1'}"
         try:
-            database = _opened(stack, address, path, size.found + log, notes)
+            database = _opened(stack, address, path, size.actual + log, notes)
         except FAILURES as error:
             database = _opened_in_part(stack, address, path, size, log, notes, str(error))
         yield database
@@ -68,7 +68,7 @@ def note_cut_neighbours(files: Iterable[Path], notes: Notes) -> None:
             continue
         for file, size in sizes.items():
             if size.is_cut and not _log_bytes(file):
-                notes.add("db_beside_cut", file=file.name, found=size.found, stated=max(size.stated, size.page))
+                notes.add("db_beside_cut", file=file.name, found=size.actual, stated=max(size.stated, size.page))
 
 
 def _opened(
@@ -84,15 +84,15 @@ def _opened_in_part(
 ) -> Database:
     """The database without the checks that refuse it as a whole, if it has a table that can be read."""
     try:
-        database = _opened(stack, address, path, size.found + log, notes, damaged=True)
+        database = _opened(stack, address, path, size.actual + log, notes, damaged=True)
     except FAILURES as error:
         raise UnreadableInputError("db_damaged", path=str(path), reason=str(error)) from error
     if not database.tables.keys() - database.lost:
         if size.is_cut:
-            raise UnreadableInputError("db_cut_at_start", path=str(path), found=size.found)
+            raise UnreadableInputError("db_cut_at_start", path=str(path), found=size.actual)
         raise UnreadableInputError("db_damaged", path=str(path), reason=reason)
     if size.is_cut:
-        notes.add("db_cut", file=path.name, found=size.found, stated=size.stated)
+        notes.add("db_cut", file=path.name, found=size.actual, stated=size.stated)
     else:
         notes.add("db_damaged_in_part", file=path.name, reason=reason)
     if database.lost:
@@ -111,8 +111,8 @@ def _checked_size(path: Path) -> SqliteSize:
         raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
     if size is None:
         raise UnreadableInputError("empty_file" if is_empty else "db_not_sqlite", path=str(path))
-    if size.found < size.page:
-        raise UnreadableInputError("db_cut_at_start", path=str(path), found=size.found)
+    if size.actual < size.page:
+        raise UnreadableInputError("db_cut_at_start", path=str(path), found=size.actual)
     return size
 
 
@@ -136,8 +136,8 @@ def _copy_of_pages(path: Path, folder: Path, size: SqliteSize, with_log: bool) -
 
 
 def _state(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
 
 
 def _log_bytes(path: Path) -> int:

@@ -21,30 +21,30 @@ _LARGEST_PAGE: Final = 65536
 class SqliteSize:
     """Bytes that a file has and those that it says it has; 0 where it does not say."""
 
-    found: int
+    actual: int
     page: int
     stated: int
 
     @property
     def is_cut(self) -> bool:
-        return self.found < self.stated or self.found < self.page
+        return self.actual < self.stated or self.actual < self.page
 
     @property
     def whole_pages(self) -> int:
         """Bytes of the pages that are there to their end: SQLite would take the rest of the last one for zeros."""
-        return self.found - self.found % self.page if self.page else self.found
+        return self.actual - self.actual % self.page if self.page else self.actual
 
 
 def size_of(path: Path) -> SqliteSize | None:
     """The sizes of a file; None if it is no SQLite file. What cannot be opened raises ``OSError``."""
     with path.open("rb") as file:
         head = file.read(_HEADER_BYTES)
-        found = file.seek(0, 2)
+        size = file.seek(0, 2)
     if not head.startswith(MAGIC):
         return None
     page = int.from_bytes(head[16:18], "big")
     page = _LARGEST_PAGE if page == 1 else page
     if page < _SMALLEST_PAGE or page & (page - 1):
-        return SqliteSize(found, _HEADER_BYTES if len(head) < _HEADER_BYTES else 0, 0)
+        return SqliteSize(size, _HEADER_BYTES if len(head) < _HEADER_BYTES else 0, 0)
     is_counted = len(head) == _HEADER_BYTES and head[24:28] == head[92:96]
-    return SqliteSize(found, page, page * int.from_bytes(head[28:32], "big") if is_counted else 0)
+    return SqliteSize(size, page, page * int.from_bytes(head[28:32], "big") if is_counted else 0)

@@ -22,21 +22,21 @@ def device_windows(steps: Steps, slices: SliceTable, work: Bools, cause: Int64s)
     if not len(launched) or not len(steps.number):
         return start, end
     moment = slices.start[cause[launched]]
-    place = np.searchsorted(steps.start, moment, side="right") - 1
-    inside = (place >= 0) & (moment < steps.end[np.maximum(place, 0)])
+    step = np.searchsorted(steps.start, moment, side="right") - 1
+    inside = (step >= 0) & (moment < steps.end[np.maximum(step, 0)])
     frame = pl.DataFrame(
         {
-            "place": place[inside],
+            "step": step[inside],
             "moment": moment[inside],
             "start": slices.start[launched[inside]],
             "end": slices.end[launched[inside]],
         }
     )
-    found = frame.group_by("place").agg(
+    per_step = frame.group_by("step").agg(
         pl.col("start").filter(pl.col("moment") == pl.col("moment").min()).min(),
         pl.col("end").filter(pl.col("moment") == pl.col("moment").max()).max(),
     )
-    where = found["place"].to_numpy()
-    start[where] = found["start"].to_numpy()
-    end[where] = np.maximum(found["end"].to_numpy(), steps.end[where])
+    where = per_step["step"].to_numpy()
+    start[where] = per_step["start"].to_numpy()
+    end[where] = np.maximum(per_step["end"].to_numpy(), steps.end[where])
     return start, end

@@ -29,13 +29,13 @@ def unparsed(directory: Path, folders: Iterable[str], files: Iterable[str]) -> s
     return _MSPROF if _PROF.fullmatch(directory.name) and any(map(_RAW.fullmatch, folders)) else None
 
 
-def unparsed_below(root: Path, found: Iterable[Source] = ()) -> dict[Path, str]:
+def unparsed_below(root: Path, sources: Iterable[Source] = ()) -> dict[Path, str]:
     """The raw captures at or below a path of which no reader found anything, and who recorded each."""
-    read = {source.path for source in found}
+    read = {source.path for source in sources}
     around = {parent for path in read for parent in path.parents}
     raw: dict[Path, str] = {}
-    for place, folders, files in os.walk(root):
-        directory = Path(place)
+    for below, folders, files in os.walk(root):
+        directory = Path(below)
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
         maker = None if directory in read or directory in around else unparsed(directory, folders, files)
         if maker is not None:
@@ -54,9 +54,9 @@ def only_unparsed(root: Path) -> UnreadableInputError | None:
     return UnreadableInputError("ascend_not_parsed", path=str(root), count=len(raw), command=command)
 
 
-def note_unparsed(root: Path, found: Iterable[Source], notes: Notes) -> None:
+def note_unparsed(root: Path, sources: Iterable[Source], notes: Notes) -> None:
     """Say which raw captures lie beside those that are read."""
-    for count, first, command in _commands(unparsed_below(root, found)):
+    for count, first, command in _commands(unparsed_below(root, sources)):
         notes.add("ascend_not_parsed", count=count, first=first, command=command)
 
 
@@ -66,9 +66,9 @@ def _commands(raw: dict[Path, str]) -> Iterator[tuple[int, str, str]]:
     for directory, maker in raw.items():
         by_maker[maker].append(directory)
     for maker, directories in by_maker.items():
-        place = os.path.commonpath(directories)
+        common = os.path.commonpath(directories)
         command: str = ascend_parsing_facts().commands[maker]
-        yield len(directories), directories[0].name, command.replace("{path}", place)
+        yield len(directories), directories[0].name, command.replace("{path}", common)
 
 
 def _framework(directory: Path, files: list[str]) -> str | None:

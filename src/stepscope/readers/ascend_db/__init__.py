@@ -32,7 +32,7 @@ from stepscope.readers.ascend_db.stacks import inherited, read_stacks
 from stepscope.readers.ascend_db.strings import Strings
 from stepscope.readers.ascend_db.summaries import Summary, empty_summary, read_summary
 from stepscope.readers.ascend_db.tables import is_by_msprof, note_foreign, note_missing, require_data
-from stepscope.readers.ascend_db.timeline import Timeline
+from stepscope.readers.ascend_db.timeline import DatabaseTimeline
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.store.notes import Notes
@@ -51,8 +51,8 @@ def read(reading: Reading) -> None:
     for path in plain:
         if is_identity_name(path.name):
             kind = chip if DEVICE_INFO.fullmatch(path.name) else metadata if path.name == METADATA_FILE else info
-            kind.update(found := read_json(path))
-            reading.notes.add("ascend_file_unreadable", file=path.name, count=0 if found else 1)
+            kind.update(content := read_json(path))
+            reading.notes.add("ascend_file_unreadable", file=path.name, count=0 if content else 1)
     for path, code in unread_neighbours(reading.source):
         reading.notes.add(code, file=path.name)
     summary = _summaries([path for path in plain if is_summary_name(path.name)], bool(databases), reading.notes)
@@ -87,7 +87,7 @@ def _read_rank(
     note_foreign(database, notes)
     metadata = identity.metadata_of(database, beside)
     stated = identity.parallel_groups(metadata)
-    strings, timeline = Strings(database), Timeline()
+    strings, timeline = Strings(database), DatabaseTimeline()
     groups = Groups(timeline, stated, strings)
     host = add_host_calls(database, strings, timeline, notes)
     device = read_tasks(database, strings, notes)
@@ -133,7 +133,7 @@ def _read_rank(
 
 def _causes(
     database: Database,
-    timeline: Timeline,
+    timeline: DatabaseTimeline,
     slices: SliceTable,
     host: HostCalls,
     device: DeviceTasks,
@@ -143,24 +143,24 @@ def _causes(
     # Parts of a communication call and wrappers of other tasks stand for no work of their own.
     counted = np.ones(len(slices), np.bool_)
     position = timeline.position["TASK"]
-    aside = position[(device.small.found | device.is_shell) & (position != NONE)]
+    aside = position[(device.small.is_described | device.is_shell) & (position != NONE)]
     counted[aside] = False
     connections = {"TASK": device.connection, "COMMUNICATION_OP": calls.connection}
     return links.causes(database, timeline, slices, host, connections, counted, notes)
 
 
-def _on_device(timeline: Timeline, count: int) -> npt.NDArray[np.bool_]:
-    found = np.zeros(count, np.bool_)
+def _on_device(timeline: DatabaseTimeline, count: int) -> npt.NDArray[np.bool_]:
+    on_device = np.zeros(count, np.bool_)
     for table in ("TASK", "COMMUNICATION_OP"):
         position = timeline.position[table]
-        found[position[position != NONE]] = True
-    return found
+        on_device[position[position != NONE]] = True
+    return on_device
 
 
 def _fill_stacks(
     database: Database,
     strings: Strings,
-    timeline: Timeline,
+    timeline: DatabaseTimeline,
     slices: SliceTable,
     host: HostCalls,
     origin: Int64s,
@@ -184,19 +184,19 @@ def _devices(device: DeviceTasks) -> list[int]:
 
 def _summaries(paths: list[Path], optional: bool, notes: Notes) -> Summary:
     """The first file with results; where there is a database of the rank too, a damaged one is only noted."""
-    found = empty_summary()
+    summary = empty_summary()
     for path in paths:
         try:
             with open_database(path, notes) as database:
                 require_data(database, path)
                 note_foreign(database, notes)
-                found = read_summary(database)
+                summary = read_summary(database)
         except UnreadableInputError as error:
             if not optional:
                 raise
-            found.is_damaged = True
+            summary.is_damaged = True
             notes.add("db_file_unreadable", file=path.name, **error.as_reason())
-    return found
+    return summary
 
 
 def _write_summary_alone(summary: Summary, stated: pl.DataFrame, out: RankWriter) -> None:

@@ -22,7 +22,7 @@ from stepscope.readers.ascend_db.device import DeviceTasks, device_numbers
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
-from stepscope.readers.ascend_db.timeline import Part, Timeline, connections, numbers
+from stepscope.readers.ascend_db.timeline import DatabaseTimeline, Part, connections, numbers
 from stepscope.readers.slices.slice_table import KIND, SliceTable
 from stepscope.readers.trace_json.event_columns import nullable
 
@@ -53,7 +53,7 @@ class Calls:
         return connections(self.rows["connectionId"])
 
 
-def add_calls(database: Database, strings: Strings, timeline: Timeline, groups: Groups) -> Calls:
+def add_calls(database: Database, strings: Strings, timeline: DatabaseTimeline, groups: Groups) -> Calls:
     """Put the whole calls onto the row of their group."""
     rows = database.frame("COMMUNICATION_OP", _CALL, ids=["opName", "groupName", "algType", "opType"])
     name, kind = strings.coded(rows["opName"]), strings.coded(rows["opType"])
@@ -94,8 +94,8 @@ def collectives(
             "op": numbers(calls.rows["opId"])[placed],
             "slice": slices.id[at],
             "group": _taken(calls.group, placed),
-            "seq": pl.Series([numbered[place] for place in places.tolist()], dtype=pl.Int64),
-            "kind": pl.Series([kinds[place] for place in places.tolist()], dtype=pl.String),
+            "seq": pl.Series([numbered[call] for call in places.tolist()], dtype=pl.Int64),
+            "kind": pl.Series([kinds[call] for call in places.tolist()], dtype=pl.String),
             "name": _taken(calls.name, placed),
             "step": nullable(step[at]),
             "start_ns": slices.start[at],
@@ -131,8 +131,8 @@ def transfers(
     kinds: list[str | None] = []
     transports: list[str | None] = []
     for kind, line, path, rdma in keys:
-        found = transfer_kind(_word(task_type, kind) or "")
-        kinds.append(None if found == "payload" and _word(remote, rdma) in _SIGNALS else found)
+        kind_of_transfer = transfer_kind(_word(task_type, kind) or "")
+        kinds.append(None if kind_of_transfer == "payload" and _word(remote, rdma) in _SIGNALS else kind_of_transfer)
         transports.append(transport(_word(link, line), _word(way, path)))
     moves = np.array([kind is not None for kind in kinds], np.bool_)
     chosen = np.flatnonzero(moves[places] & (position != NONE)) if len(moves) else np.empty(0, np.int64)
@@ -141,8 +141,8 @@ def transfers(
     plane = small.spread(numbers(small.rows["planeId"]))[chosen]
     size = small.spread(numbers(small.rows["size"]))[chosen]
     kind_of = pl.Series(kinds, dtype=pl.String).gather(places[chosen]) if kinds else pl.Series([], dtype=pl.String)
-    own_place, place = (small.spread(_ranks(small.rows[end]))[chosen] for end in ("srcRank", "dstRank"))
-    peer = groups.global_ranks((group[0][chosen], group[1]), place, own_place, rank)
+    own_place, peer_in_group = (small.spread(_ranks(small.rows[end]))[chosen] for end in ("srcRank", "dstRank"))
+    peer = groups.global_ranks((group[0][chosen], group[1]), peer_in_group, own_place, rank)
     return pl.DataFrame(
         {
             "peer": nullable(peer).cast(pl.Int32),
@@ -157,16 +157,16 @@ def transfers(
             "packets": np.ones(len(chosen), np.int64),
             "op": small.spread(numbers(small.rows["opId"]))[chosen],
             "stream": nullable(numbers(device.tasks["streamId"])[chosen]),
-            "unmapped": (place != NULL) & (peer == NULL),
+            "unmapped": (peer_in_group != NULL) & (peer == NULL),
         }
     )
 
 
 def _ranks(column: pl.Series) -> Int64s:
-    found = numbers(column)
-    known, places = np.unique(found, return_inverse=True)
+    ranks_in_file = numbers(column)
+    known, places = np.unique(ranks_in_file, return_inverse=True)
     ranks = [rank if (rank := rank_number(number)) is not None else NULL for number in known.tolist()]
-    return np.array(ranks, np.int64)[places] if ranks else found
+    return np.array(ranks, np.int64)[places] if ranks else ranks_in_file
 
 
 def _word(column: Coded, code: int) -> str | None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.strings import Strings, as_texts
-from stepscope.readers.ascend_db.timeline import Layer, Timeline
+from stepscope.readers.ascend_db.timeline import DatabaseTimeline, Layer
 from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -111,7 +111,9 @@ TABLES: Final = (
 )
 
 
-def write_counters(database: Database, strings: Strings, timeline: Timeline, out: RankWriter, notes: Notes) -> None:
+def write_counters(
+    database: Database, strings: Strings, timeline: DatabaseTimeline, out: RankWriter, notes: Notes
+) -> None:
     """All tables of samples, and the series' tracks."""
     for samples in TABLES:
         if database.columns(samples.table):
@@ -130,7 +132,7 @@ def write_counters(database: Database, strings: Strings, timeline: Timeline, out
 
 
 def _write(
-    samples: Samples, database: Database, strings: Strings, timeline: Timeline, out: RankWriter, notes: Notes
+    samples: Samples, database: Database, strings: Strings, timeline: DatabaseTimeline, out: RankWriter, notes: Notes
 ) -> None:
     keys = (*samples.by, *samples.by_text)
     given = {_TIME, _DEVICE, *keys}
@@ -162,8 +164,9 @@ def _write(
             label = name.format(*values)
             tracks.append(timeline.track("counter", samples.layer, label, label, device if several else None))
         numbered = distinct.with_columns(track=pl.Series(tracks, dtype=pl.Int32))
-        found = own.join(numbered, on=places, how="left", maintain_order="left")
+        numbered_samples = own.join(numbered, on=places, how="left", maintain_order="left")
         value = pl.col(column) / samples.divisor.get(column, 1.0)
         out.add(
-            "counters", found.select("track", time_ns=_TIME, value=value).sort("track", "time_ns", maintain_order=True)
+            "counters",
+            numbered_samples.select("track", time_ns=_TIME, value=value).sort("track", "time_ns", maintain_order=True),
         )

@@ -13,7 +13,7 @@ from stepscope.readers.ascend_db.communication import Calls
 from stepscope.readers.ascend_db.device import DeviceTasks
 from stepscope.readers.ascend_db.host import HostCalls
 from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
-from stepscope.readers.ascend_db.timeline import Timeline
+from stepscope.readers.ascend_db.timeline import DatabaseTimeline
 from stepscope.store.rank_writer import RankWriter
 
 _ROWS_AT_ONCE: Final = 1 << 18
@@ -35,7 +35,7 @@ def write_all_details(
     device: DeviceTasks,
     calls: Calls,
     strings: Strings,
-    timeline: Timeline,
+    timeline: DatabaseTimeline,
     slice_ids: Int64s,
     out: RankWriter,
 ) -> None:
@@ -48,7 +48,7 @@ def write_all_details(
     write("MSTX_EVENTS", host.markers.select(_MARKER), {"domainId": strings.coded(host.markers["domainId"])})
     small, compute = device.small, device.compute
     numbers = device.tasks.select(_TASK).with_columns(
-        _spread(small.rows[name], small.place, name) for name in (*_SMALL, "bandwidth")
+        _spread(small.rows[name], small.row_of, name) for name in (*_SMALL, "bandwidth")
     )
     texts = {"taskType": device.task_type}
     texts |= {name: small.spread_coded(strings.enum(enum, small.rows[name])) for name, enum in _SMALL_ENUMS.items()}
@@ -57,8 +57,8 @@ def write_all_details(
     write("COMMUNICATION_OP", calls.rows.select(_CALL), {})
 
 
-def _spread(column: pl.Series, place: Int64s, name: str) -> pl.Series:
-    places = pl.Series(place)
+def _spread(column: pl.Series, rows: Int64s, name: str) -> pl.Series:
+    places = pl.Series(rows)
     return column.gather(places.set(places == NONE, None)).alias(name)
 
 
@@ -77,7 +77,7 @@ def _write(
         )
         pairs = [pl.format(f'"{name}":{{}}', name) for name in piece.columns]
         objects = piece.select(
-            place=pl.Series(position[part]),
+            position=pl.Series(position[part]),
             json=pl.format("{{{}}}", pl.concat_str(pairs, separator=",", ignore_nulls=True)),
-        ).filter((pl.col("place") != NONE) & (pl.col("json") != "{}"))
-        out.add("details", pl.DataFrame({"slice": slice_ids[objects["place"].to_numpy()], "json": objects["json"]}))
+        ).filter((pl.col("position") != NONE) & (pl.col("json") != "{}"))
+        out.add("details", pl.DataFrame({"slice": slice_ids[objects["position"].to_numpy()], "json": objects["json"]}))

@@ -15,7 +15,7 @@ from stepscope.readers.ascend.device_tasks import plane_kind, task_kind, unknown
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import Joined, coalesced, distinct, first_match
 from stepscope.readers.ascend_db.strings import Coded, Strings
-from stepscope.readers.ascend_db.timeline import NO_VALUE, Layer, Part, Timeline, connections, numbers
+from stepscope.readers.ascend_db.timeline import NO_VALUE, DatabaseTimeline, Layer, Part, connections, numbers
 from stepscope.readers.slices.slice_table import KIND
 from stepscope.store.notes import Notes
 
@@ -69,7 +69,7 @@ def read_tasks(database: Database, strings: Strings, notes: Notes) -> DeviceTask
     schedule = joined("COMMUNICATION_SCHEDULE_TASK_INFO", [], ["name", "taskType", "opType"], [])
     copies = joined("MEMCPY_INFO", ["size", "memcpyOperation"], [], [])
     repeated = _repeated(tasks)
-    is_shell = _shells(tasks, compute.found | small.found | schedule.found) & ~repeated
+    is_shell = _shells(tasks, compute.is_described | small.is_described | schedule.is_described) & ~repeated
     notes.add("db_shell_tasks", file=database.file, count=int(is_shell.sum()))
     notes.add("db_tasks_repeated", file=database.file, count=int(repeated.sum()))
     is_shell |= repeated
@@ -77,7 +77,7 @@ def read_tasks(database: Database, strings: Strings, notes: Notes) -> DeviceTask
 
 
 def add_tasks(
-    device: DeviceTasks, database: Database, strings: Strings, timeline: Timeline, groups: Groups, notes: Notes
+    device: DeviceTasks, database: Database, strings: Strings, timeline: DatabaseTimeline, groups: Groups, notes: Notes
 ) -> None:
     """Put the tasks onto the timeline: on the plane of their group if they communicate, else on their stream."""
     tasks, compute, small = device.tasks, device.compute, device.small
@@ -87,7 +87,7 @@ def add_tasks(
     kind = _kinds(device, core, small_type, database.file, notes)
     group = small.spread_coded(groups.ids(strings.coded(small.rows["groupName"])))
     is_kernel = kind == KIND["kernel"]
-    bytes_moved = np.where(small.found, small.spread(numbers(small.rows["size"])), NULL)
+    bytes_moved = np.where(small.is_described, small.spread(numbers(small.rows["size"])), NULL)
     copied = device.copies.spread(numbers(device.copies.rows["size"]))
     texts = {
         "type": coalesced(
@@ -163,13 +163,13 @@ def _kinds(device: DeviceTasks, core: Coded, small_type: Coded, file: str, notes
     unknown = (by_task < 0) & ~device.is_shell
     # What the table of computing tasks describes computes, unless its type says that it copies.
     computes = np.where(np.isin(by_task, [KIND["kernel"], KIND["copy"]]), by_task, KIND[unknown_task_kind(True)])
-    kind = np.where(device.compute.found, np.where(by_core >= 0, by_core, computes), plain)
-    kind[device.schedule.found] = KIND["comm_task"]
+    kind = np.where(device.compute.is_described, np.where(by_core >= 0, by_core, computes), plain)
+    kind[device.schedule.is_described] = KIND["comm_task"]
     on_plane = _by_word(small_type, plane_kind)
-    small = device.small.found
+    small = device.small.is_described
     kind[small] = np.where(on_plane >= 0, on_plane, KIND["comm_task"])[small]
     kind[device.is_shell] = KIND["reported"]
-    unknown &= ~small & ~device.schedule.found & ~(device.compute.found & (by_core >= 0))
+    unknown &= ~small & ~device.schedule.is_described & ~(device.compute.is_described & (by_core >= 0))
     codes, words = device.task_type
     for code, count in zip(*np.unique(codes[unknown], return_counts=True), strict=True):
         notes.add("db_task_type_unknown", file=file, count=int(count), type=str(words[code] if code >= 0 else "?")[:80])
@@ -183,7 +183,7 @@ def _by_word(coded: Coded, meaning: Callable[[str], str]) -> Int64s:
     return np.array([*kinds, -1], np.int64)[codes]  # a negative code is the last
 
 
-def _names(device: DeviceTasks, strings: Strings, small_type: Coded, timeline: Timeline) -> Int32s:
+def _names(device: DeviceTasks, strings: Strings, small_type: Coded, timeline: DatabaseTimeline) -> Int32s:
     compute, schedule = device.compute, device.schedule
     codes, words = coalesced(
         compute.spread_coded(strings.coded(compute.rows["name"])),
@@ -196,10 +196,10 @@ def _names(device: DeviceTasks, strings: Strings, small_type: Coded, timeline: T
     return np.array(names, np.int32)[places] if names else np.empty(0, np.int32)
 
 
-def _tracks(device: DeviceTasks, group: Coded, timeline: Timeline, groups: Groups) -> Int32s:
+def _tracks(device: DeviceTasks, group: Coded, timeline: DatabaseTimeline, groups: Groups) -> Int32s:
     number = device_numbers(device.tasks)
     plane = device.small.spread(numbers(device.small.rows["planeId"]))
-    on_plane = device.small.found & (plane >= 0) & (plane < NO_VALUE)
+    on_plane = device.small.is_described & (plane >= 0) & (plane < NO_VALUE)
     stream = numbers(device.tasks["streamId"])
     tracks = np.zeros(len(stream), np.int32)
     tracks[on_plane] = groups.tracks((group[0][on_plane], group[1]), plane[on_plane], number[on_plane])

@@ -57,24 +57,24 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     wanted = (name for name in sorted(files) if is_database_name(name) or is_summary_name(name))
     listed = [file for name in wanted if (file := directory / name).is_file()]
     listed += _listed(directory / OUTPUT_FOLDER) if OUTPUT_FOLDER in folders else []
-    found = _databases(listed)
-    if not found and ranked:
+    databases = _databases(listed)
+    if not databases and ranked:
         listed += [file for prof in profs for file in _listed(prof)]
-        found = _databases(listed)
-    if not found and not whole:
+        databases = _databases(listed)
+    if not databases and not whole:
         return None
-    places = [directory, *profs] if whole else [directory]
-    results = listed + [file for place in places for file in _listed(place / _ANALYZE)]
+    holders = [directory, *profs] if whole else [directory]
+    results = listed + [file for holder in holders for file in _listed(holder / _ANALYZE)]
     summaries = [file for file in results if is_summary_name(file.name)]
     home = directory.parent if directory.name == OUTPUT_FOLDER else directory
     names = [file.name for file in _listed(home)] if home != directory else files
     infos = [file for prof in ([] if ranked else [directory]) for file in _device_infos(prof)]
-    if len(found) > 1:
+    if len(databases) > 1:
         # A summary does not say whose it is.
-        return [_source(file, file, [], home if ranked else None, names) for file in found]
-    if not found and not summaries:
+        return [_source(file, file, [], home if ranked else None, names) for file in databases]
+    if not databases and not summaries:
         return None
-    main = found[0] if found else None
+    main = databases[0] if databases else None
     path = directory if whole or main is None else main
     return [_source(path, main, summaries[:1], home if ranked else None, names, infos)]
 
@@ -108,9 +108,9 @@ def unread_neighbours(source: Source) -> Iterator[tuple[Path, str]]:
 
 def _databases(files: Iterable[Path]) -> list[Path]:
     """Databases of ranks; of several exports of msprof in one folder the newest."""
-    found = [file for file in files if is_database_name(file.name)]
-    newest = {file.parent: file for file in sorted(found) if _MSPROF.fullmatch(file.name)}
-    return [file for file in found if not _MSPROF.fullmatch(file.name) or newest[file.parent] == file]
+    databases = [file for file in files if is_database_name(file.name)]
+    newest = {file.parent: file for file in sorted(databases) if _MSPROF.fullmatch(file.name)}
+    return [file for file in databases if not _MSPROF.fullmatch(file.name) or newest[file.parent] == file]
 
 
 def _device_infos(prof: Path) -> list[Path]:
@@ -143,8 +143,8 @@ def is_identity_name(name: str) -> bool:
 
 def framework_in_name(name: str) -> str | None:
     """pytorch or mindspore, where a database's name tells."""
-    found = _UNIFIED.fullmatch(name)
-    return found["framework"] if found else None
+    match = _UNIFIED.fullmatch(name)
+    return match["framework"] if match else None
 
 
 def _source(
@@ -199,8 +199,8 @@ def _mapped_rank(database: Database) -> int | None:
 def _numbers_in_name(name: str) -> dict[str, Any]:
     """Rank, worker and span, as far as the name of a database tells them."""
     for pattern in (_UNIFIED, _MSPROF, _MONITOR):
-        if found := pattern.fullmatch(name):
-            parts = found.groupdict()
+        if match := pattern.fullmatch(name):
+            parts = match.groupdict()
             rank, span = parts.get("rank"), parts.get("span")
             return {
                 "rank": int(rank) if rank and rank != "-1" else None,

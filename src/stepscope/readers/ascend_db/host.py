@@ -14,7 +14,7 @@ from stepscope.arrays import Int32s, Int64s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import UNKNOWN, Coded, Strings
-from stepscope.readers.ascend_db.timeline import Layer, Part, Timeline, connections, numbers
+from stepscope.readers.ascend_db.timeline import DatabaseTimeline, Layer, Part, connections, numbers
 from stepscope.readers.slices.slice_table import KIND
 from stepscope.readers.slices.step_names import step_names
 from stepscope.store.notes import Notes
@@ -45,7 +45,7 @@ class HostCalls:
     cann_threads: Int64s  # globalTid of each row of CANN_API
 
 
-def add_host_calls(database: Database, strings: Strings, timeline: Timeline, notes: Notes) -> HostCalls:
+def add_host_calls(database: Database, strings: Strings, timeline: DatabaseTimeline, notes: Notes) -> HostCalls:
     """Put all host tables onto the timeline."""
     python, threads = _python(database, strings, timeline, notes)
     cann = _cann(database, strings, timeline)
@@ -56,7 +56,7 @@ def add_host_calls(database: Database, strings: Strings, timeline: Timeline, not
 
 
 def _python(
-    database: Database, strings: Strings, timeline: Timeline, notes: Notes
+    database: Database, strings: Strings, timeline: DatabaseTimeline, notes: Notes
 ) -> tuple[pl.DataFrame, dict[int, int]]:
     calls = database.frame(
         "PYTORCH_API",
@@ -85,11 +85,13 @@ def _python(
     return calls.select("connectionId", "type", "callchainId", "sequenceNumber", "fwdThreadId"), threads
 
 
-def _python_kinds(types: pl.Series, name: Int32s, timeline: Timeline, notes: Notes, file: str) -> npt.NDArray[np.int8]:
+def _python_kinds(
+    types: pl.Series, name: Int32s, timeline: DatabaseTimeline, notes: Notes, file: str
+) -> npt.NDArray[np.int8]:
     distinct, places = np.unique(numbers(types), return_inverse=True)
-    for place, number in enumerate(distinct.tolist()):
+    for index, number in enumerate(distinct.tolist()):
         if number not in _KINDS:
-            notes.add("category_unknown", file=file, count=int((places == place).sum()), category=str(number))
+            notes.add("category_unknown", file=file, count=int((places == index).sum()), category=str(number))
     by_type = [KIND[_KINDS.get(number, "annotation")] for number in distinct.tolist()]
     kind = np.array(by_type, np.int8)[places] if len(distinct) else np.empty(0, np.int8)
     words = [text or "" for text in timeline.names.texts()] or [""]
@@ -112,7 +114,7 @@ def _share_with_letters(coded: Coded) -> float:
     return sum(bool(_HAS_LETTERS.search(text)) for text in texts) / len(texts) if texts else 0.0
 
 
-def _cann(database: Database, strings: Strings, timeline: Timeline) -> pl.DataFrame:
+def _cann(database: Database, strings: Strings, timeline: DatabaseTimeline) -> pl.DataFrame:
     calls = database.frame("CANN_API", ["startNs", "endNs", "type", "globalTid", "connectionId"], ids=["name"])
     codes, texts = strings.coded(calls["name"])
     keys, places = distinct(numbers(calls["type"]), codes)
@@ -136,7 +138,7 @@ def _cann(database: Database, strings: Strings, timeline: Timeline) -> pl.DataFr
     return calls.select("connectionId", "globalTid")
 
 
-def _markers(database: Database, strings: Strings, timeline: Timeline) -> pl.DataFrame:
+def _markers(database: Database, strings: Strings, timeline: DatabaseTimeline) -> pl.DataFrame:
     markers = database.frame(
         "MSTX_EVENTS",
         ["startNs", "endNs", "eventType", "rangeId", "category", "globalTid", "endGlobalTid", "connectionId"],
@@ -158,7 +160,9 @@ def _markers(database: Database, strings: Strings, timeline: Timeline) -> pl.Dat
     return markers.drop("startNs", "endNs", "globalTid", "message")
 
 
-def _plain(database: Database, strings: Strings, timeline: Timeline, table: str, layer: Layer, kind: str) -> None:
+def _plain(
+    database: Database, strings: Strings, timeline: DatabaseTimeline, table: str, layer: Layer, kind: str
+) -> None:
     """A table of nothing but intervals on threads."""
     rows = database.frame(table, ["startNs", "endNs", "globalTid"], ids=["name"])
     if "name" in database.columns(table):
@@ -177,7 +181,7 @@ def _plain(database: Database, strings: Strings, timeline: Timeline, table: str,
     )
 
 
-def _threads(global_ids: pl.Series, layer: Layer, timeline: Timeline) -> tuple[Int32s, dict[int, int]]:
+def _threads(global_ids: pl.Series, layer: Layer, timeline: DatabaseTimeline) -> tuple[Int32s, dict[int, int]]:
     """The track of each row, and of each thread; an id is the process in the upper half, the thread in the lower."""
     distinct, places = np.unique(numbers(global_ids.fill_null(0)), return_inverse=True)
     processes = {number >> 32 for number in distinct.tolist()}

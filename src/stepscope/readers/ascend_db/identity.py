@@ -17,11 +17,11 @@ _DOCUMENTS: Final = ("distributed_args", "parallel_group_info", "ENV_VARIABLES",
 
 def metadata_of(database: Database, beside: dict[str, Any]) -> dict[str, Any]:
     """What the job told the profiler: the rows of ``META_DATA``, under the keys that the file beside them has."""
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for name, value in database.frame("META_DATA", texts=["name", "value"]).head(_MOST_ROWS).iter_rows():
         if name is not None:
-            found[name] = _decoded(value) if name in _DOCUMENTS else value
-    return found | beside
+            metadata[name] = _decoded(value) if name in _DOCUMENTS else value
+    return metadata | beside
 
 
 def rank_row(

@@ -13,32 +13,32 @@ from stepscope.readers.ascend_db.strings import Coded
 
 @dataclass
 class Joined:
-    """A table whose rows describe rows of another one; ``place`` says where each of the other's is described."""
+    """A table whose rows describe rows of another one; ``row_of`` says where each of the other's is described."""
 
     rows: pl.DataFrame
-    place: Int64s
+    row_of: Int64s
 
     @property
-    def found(self) -> Bools:
-        result: Bools = self.place != NONE
+    def is_described(self) -> Bools:
+        result: Bools = self.row_of != NONE
         return result
 
     def spread(self, values: Int64s) -> Int64s:
         """A column of ours for each row of the other table, NULL where nothing is described."""
         if not len(values):
-            return np.full(len(self.place), NULL, np.int64)
-        return np.where(self.found, values[self.place], NULL)
+            return np.full(len(self.row_of), NULL, np.int64)
+        return np.where(self.is_described, values[self.row_of], NULL)
 
     def spread_coded(self, coded: Coded) -> Coded:
         """The same for a column of texts."""
         codes, texts = coded
         if not len(codes):
-            return np.full(len(self.place), -1, np.int64), texts
-        return np.where(self.found, codes[self.place], -1), texts
+            return np.full(len(self.row_of), -1, np.int64), texts
+        return np.where(self.is_described, codes[self.row_of], -1), texts
 
 
 def first_match(keys: Int64s, wanted: Int64s) -> Int64s:
-    """For each wanted number the place of the first equal key, NONE where there is none; NULL equals nothing.
+    """For each wanted number the index of the first equal key, NONE where there is none; NULL equals nothing.
 
     >>> first_match(np.array([7, 5, 7]), np.array([5, 7, 6])).tolist()
     [1, 0, -1]
@@ -47,8 +47,8 @@ def first_match(keys: Int64s, wanted: Int64s) -> Int64s:
         return np.full(len(wanted), NONE, np.int64)
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
-    place = np.minimum(np.searchsorted(ordered, wanted), len(keys) - 1)
-    return np.where((ordered[place] == wanted) & (wanted != NULL), order[place], NONE)
+    index = np.minimum(np.searchsorted(ordered, wanted), len(keys) - 1)
+    return np.where((ordered[index] == wanted) & (wanted != NULL), order[index], NONE)
 
 
 def distinct(*columns: Int64s) -> tuple[list[tuple[int, ...]], Int64s]:
@@ -63,7 +63,7 @@ def distinct(*columns: Int64s) -> tuple[list[tuple[int, ...]], Int64s]:
         values, places = np.unique(column, return_inverse=True)
         code = code * len(values) + places
     _, first, places = np.unique(code, return_index=True, return_inverse=True)
-    return [tuple(int(column[place]) for column in columns) for place in first.tolist()], places
+    return [tuple(int(column[row]) for column in columns) for row in first.tolist()], places
 
 
 def coalesced(*columns: Coded) -> Coded:

@@ -11,7 +11,7 @@ from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.host import OPERATOR, QUEUE, HostCalls
 from stepscope.readers.ascend_db.joins import first_match
-from stepscope.readers.ascend_db.timeline import Timeline, connections, numbers
+from stepscope.readers.ascend_db.timeline import DatabaseTimeline, connections, numbers
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
@@ -29,7 +29,7 @@ class Causes:
 
 def causes(
     database: Database,
-    timeline: Timeline,
+    timeline: DatabaseTimeline,
     slices: SliceTable,
     host: HostCalls,
     device: dict[str, Int64s],
@@ -46,9 +46,9 @@ def causes(
     by_start = np.argsort(slices.start[calls], kind="stable") if len(calls) and len(slices) else np.arange(len(calls))
     known = keys[keys != NULL]
     notes.add("duplicate_correlation", file=database.file, count=len(known) - len(np.unique(known)))
-    found = first_match(keys[by_start], on_device["connection"].to_numpy())
-    launched = found != NONE
-    launch[on_device["position"].to_numpy()[launched]] = calls[by_start[found[launched]]]
+    match = first_match(keys[by_start], on_device["connection"].to_numpy())
+    launched = match != NONE
+    launch[on_device["position"].to_numpy()[launched]] = calls[by_start[match[launched]]]
     notes.add("db_task_without_launch", file=database.file, count=int((~launched).sum()))
     framework = _framework_connections(database, timeline, host, slices)
     operators = framework.filter(pl.col("type") == OPERATOR).unique("connection", keep="first", maintain_order=True)
@@ -61,7 +61,7 @@ def causes(
     origin = np.where(origin == NONE, inherited, origin)
     origin[stated["position"].to_numpy()] = stated["origin"].to_numpy()
     pairs = stated.filter(pl.Series(counted[stated["position"].to_numpy()], dtype=pl.Boolean))
-    around = np.append(nearest(slices.parent, slices.is_kind("operator")), NONE)  # the last place stands for NONE
+    around = np.append(nearest(slices.parent, slices.is_kind("operator")), NONE)  # the last entry stands for NONE
     markers = _marker_links(timeline, host, on_device)
     links = [
         _links(slices, "launch", launch[launch != NONE], np.flatnonzero(launch != NONE)),
@@ -75,7 +75,7 @@ def causes(
     return Causes(launch, origin, around[origin], pl.concat(links))
 
 
-def _device_slices(timeline: Timeline, device: dict[str, Int64s]) -> pl.DataFrame:
+def _device_slices(timeline: DatabaseTimeline, device: dict[str, Int64s]) -> pl.DataFrame:
     """Position and connection of everything on the device that has one."""
     frames = []
     for table, connection in device.items():
@@ -85,7 +85,9 @@ def _device_slices(timeline: Timeline, device: dict[str, Int64s]) -> pl.DataFram
     return pl.concat(frames)
 
 
-def _framework_connections(database: Database, timeline: Timeline, host: HostCalls, slices: SliceTable) -> pl.DataFrame:
+def _framework_connections(
+    database: Database, timeline: DatabaseTimeline, host: HostCalls, slices: SliceTable
+) -> pl.DataFrame:
     """Position, type, start and connection of the framework's calls; one call may have several connections."""
     position = timeline.position["PYTORCH_API"]
     placed = np.flatnonzero(position != NONE)
@@ -119,7 +121,7 @@ def _arrows(framework: pl.DataFrame, on_device: pl.DataFrame) -> pl.DataFrame:
     return later.select("from", to="position", kind=kind.then(pl.lit("forward_backward")).otherwise(pl.lit("flow")))
 
 
-def _origins(timeline: Timeline, slices: SliceTable, host: HostCalls, arrows: pl.DataFrame) -> Int64s:
+def _origins(timeline: DatabaseTimeline, slices: SliceTable, host: HostCalls, arrows: pl.DataFrame) -> Int64s:
     """The framework's slice behind each call: what its thread was doing then, or what enqueued that."""
     queued = arrows.filter(pl.col("kind") == "queue")
     enqueued = np.full(len(slices), NONE, np.int64)
@@ -141,7 +143,7 @@ def _origins(timeline: Timeline, slices: SliceTable, host: HostCalls, arrows: pl
     return origin
 
 
-def _marker_links(timeline: Timeline, host: HostCalls, on_device: pl.DataFrame) -> pl.DataFrame:
+def _marker_links(timeline: DatabaseTimeline, host: HostCalls, on_device: pl.DataFrame) -> pl.DataFrame:
     position = timeline.position["MSTX_EVENTS"]
     markers = pl.DataFrame({"from": position, "connection": connections(host.markers["connectionId"])}).filter(
         (pl.col("from") != NONE) & (pl.col("connection") != NULL)

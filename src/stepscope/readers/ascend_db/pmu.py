@@ -39,26 +39,26 @@ def write_pmu(
     known = np.where(position == NONE, NULL, numbers(device.tasks["globalTaskId"]))
     lost = empty = 0
     for rows in database.pieces("TASK_PMU_INFO", ["globalTaskId"], ["value"], ids=["name"]):
-        place = first_match(known, numbers(rows["globalTaskId"]))
+        task_row = first_match(known, numbers(rows["globalTaskId"]))
         metrics = as_texts(strings.coded(rows["name"]))
-        found = rows.select("value").with_columns(
+        counters = rows.select("value").with_columns(
             metric=metrics.replace_strict(
                 {name: metric_name(name) for name in metrics.drop_nulls().unique()},
                 default=None,
                 return_dtype=pl.String,
             ),
             is_time=metrics.str.ends_with("_time"),
-            place=pl.Series(place),
+            task_row=pl.Series(task_row),
         )
-        lost += found.filter(pl.col("place") == NONE).height
-        found = found.filter(pl.col("place") != NONE)
-        usable = found.filter(pl.col("metric").is_not_null() & pl.col("value").is_finite())
-        empty += found.height - usable.height
+        lost += counters.filter(pl.col("task_row") == NONE).height
+        counters = counters.filter(pl.col("task_row") != NONE)
+        usable = counters.filter(pl.col("metric").is_not_null() & pl.col("value").is_finite())
+        empty += counters.height - usable.height
         value = pl.when("is_time").then(pl.col("value") / _NS_PER_US).otherwise("value")
         out.add(
             "pmu",
             usable.select(
-                pl.Series("slice", slice_ids[position[usable["place"].to_numpy()]]), "metric", value.alias("value")
+                pl.Series("slice", slice_ids[position[usable["task_row"].to_numpy()]]), "metric", value.alias("value")
             ),
         )
     notes.add("db_rows_without_task", file=database.file, table="TASK_PMU_INFO", count=lost)

@@ -26,10 +26,10 @@ def read_stacks(database: Database, strings: Strings, wanted: pl.Series) -> tupl
     )
     stacks = chains.select(pl.col("frames").unique(maintain_order=True)).with_row_index("stack")
     chains = chains.join(stacks, on="frames", how="left", maintain_order="left")
-    place = first_match(numbers(chains["id"]), numbers(wanted))
+    chain = first_match(numbers(chains["id"]), numbers(wanted))
     if not chains.height:
         return np.full(len(wanted), NULL, np.int64), stacks
-    return np.where(place == NONE, NULL, numbers(chains["stack"])[place]), stacks
+    return np.where(chain == NONE, NULL, numbers(chains["stack"])[chain]), stacks
 
 
 def inherited(slices: SliceTable, stated: Int64s, origin: Int64s) -> Int64s:

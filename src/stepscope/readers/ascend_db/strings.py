@@ -65,6 +65,6 @@ def _coded(ids: pl.Series, known: dict[int, str], unknown: set[int] | None = Non
     if unknown is not None:
         unknown.update(number for number in distinct.tolist() if number not in known and number != _NOTHING)
     code = np.array(
-        [_NOTHING if text is None or is_missing(text) else place for place, text in enumerate(texts)], np.int64
+        [_NOTHING if text is None or is_missing(text) else index for index, text in enumerate(texts)], np.int64
     )
     return (code[places] if len(code) else np.empty(0, np.int64)), list(texts)

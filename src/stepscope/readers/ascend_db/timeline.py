@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass
-class Timeline:
+class DatabaseTimeline:
     """Parts are added in a fixed order, so that the number of a slice depends on the file only."""
 
     names: Codes = field(default_factory=Codes)
@@ -63,8 +63,10 @@ class Timeline:
         """The code of a slice's name."""
         return self.names[text or UNKNOWN]
 
-    def track(self, kind: str, layer: Layer, thread: Any, name: str, number: int | None = None, place: int = 0) -> int:
-        """The number of a lane. ``number`` tells processes or devices of one layer apart, where there are several."""
+    def track(
+        self, kind: str, layer: Layer, thread: Any, name: str, number: int | None = None, sort_index: int = 0
+    ) -> int:
+        """The number of a track. ``number`` tells processes or devices of one layer apart, where there are several."""
         process = layer.name if number is None else f"{layer.name} {number}"
         track = self.tracks[process, thread]
         if track not in self.kinds:
@@ -73,7 +75,7 @@ class Timeline:
             self._labels["process_labels", process, None] = {"labels": layer.label}
             self._labels["process_sort_index", process, None] = {"sort_index": layer.order}
             self._labels["thread_name", process, thread] = {"name": name}
-            self._labels["thread_sort_index", process, thread] = {"sort_index": place}
+            self._labels["thread_sort_index", process, thread] = {"sort_index": sort_index}
         return track
 
     def slices(self, notes: Notes, file: str) -> SliceTable:
@@ -127,8 +129,8 @@ def numbers(column: pl.Series) -> Int64s:
 
 def connections(column: pl.Series) -> Int64s:
     """Connection ids, NULL where the vendor writes that there is none."""
-    found = numbers(column)
-    return np.where((found == NO_VALUE) | (found < 0), NULL, found)
+    ids = numbers(column)
+    return np.where((ids == NO_VALUE) | (ids < 0), NULL, ids)
 
 
 def _times(columns: list[Int64s]) -> Int64s:

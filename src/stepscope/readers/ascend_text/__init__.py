@@ -29,7 +29,7 @@ from stepscope.readers.ascend_text.kernel_timeline import timeline_of_kernels
 from stepscope.readers.ascend_text.layers import LAYERS, TRACK_KINDS
 from stepscope.readers.ascend_text.parallel_strategy import read_strategy
 from stepscope.readers.ascend_text.task_tables import write_task_table
-from stepscope.readers.ascend_text.timeline import Timeline, read_timeline
+from stepscope.readers.ascend_text.timeline import TraceTimeline, read_timeline
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.lanes import Lanes
@@ -79,7 +79,7 @@ def _timeline(
     files: Deliverables,
     kernels: pl.DataFrame,
     table: str,
-) -> Timeline:
+) -> TraceTimeline:
     """The recorded timeline; where there is none, the kernels in their order of time."""
     paths = files.json("trace_view") or files.json("msprof")
     if reading.source.path.is_file() and not files.tables:
@@ -106,7 +106,7 @@ def _kernels(files: Deliverables, reading: Reading) -> tuple[pl.DataFrame, str]:
 
 
 def _communication(
-    timeline: Timeline,
+    timeline: TraceTimeline,
     files: Deliverables,
     groups: pl.DataFrame,
     step: np.ndarray[Any, Any],
@@ -123,7 +123,7 @@ def _communication(
     reading.out.add("groups", groups_seen(calls, groups))
 
 
-def _tables(timeline: Timeline, files: Deliverables, framework: str | None, reading: Reading) -> None:
+def _tables(timeline: TraceTimeline, files: Deliverables, framework: str | None, reading: Reading) -> None:
     """Everything beside the timeline."""
     if paths := files.csv("memory_record"):
         memory.write_curves(paths, reading)
@@ -141,7 +141,7 @@ def _tables(timeline: Timeline, files: Deliverables, framework: str | None, read
             write_task_table(paths, timeline, prefix, reading)
 
 
-def _write_tracks(timeline: Timeline, out: RankWriter) -> None:
+def _write_tracks(timeline: TraceTimeline, out: RankWriter) -> None:
     timeline.counters.write(out)
     slices, lanes = timeline.slices, timeline.lanes
     used = np.unique(slices.track).tolist()
@@ -150,22 +150,22 @@ def _write_tracks(timeline: Timeline, out: RankWriter) -> None:
     out.add("tracks", track_rows(timeline.columns.tracks, timeline.columns.metadata, kinds))
 
 
-def _rank_row(source: Source, row: dict[str, Any], timeline: Timeline) -> dict[str, Any]:
+def _rank_row(source: Source, row: dict[str, Any], timeline: TraceTimeline) -> dict[str, Any]:
     slices, lanes = timeline.slices, timeline.lanes
-    found = row | {"clock_base_ns": 0, "source": str(source.path), "world_size": row["world_size"] or source.world_size}
+    facts = row | {"clock_base_ns": 0, "source": str(source.path), "world_size": row["world_size"] or source.world_size}
     if source.path.is_dir():
-        found["framework"] = describe(source.path, []).framework or found["framework"]
+        facts["framework"] = describe(source.path, []).framework or facts["framework"]
     on_device = timeline.on_layer("hardware", "group", "plane")
     if not on_device.any() and timeline.on_layer("cpu_op").any():
-        found["device_kind"] = "cpu"
-    if len(lanes.device) == 1 and found["device_index"] is None:
-        found["device_index"] = lanes.device[0]
+        facts["device_kind"] = "cpu"
+    if len(lanes.device) == 1 and facts["device_index"] is None:
+        facts["device_index"] = lanes.device[0]
     for path in source.files:
         if DEVICE_INFO.fullmatch(path.name):
-            found |= _device_facts(read_json(path))
+            facts |= _device_facts(read_json(path))
     if len(slices):
-        found |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
-    return found
+        facts |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
+    return facts
 
 
 def _device_facts(info: dict[str, Any]) -> dict[str, Any]:
@@ -186,13 +186,13 @@ def _identity_files(reading: Reading) -> tuple[dict[str, Any], dict[str, Any]]:
         reading.took(path.stat().st_size)
         if DEVICE_INFO.fullmatch(path.name):
             continue  # says nothing of who recorded
-        found = read_json(path)
-        if not found:
+        content = read_json(path)
+        if not content:
             reading.notes.add("ascend_file_unreadable", file=path.name)
         elif path.name == METADATA_FILE:
-            metadata = found
+            metadata = content
         else:
-            info = found
+            info = content
     return info, metadata
 
 

@@ -38,10 +38,10 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     if is_rank_directory(directory, folders, files):
         return _claim_rank(directory, folders, files)
     if directory.name.startswith(_PROF) or MSPROF_OUTPUT_FOLDER in folders:
-        found = _in(directory / MSPROF_OUTPUT_FOLDER) or _in(directory)
-        return [_source(directory, found, _device_infos(directory))] if _enough(found) else None
-    found = _only_known(directory / name for name in files)
-    return [_source(directory, found, ())] if _enough(found) else None
+        files_of_rank = _in(directory / MSPROF_OUTPUT_FOLDER) or _in(directory)
+        return [_source(directory, files_of_rank, _device_infos(directory))] if _enough(files_of_rank) else None
+    files_of_rank = _only_known(directory / name for name in files)
+    return [_source(directory, files_of_rank, ())] if _enough(files_of_rank) else None
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
@@ -57,16 +57,16 @@ def claim_file(path: Path, head: bytes) -> Source | None:
 
 
 def _claim_rank(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
-    found = _in(directory / OUTPUT_FOLDER) if OUTPUT_FOLDER in folders else []
-    if not found:
+    files_of_rank = _in(directory / OUTPUT_FOLDER) if OUTPUT_FOLDER in folders else []
+    if not files_of_rank:
         profs = sorted(folder for folder in folders if folder.startswith(_PROF))
-        found = [file for folder in profs for file in _in(directory / folder / MSPROF_OUTPUT_FOLDER)]
-    if not found:
-        found = _only_known(directory / name for name in files)
-    if not _enough(found) or _on_host(directory, folders, found):
+        files_of_rank = [file for folder in profs for file in _in(directory / folder / MSPROF_OUTPUT_FOLDER)]
+    if not files_of_rank:
+        files_of_rank = _only_known(directory / name for name in files)
+    if not _enough(files_of_rank) or _on_host(directory, folders, files_of_rank):
         return None
     loose = _only_known(directory / name for name in files) + _in(directory / FRAMEWORK_FOLDER)
-    found += [file for file in loose if file not in found]
+    files_of_rank += [file for file in loose if file not in files_of_rank]
     described = describe(directory, files)
     infos = [
         file for folder in sorted(folders) if folder.startswith(_PROF) for file in _device_infos(directory / folder)
@@ -77,35 +77,35 @@ def _claim_rank(directory: Path, folders: list[str], files: list[str]) -> list[S
             directory,
             READER,
             described.rank,
-            (*found, *described.identity_files(), *infos),
+            (*files_of_rank, *described.identity_files(), *infos),
             columns["world_size"],
             described.worker,
             described.span,
             "text",
-            len(found),
+            len(files_of_rank),
         )
     ]
 
 
-def _source(path: Path, found: Sequence[Path], infos: Sequence[Path]) -> Source:
+def _source(path: Path, own_files: Sequence[Path], infos: Sequence[Path]) -> Source:
     rank = next((rank for info in infos if (rank := _rank(read_json(info).get("rank_id"))) is not None), None)
     span = re.search(r"_(\d{14,20})_", path.name)
     return Source(
         path,
         READER,
         rank,
-        (*found, *infos),
+        (*own_files, *infos),
         span=int(span[1]) if span else None,
         form="text",
-        completeness=2 * len(found),  # a full capture is 12 files, or 24 tables of a database
+        completeness=2 * len(own_files),  # a full capture is 12 files, or 24 tables of a database
     )
 
 
-def _on_host(directory: Path, folders: list[str], found: Sequence[Path]) -> bool:
+def _on_host(directory: Path, folders: list[str], own_files: Sequence[Path]) -> bool:
     """Whether MindSpore recorded without a device: the timeline then only repeats what FRAMEWORK has exactly."""
     if FRAMEWORK_FOLDER not in folders or any(folder.startswith(_PROF) for folder in folders):
         return False
-    stems = {file.stem for path in found if (file := known(path)) is not None}
+    stems = {file.stem for path in own_files if (file := known(path)) is not None}
     exact = (directory / FRAMEWORK_FOLDER).glob(f"{_CPU_OPERATORS}*")
     return stems <= {"trace_view", *_SHARED_STEMS} and next(exact, None) is not None
 

@@ -11,7 +11,7 @@ import polars as pl
 from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.ascend import device_tasks
 from stepscope.readers.ascend.communication import TIMES, members_of
-from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import categorical, nullable
 from stepscope.store.notes import Notes
@@ -23,15 +23,15 @@ _PAIRWISE: Final = ("send", "receive")
 
 
 def write_communication(
-    timeline: Timeline, calls: pl.DataFrame, groups: pl.DataFrame, step: Int64s, out: RankWriter, notes: Notes
+    timeline: TraceTimeline, calls: pl.DataFrame, groups: pl.DataFrame, step: Int64s, out: RankWriter, notes: Notes
 ) -> bool:
     """Write ``collectives`` and ``transfers``, give slices their group and bytes; whether planes held transfers.
 
     ``calls`` is what communication.json says, ``groups`` what the metadata state.
     """
     slices, argument = timeline.slices, timeline.argument
-    found = np.flatnonzero(timeline.on_layer("group") & slices.is_kind("collective"))
-    described = _describe(timeline, found, calls, groups)
+    whole_calls = np.flatnonzero(timeline.on_layer("group") & slices.is_kind("collective"))
+    described = _describe(timeline, whole_calls, calls, groups)
     in_call = _calls_of_plane_tasks(timeline)
     parts = _transfers(timeline, in_call, described, groups, step, out.rank, notes)
     out.add("transfers", parts.drop("position", "in_call", "stream"))
@@ -39,7 +39,7 @@ def write_communication(
     notes.add("ascend_call_not_on_timeline", file="communication.json", count=missed)
     types = timeline.texts["data_type"].texts()
     sizes = np.array([device_tasks.bytes_of_type(text) or 0 for text in types] + [0], np.int64)
-    count, width = argument["count"][found], sizes[argument["data_type"][found]]
+    count, width = argument["count"][whole_calls], sizes[argument["data_type"][whole_calls]]
     fits = (count >= 0) & (width > 0) & (count < 1 << 56)
     message = np.where(fits, np.where(fits, count, 0) * width, NULL)
     own = (
@@ -56,41 +56,41 @@ def write_communication(
     out.add(
         "collectives",
         rows.select(
-            pl.Series("slice", slices.id[found]),
+            pl.Series("slice", slices.id[whole_calls]),
             "group",
             "seq",
             "kind",
             "name",
-            nullable(step[found], "step"),
-            pl.Series("start_ns", slices.start[found]),
-            pl.Series("end_ns", slices.end[found]),
+            nullable(step[whole_calls], "step"),
+            pl.Series("start_ns", slices.start[whole_calls]),
+            pl.Series("end_ns", slices.end[whole_calls]),
             nullable(message, "bytes"),
-            categorical(argument["data_type"][found], types).alias("dtype"),
-            categorical(argument["algorithm"][found], timeline.texts["algorithm"].texts()).alias("algorithm"),
+            categorical(argument["data_type"][whole_calls], types).alias("dtype"),
+            categorical(argument["algorithm"][whole_calls], timeline.texts["algorithm"].texts()).alias("algorithm"),
             pl.when(pl.col("kind").is_in(_PAIRWISE)).then("peer").alias("peer"),
             "stream",
             *TIMES,
         ),
     )
-    _fill_slices(timeline, found, described["group"], in_call, message)
+    _fill_slices(timeline, whole_calls, described["group"], in_call, message)
     return parts.height > 0
 
 
-def _describe(timeline: Timeline, found: Int64s, calls: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
+def _describe(timeline: TraceTimeline, whole_calls: Int64s, calls: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     """Per whole call: name, kind, number, group and the vendor's times."""
     slices = timeline.slices
     words = slices.names.texts()
-    names = [words[code] or "" for code in slices.name[found].tolist()]
+    names = [words[code] or "" for code in slices.name[whole_calls].tolist()]
     digits = _by_last_digits(groups)
     bare = [name.partition("@")[0] for name in names]
     stated = [name.partition("@")[2] or None for name in names]
     endings = [device_tasks.group_digits(name) for name in names]
     rows = pl.DataFrame(
         {
-            "position": found,
+            "position": whole_calls,
             "name": pl.Series(names, dtype=pl.String),
             "bare": pl.Series(bare, dtype=pl.String),
-            "start": slices.start[found],
+            "start": slices.start[whole_calls],
             "kind": pl.Series([device_tasks.collective_kind(name) for name in names], dtype=pl.String),
             "seq": pl.Series([device_tasks.call_number(name) for name in names], dtype=pl.Int64),
             "stated": pl.Series(stated, dtype=pl.String),
@@ -114,13 +114,13 @@ def _describe(timeline: Timeline, found: Int64s, calls: pl.DataFrame, groups: pl
 
 def _by_last_digits(groups: pl.DataFrame) -> dict[str, str]:
     """Groups by the digits that calls carry in their names, where these tell one from the other."""
-    found: dict[str, list[str]] = {}
+    by_digits: dict[str, list[str]] = {}
     for group in groups["group"].to_list() if groups.height else ():
-        found.setdefault(group[-3:], []).append(group)
-    return {digits: listed[0] for digits, listed in found.items() if len(listed) == 1}
+        by_digits.setdefault(group[-3:], []).append(group)
+    return {digits: listed[0] for digits, listed in by_digits.items() if len(listed) == 1}
 
 
-def _calls_of_plane_tasks(timeline: Timeline) -> Int64s:
+def _calls_of_plane_tasks(timeline: TraceTimeline) -> Int64s:
     """Position of the whole call that each task on a plane is part of, NONE for all else."""
     slices = timeline.slices
     call = np.full(len(slices), NONE, np.int64)
@@ -134,7 +134,7 @@ def _calls_of_plane_tasks(timeline: Timeline) -> Int64s:
 
 
 def _transfers(
-    timeline: Timeline,
+    timeline: TraceTimeline,
     in_call: Int64s,
     described: pl.DataFrame,
     groups: pl.DataFrame,
@@ -178,19 +178,23 @@ def _transports(link: npt.NDArray[np.int32], transport: npt.NDArray[np.int32], t
     codes = np.full((len(links), len(transports)), -1, np.int64)
     for row, word in enumerate(links):
         for column, other in enumerate(transports):
-            if (found := device_tasks.transport(word, other)) is not None:
-                codes[row, column] = words[found]
+            if (kind_of_transport := device_tasks.transport(word, other)) is not None:
+                codes[row, column] = words[kind_of_transport]
     return categorical(codes[link, transport], words.texts())
 
 
 def _with_global_peers(frame: pl.DataFrame, groups: pl.DataFrame, rank: int, file: str, notes: Notes) -> pl.DataFrame:
-    """Ranks on the wire are places within the group; without its list they are believed where our place is our rank."""
+    """Peers are ranks of the group; without its members they are believed where our own is our rank in the job."""
     limit = pl.col("peer").is_between(0, (1 << 31) - 1)
     frame = frame.with_columns(peer=pl.when(limit).then("peer"))
     members = members_of(groups)
     if members:
         places = pl.DataFrame(
-            [(group, place, member) for group, ranks in members.items() for place, member in enumerate(ranks)],
+            [
+                (group, rank_in_group, member)
+                for group, ranks in members.items()
+                for rank_in_group, member in enumerate(ranks)
+            ],
             schema={"group": pl.String, "peer": pl.Int64, "global": pl.Int64},
             orient="row",
         )
@@ -205,14 +209,16 @@ def _with_global_peers(frame: pl.DataFrame, groups: pl.DataFrame, rank: int, fil
     return frame.with_columns(peer=peer).drop("source", "global")
 
 
-def _fill_slices(timeline: Timeline, found: Int64s, group: pl.Series, in_call: Int64s, message: Int64s) -> None:
+def _fill_slices(
+    timeline: TraceTimeline, whole_calls: Int64s, group: pl.Series, in_call: Int64s, message: Int64s
+) -> None:
     slices = timeline.slices
     texts = Codes()
     code = np.full(len(slices), -1, np.int64)
-    code[found] = [-1 if text is None else texts[text] for text in group.to_list()]
+    code[whole_calls] = [-1 if text is None else texts[text] for text in group.to_list()]
     parts = in_call != NONE
     code[parts] = code[in_call[parts]]
     slices.texts["group"] = (code, texts.texts())
     size = timeline.argument["bytes"].copy()
-    size[found] = message
+    size[whole_calls] = message
     slices.integers["bytes"] = size

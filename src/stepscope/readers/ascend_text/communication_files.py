@@ -71,14 +71,14 @@ _INDEX: Final = ("step", "key")
 
 def read_calls(paths: Sequence[Path], reading: Reading) -> pl.DataFrame:
     """The calls with the vendor's times; everything of the file goes to ``reported``."""
-    found: list[Entry] = []
+    entries: list[Entry] = []
     for path in paths:
         listed = _entries(_load(path, _CALLS, reading), path, reading.notes)
-        found += listed
+        entries += listed
         times = [(step, key, call.times) for step, key, call in listed]
         _report(path, _wide(times, _TIMES), reading.out)
         _report_bands(path, listed, reading.out)
-    calls = [(step, *key.rpartition("@"), call.times) for step, key, call in found if key != _TOTAL]
+    calls = [(step, *key.rpartition("@"), call.times) for step, key, call in entries if key != _TOTAL]
     values = [call[-1] for call in calls]
     columns: dict[str, Any] = {
         "name": [name or group for _, name, _, group, _ in calls],
@@ -136,29 +136,29 @@ def _load(path: Path, decoder: Any, reading: Reading) -> Any:
 
 def _without_types(raw: bytes, decoder: Any, path: Path, notes: Notes) -> Any:
     """Entry by entry, where one of them has a type that it should not have; those are left out, and counted."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
+    readable: dict[str, dict[str, dict[str, Any]]] = {}
     try:
         steps = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         notes.add("ascend_file_unreadable", file=path.name)
-        return found
+        return readable
     dropped = 0
     for step, classes in steps.items() if isinstance(steps, dict) else ():
         for kind, entries in classes.items() if isinstance(classes, dict) else ():
             for key, entry in entries.items() if isinstance(entries, dict) else ():
                 try:
                     one = decoder.decode(msgspec.json.encode({step: {kind: {key: entry}}}))
-                    found.setdefault(step, {}).setdefault(kind, {}).update(one[step][kind])
+                    readable.setdefault(step, {}).setdefault(kind, {}).update(one[step][kind])
                 except msgspec.ValidationError:
                     dropped += 1
     notes.add("ascend_entry_dropped", file=path.name, count=max(1, dropped))
-    return found
+    return readable
 
 
-def _entries(found: Any, path: Path, notes: Notes) -> list[Entry]:
+def _entries(content: Any, path: Path, notes: Notes) -> list[Entry]:
     """Step, name and value of every entry, of both classes."""
     entries: list[Entry] = []
-    for key, classes in found.items():
+    for key, classes in content.items():
         number = _STEP.fullmatch(key)
         if number is None and key != "step":
             notes.add("ascend_step_unknown", file=path.name, word=key[:80])

@@ -60,7 +60,7 @@ class CounterSeries:
         codes, first, series = np.unique(named, return_index=True, return_inverse=True)
         owners = self._owners_of(codes.tolist())
         # One of each name tells whether they are plain values; nearly all are, and are decoded at once.
-        plain = np.array([_decoded([raws[place]]) is not None for place in first.tolist()])[series]
+        plain = np.array([_decoded([raws[row]]) is not None for row in first.tolist()])[series]
         if plain.any():
             values = _decoded(raws if plain.all() else list(itertools.compress(raws, plain.tolist())))
             plain &= values is not None
@@ -69,7 +69,7 @@ class CounterSeries:
         for number in np.unique(series[~plain]).tolist():
             places = np.flatnonzero(series == number)
             process, name = owners[number]
-            self._add_any(process, name, [raws[place] for place in places.tolist()], moments[places])
+            self._add_any(process, name, [raws[row] for row in places.tolist()], moments[places])
 
     def _owners_of(self, codes: list[int]) -> list[tuple[Any, str]]:
         """Process and name behind each code of track and name; the same few come again and again."""
@@ -92,10 +92,10 @@ class CounterSeries:
 
     def _add_any(self, process: Any, name: str, raws: list[bytes], moments: Int64s) -> None:
         """Events of one name with arguments of any kind."""
-        found = _objects(raws)
+        objects = _objects(raws)
         series: dict[tuple[str, Any], tuple[list[int], list[float]]] = {}
         empty = 0
-        for place, own in enumerate(found):
+        for row, own in enumerate(objects):
             accelerator = own.get(_ACCELERATOR)
             used = False
             for key, value in own.items():
@@ -104,7 +104,7 @@ class CounterSeries:
                     places, values = series.setdefault(
                         (key, None if accelerator is None else str(accelerator)), ([], [])
                     )
-                    places.append(place)
+                    places.append(row)
                     values.append(number)
                     used = True
             empty += not used
@@ -147,18 +147,18 @@ class CounterSeries:
 def _decoded(raws: list[bytes]) -> list[_Value] | None:
     """All as plain values, None if one is something else."""
     try:
-        found = _VALUES.decode(b"[" + b",".join(raws) + b"]")
+        values = _VALUES.decode(b"[" + b",".join(raws) + b"]")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    return found if len(found) == len(raws) else None
+    return values if len(values) == len(raws) else None
 
 
 def _objects(raws: list[bytes]) -> list[dict[str, Any]]:
     try:
-        found = _OBJECTS.decode(b"[" + b",".join(raws) + b"]")
+        objects = _OBJECTS.decode(b"[" + b",".join(raws) + b"]")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        found = []
-    return found if len(found) == len(raws) else list(map(arguments, raws))
+        objects = []
+    return objects if len(objects) == len(raws) else list(map(arguments, raws))
 
 
 def label(name: str, key: str, accelerator: Any = None) -> str:

@@ -14,7 +14,7 @@ from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_text.kernel_details import fill_texts
 from stepscope.readers.ascend_text.links import Causes
 from stepscope.readers.ascend_text.steps import marked_steps, stated_steps, step_of_slices
-from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.steps import with_device_work
 from stepscope.readers.trace_json.codes import Codes
@@ -27,7 +27,7 @@ Coded = tuple[npt.NDArray[Any], list[str | None]]
 
 
 def fill(
-    timeline: Timeline, cause: Causes, kernels: pl.DataFrame, row_of: Int64s, out: RankWriter, notes: Notes
+    timeline: TraceTimeline, cause: Causes, kernels: pl.DataFrame, row_of: Int64s, out: RankWriter, notes: Notes
 ) -> Int64s:
     """Fill the columns of slices, write ``steps`` and ``stacks``; gives the step of each slice."""
     slices, argument = timeline.slices, timeline.argument
@@ -76,7 +76,7 @@ def _with_windows(rows: pl.DataFrame, number: Int64s, window: tuple[Int64s, Int6
     )
 
 
-def _operator_names(timeline: Timeline, operator: Int64s) -> Coded:
+def _operator_names(timeline: TraceTimeline, operator: Int64s) -> Coded:
     """The operator's slice, or the name that MindSpore writes into the task itself."""
     slices = timeline.slices
     names = slices.names.texts()
@@ -86,7 +86,7 @@ def _operator_names(timeline: Timeline, operator: Int64s) -> Coded:
     return codes, names + timeline.texts["operator"].texts()
 
 
-def _cores(timeline: Timeline) -> Coded:
+def _cores(timeline: TraceTimeline) -> Coded:
     """What the kernel table says, else the type of the task; operators of a run on the host are their own kernels."""
     types = timeline.texts["task_type"].texts()
     computes = timeline.slices.is_kind("kernel")
@@ -95,7 +95,7 @@ def _cores(timeline: Timeline) -> Coded:
     return _joined(timeline.slices.texts.get("core"), (by_type, [*types, "HOST_CPU"]))
 
 
-def _decoded(timeline: Timeline, column: str) -> Coded:
+def _decoded(timeline: TraceTimeline, column: str) -> Coded:
     """Lists of the framework's operators, which the file breaks into lines."""
     texts = [_text(raw).replace(";\r\n", ";") for raw in timeline.texts[column]]
     return timeline.argument[column], [text or None for text in texts]
@@ -110,7 +110,7 @@ def _joined(first: Coded | None, second: Coded) -> Coded:
     return np.where(codes >= 0, codes, np.where(other >= 0, other + len(texts), -1)), [*texts, *more]
 
 
-def _stacks(timeline: Timeline, behind: Int64s, out: RankWriter) -> Int64s:
+def _stacks(timeline: TraceTimeline, behind: Int64s, out: RankWriter) -> Int64s:
     """Stack numbers: as operators state them, handed down to what lies inside and to what it launches."""
     slices = timeline.slices
     stated = timeline.argument["stack"].astype(np.int64)

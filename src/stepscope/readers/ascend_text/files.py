@@ -52,16 +52,16 @@ stamp=20250109123456)
     >>> known(Path("parallel_strategy_3.json")).stem, known(Path("zebra.csv"))
     ('parallel_strategy', None)
     """
-    found = _NAME.fullmatch(path.name)
-    if found is None:
+    match = _NAME.fullmatch(path.name)
+    if match is None:
         return None
-    stem = found["stem"]
-    names = ascend_facts().files[found["extension"]]
+    stem = match["stem"]
+    names = ascend_facts().files[match["extension"]]
     if stem not in names:
         stem = _NUMBERS.sub("", stem)
         if stem not in names:
             return None
-    return KnownFile(path, stem, found["extension"], int(found["piece"] or 0), int(found["stamp"] or 0))
+    return KnownFile(path, stem, match["extension"], int(match["piece"] or 0), int(match["stamp"] or 0))
 
 
 def deliverables(paths: Iterable[Path]) -> Deliverables:

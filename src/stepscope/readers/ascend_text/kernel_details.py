@@ -13,7 +13,7 @@ import polars as pl
 from stepscope.arrays import NULL, Int64s
 from stepscope.facts.ascend import ascend_facts
 from stepscope.readers.ascend.csv_table import CsvTable, Rows
-from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import KIND, SliceTable
 from stepscope.readers.trace_json.event_columns import categorical, nullable
@@ -86,22 +86,22 @@ def _metrics(rows: Rows) -> dict[str, pl.Series]:
     return {_METRIC + name: values[name] for name in values.columns} | columns
 
 
-def join_kernels(timeline: Timeline, kernels: pl.DataFrame, table: str, notes: Notes) -> Int64s:
+def join_kernels(timeline: TraceTimeline, kernels: pl.DataFrame, table: str, notes: Notes) -> Int64s:
     """Put the rows onto the device's slices; gives the row of each slice, -1 where there is none."""
     slices = timeline.slices
     row_of = np.full(len(slices), -1, np.int64)
     if kernels.is_empty() or not len(slices):
         return row_of
     candidates = np.flatnonzero(timeline.on_layer("hardware", "group") & ~slices.is_kind("reported", "mark"))
-    found = _match(kernels, slices, timeline.argument, candidates)
-    row_of[found["position"].to_numpy()] = found["row"].to_numpy()
+    pairs = _match(kernels, slices, timeline.argument, candidates)
+    row_of[pairs["position"].to_numpy()] = pairs["row"].to_numpy()
     described = timeline.unknown_task & (row_of >= 0)
     slices.kind[described] = KIND["kernel"]
-    notes.add("ascend_kernel_unmatched", file=table, count=kernels.height - found.height)
+    notes.add("ascend_kernel_unmatched", file=table, count=kernels.height - pairs.height)
     return row_of
 
 
-def note_unknown_tasks(timeline: Timeline, row_of: Int64s, notes: Notes) -> None:
+def note_unknown_tasks(timeline: TraceTimeline, row_of: Int64s, notes: Notes) -> None:
     """Count the task types that no table knows."""
     types = timeline.texts["task_type"].texts()
     unknown = np.flatnonzero(timeline.unknown_task)
@@ -156,10 +156,10 @@ def _match(
     for find in (_same(["start", "name"]), _same(["start", "stream", "task"]), _nearly, _only):
         if rows.is_empty():
             break
-        found = find(rows, tasks)
-        pairs.append(found.select("row", "position"))
-        rows = rows.join(found, on="row", how="anti", maintain_order="left")
-        tasks = tasks.join(found, on="position", how="anti", maintain_order="left")
+        matched = find(rows, tasks)
+        pairs.append(matched.select("row", "position"))
+        rows = rows.join(matched, on="row", how="anti", maintain_order="left")
+        tasks = tasks.join(matched, on="position", how="anti", maintain_order="left")
     return pl.concat(pairs) if pairs else pl.DataFrame(schema={"row": pl.Int64, "position": pl.Int64})
 
 

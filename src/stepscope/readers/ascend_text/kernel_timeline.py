@@ -12,7 +12,7 @@ from stepscope.readers.ascend.device_tasks import task_kind, unknown_task_kind
 from stepscope.readers.ascend_text.counters import CounterSeries
 from stepscope.readers.ascend_text.layers import CODE, lanes
 from stepscope.readers.ascend_text.task_arguments import TaskArguments
-from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
 from stepscope.readers.trace_json.event_columns import EventColumns
 from stepscope.store.notes import Notes
@@ -21,7 +21,7 @@ _HARDWARE, _COMMUNICATION = "Ascend Hardware", "Communication"
 _NO_STREAM: Final = -1
 
 
-def timeline_of_kernels(kernels: pl.DataFrame, table: str, notes: Notes) -> Timeline:
+def timeline_of_kernels(kernels: pl.DataFrame, table: str, notes: Notes) -> TraceTimeline:
     """One slice per row, on the track of its stream; communication calls on a track of their own."""
     columns = EventColumns(notes, table)
     count = kernels.height
@@ -61,7 +61,7 @@ def timeline_of_kernels(kernels: pl.DataFrame, table: str, notes: Notes) -> Time
     )
     layer = known.layer[slices.track] if len(slices) else np.empty(0, np.int32)
     assert not (layer == CODE["unknown"]).any()
-    return Timeline(
+    return TraceTimeline(
         table,
         columns,
         CounterSeries(columns, notes),

@@ -69,10 +69,10 @@ def lanes(tracks: Codes, metadata: dict[tuple[str, Any, Any], dict[str, Any]]) -
     for (pid, tid), number in tracks.items():
         layer = _layer(pid, processes.get(pid), threads.get((pid, tid), ""), pids)
         thread = threads.get((pid, tid), "")
-        if layer == "plane" and (found := _PLANE.match(thread)):
-            result.plane[number] = int(found[1])
-        if layer == "hardware" and (found := _STREAM.match(thread)):
-            result.stream[number] = int(found[1])
+        if layer == "plane" and (match := _PLANE.match(thread)):
+            result.plane[number] = int(match[1])
+        if layer == "hardware" and (match := _STREAM.match(thread)):
+            result.stream[number] = int(match[1])
         if layer in ("hardware", "group", "plane") and isinstance(pid, int) and pid >> 10:
             devices.add(pid & ((1 << _DEVICE_BITS) - 1))
         if layer in ("python", "mindspore"):
@@ -106,17 +106,17 @@ def _groups_of_planes(
     members: dict[Any, list[tuple[float, int]]] = {}
     for (pid, tid), number in tracks.items():
         if known.layer[number] in (CODE["group"], CODE["plane"]):
-            place = metadata.get(("thread_sort_index", pid, tid), {}).get("sort_index", tid)
-            members.setdefault(pid, []).append((_number(place), number))
-    found: dict[int, int] = {}
+            sort_index = metadata.get(("thread_sort_index", pid, tid), {}).get("sort_index", tid)
+            members.setdefault(pid, []).append((_number(sort_index), number))
+    group_of_plane: dict[int, int] = {}
     for listed in members.values():
         group = None
         for _, number in sorted(listed):
             if known.layer[number] == CODE["group"]:
                 group = number
             elif group is not None:
-                found[number] = group
-    return found
+                group_of_plane[number] = group
+    return group_of_plane
 
 
 def _number(value: Any) -> float:

@@ -9,7 +9,7 @@ import polars as pl
 
 from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.facts.ascend import ascend_facts
-from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.slices.flows import flow_links
 from stepscope.readers.slices.slice_table import KIND, SliceTable
 from stepscope.store.nesting import nearest
@@ -25,7 +25,7 @@ class Causes:
     links: pl.DataFrame
 
 
-def causes(timeline: Timeline, notes: Notes) -> Causes:
+def causes(timeline: TraceTimeline, notes: Notes) -> Causes:
     """Bind all arrows of the timeline and follow them back to the framework's operators."""
     _rebind_bare_threads(timeline)
     slices = timeline.slices
@@ -36,7 +36,7 @@ def causes(timeline: Timeline, notes: Notes) -> Causes:
     return Causes(launch, operator, links)
 
 
-def mark_duplicates(timeline: Timeline, notes: Notes) -> None:
+def mark_duplicates(timeline: TraceTimeline, notes: Notes) -> None:
     """A task that stands on its stream and again on a plane counts once: the stream's copy becomes ``reported``.
 
     Only the copy says which call launched it, so the plane's task takes that over.
@@ -75,7 +75,7 @@ def positions(slices: SliceTable, ids: pl.Series) -> Int64s:
     return order[np.searchsorted(slices.id[order], ids.to_numpy())]
 
 
-def _rebind_bare_threads(timeline: Timeline) -> None:
+def _rebind_bare_threads(timeline: TraceTimeline) -> None:
     """At level 0 the calls of CANN have no slices: their arrows start in the framework's slice of that thread."""
     flows = timeline.columns.flows
     index, track, category, name, *more = flows.take(3)
@@ -89,7 +89,7 @@ def _rebind_bare_threads(timeline: Timeline) -> None:
         flows.extend(index, moved, category, name, *more)
 
 
-def _launches_by_id(timeline: Timeline, launch: Int64s, notes: Notes) -> pl.DataFrame:
+def _launches_by_id(timeline: TraceTimeline, launch: Int64s, notes: Notes) -> pl.DataFrame:
     """Launches of tasks without an arrow: the file draws one only for the first task of a launch. Fills ``launch``."""
     slices, connection = timeline.slices, timeline.argument["connection"]
     calls = np.flatnonzero(timeline.on_layer("cann") & (connection != NULL))
@@ -99,9 +99,9 @@ def _launches_by_id(timeline: Timeline, launch: Int64s, notes: Notes) -> pl.Data
         calls = calls[np.lexsort((-slices.dur[calls], connection[calls]))]
         ids = connection[calls]
         asking = np.flatnonzero(tasks & (connection != NULL))
-        place = np.searchsorted(ids, connection[asking], side="right") - 1
-        found = (place >= 0) & (ids[np.maximum(place, 0)] == connection[asking])
-        launch[asking[found]] = calls[place[found]]
+        call = np.searchsorted(ids, connection[asking], side="right") - 1
+        launched = (call >= 0) & (ids[np.maximum(call, 0)] == connection[asking])
+        launch[asking[launched]] = calls[call[launched]]
         notes.add("ascend_task_unlaunched", file=timeline.file, count=int((tasks & (launch == NONE)).sum()))
     new = np.flatnonzero(tasks & (launch != NONE))
     return pl.DataFrame(
@@ -115,17 +115,17 @@ def _launches_by_id(timeline: Timeline, launch: Int64s, notes: Notes) -> pl.Data
 
 def _by_target(slices: SliceTable, links: pl.DataFrame, kind: str) -> Int64s:
     """For each slice the position where an arrow of this kind comes from; the first of several."""
-    found = np.full(len(slices), NONE, np.int64)
+    source = np.full(len(slices), NONE, np.int64)
     chosen = links.filter(pl.col("kind") == kind).reverse()
     if chosen.height:
-        found[positions(slices, chosen["to_slice"])] = positions(slices, chosen["from_slice"])
-    return found
+        source[positions(slices, chosen["to_slice"])] = positions(slices, chosen["from_slice"])
+    return source
 
 
-def _operators(timeline: Timeline, links: pl.DataFrame, launch: Int64s) -> Int64s:
+def _operators(timeline: TraceTimeline, links: pl.DataFrame, launch: Int64s) -> Int64s:
     slices = timeline.slices
     count = len(slices)
-    around = np.append(nearest(slices.parent, slices.is_kind("operator")), NONE)  # the last place stands for NONE
+    around = np.append(nearest(slices.parent, slices.is_kind("operator")), NONE)  # the last entry stands for NONE
     operator = np.full(count, NONE, np.int64)
     on_host = timeline.on_layer("python", "mindspore", "cpu_op")
     calls = slices.is_kind("runtime")

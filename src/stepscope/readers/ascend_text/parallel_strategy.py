@@ -15,13 +15,13 @@ from stepscope.readers.files.reading import Reading
 
 def read_strategy(path: Path, reading: Reading) -> tuple[dict[str, Any], pl.DataFrame]:
     """Columns of ``ranks``, and rows of ``groups``."""
-    found = read_json(path)
+    content = read_json(path)
     reading.took(path.stat().st_size)
-    config = found.get("config")
+    config = content.get("config")
     if not isinstance(config, dict):
         reading.notes.add("ascend_file_unreadable", file=path.name)
         return {}, pl.DataFrame()
-    graph = found.get("graph")
+    graph = content.get("graph")
     nodes = graph.get("node") if isinstance(graph, dict) else None
     nodes = [node for node in nodes if isinstance(node, dict)] if isinstance(nodes, list) else []
     rows: dict[str, dict[str, Any]] = {}

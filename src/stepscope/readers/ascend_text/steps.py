@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int64s
-from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import Steps, told_apart, whole_window
@@ -42,7 +42,7 @@ def marked_steps(slices: SliceTable, stated: Int64s, notes: Notes, file: str) ->
 
 def step_of_slices(
     steps: Steps,
-    timeline: Timeline,
+    timeline: TraceTimeline,
     launch: Int64s,
     operator: Int64s,
     window: tuple[Int64s, Int64s],

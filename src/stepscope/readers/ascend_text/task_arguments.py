@@ -92,7 +92,7 @@ _FAMILY_CODES: Final = {structure: code for code, structure in enumerate(FAMILY_
 class TaskArguments:
     """Per complete event, in the order of the batches: integers with NULL, texts as codes with -1.
 
-    Column ``family`` is a place in FAMILY_LAYERS, -1 where the arguments tell nothing.
+    Column ``family`` is an index into FAMILY_LAYERS, -1 where the arguments tell nothing.
     """
 
     def __init__(self) -> None:
@@ -110,9 +110,7 @@ class TaskArguments:
             return_index=True,
             return_inverse=True,
         )
-        families = [
-            _family(words[batch.category[place]], raws[place]) if having[place] else None for place in first.tolist()
-        ]
+        families = [_family(words[batch.category[row]], raws[row]) if having[row] else None for row in first.tolist()]
         for structure in dict.fromkeys(families):
             if structure is not None:
                 wanted = np.array([family is structure for family in families])[kind] & having

@@ -10,13 +10,13 @@ import polars as pl
 
 from stepscope.arrays import NULL
 from stepscope.readers.ascend.csv_table import CsvTable
-from stepscope.readers.ascend_text.timeline import Timeline
+from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.files.reading import Reading
 
 
 def write_task_table(
     paths: Sequence[Path],
-    timeline: Timeline,
+    timeline: TraceTimeline,
     prefix: str,
     reading: Reading,
 ) -> None:
@@ -33,14 +33,16 @@ def write_task_table(
         frame = frame.with_columns(number=number.cast(pl.Int64)).drop("before")
         counted = pl.concat([seen, frame.group_by(keys).agg(before=pl.len())])
         seen = counted.group_by(keys).agg(pl.col("before").sum())
-        found = frame.join(tasks, on=[*keys, "number"], how="left", maintain_order="left")["slice"]
-        reading.notes.add("ascend_task_unmatched", file=table.name, count=found.null_count())
-        values = rows.numbers(found)
-        named = values.rename({header: f"{prefix} {header}" for header in values.columns if header != found.name})
-        reading.out.add("pmu", named.unpivot(index=found.name, variable_name="metric", value_name="value").drop_nulls())
+        task_slices = frame.join(tasks, on=[*keys, "number"], how="left", maintain_order="left")["slice"]
+        reading.notes.add("ascend_task_unmatched", file=table.name, count=task_slices.null_count())
+        values = rows.numbers(task_slices)
+        named = values.rename({header: f"{prefix} {header}" for header in values.columns if header != task_slices.name})
+        reading.out.add(
+            "pmu", named.unpivot(index=task_slices.name, variable_name="metric", value_name="value").drop_nulls()
+        )
 
 
-def _tasks(timeline: Timeline) -> pl.DataFrame:
+def _tasks(timeline: TraceTimeline) -> pl.DataFrame:
     """Device tasks by stream and task, numbered where both come back."""
     argument, slices = timeline.argument, timeline.slices
     known = (argument["stream"] != NULL) & (argument["task"] != NULL)

@@ -49,7 +49,7 @@ _PLAIN_CATEGORIES: Final = (None, "", "user_annotation")
 
 
 @dataclass
-class Timeline:
+class TraceTimeline:
     """Everything of the file that the rest of the reader needs; arrays have one entry per slice."""
 
     file: str
@@ -66,7 +66,7 @@ class Timeline:
         return np.isin(np.arange(len(LAYERS)), [CODE[name] for name in names])[self.layer]
 
 
-def read_timeline(paths: Sequence[Path], reading: Reading) -> Timeline:
+def read_timeline(paths: Sequence[Path], reading: Reading) -> TraceTimeline:
     """Read the pieces of one timeline in order; event numbers run through."""
     file = paths[0].name
     columns = EventColumns(reading.notes, file)
@@ -101,7 +101,7 @@ def read_timeline(paths: Sequence[Path], reading: Reading) -> Timeline:
         argument = {column: values[keep] for column, values in argument.items()}
     slices = SliceTable(index, track, start, dur, name, columns.names, kind)
     _number_streams(slices, known, argument["stream"])
-    return Timeline(
+    return TraceTimeline(
         file,
         columns,
         counters,
@@ -164,7 +164,7 @@ def _task_kinds(kind: Int8s, layer: Int32s, task_type: Int32s, types: Codes) -> 
     """Give device and plane tasks the kind of their type; returns which device tasks have no known type."""
     on_stream = layer == CODE["hardware"]
     on_plane = layer == CODE["plane"]
-    # One more place at the end stands for tasks without a type.
+    # One more entry at the end stands for tasks without a type.
     stream_kinds = [KIND.get(task_kind(str(word)) or "", -1) for word in types] + [-1]
     plane_kinds = [KIND[plane_kind(str(word))] for word in types] + [KIND["comm_task"]]
     by_type = np.array(stream_kinds, np.int8)[task_type]

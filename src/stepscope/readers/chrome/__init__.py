@@ -102,15 +102,15 @@ def read(reading: Reading) -> None:
 def _numbers(batch: Batch, argument: str) -> dict[int, int]:
     """Event index to number, of events that have such an argument: JAX marks steps so, and joins launches."""
     key = f'"{argument}"'.encode()
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     if key not in b"".join(batch.arguments):  # most files have none, and so need not look at each event
-        return found
-    for place, raw in enumerate(batch.arguments):
+        return numbers
+    for row, raw in enumerate(batch.arguments):
         if key in raw:
             number = str(arguments(raw).get(argument, ""))
             if number.isdecimal() and len(number) < 19:
-                found[int(batch.index[place])] = int(number)
-    return found
+                numbers[int(batch.index[row])] = int(number)
+    return numbers
 
 
 def _device_tracks(columns: EventColumns) -> tuple[dict[int, str], set[int]]:
@@ -158,9 +158,9 @@ def _launches(slices: SliceTable, correlation: Int64s, on_device: Bools) -> Int6
     ids = correlation[calls]
     asking = np.flatnonzero(on_device & (correlation != NULL) & ~slices.is_kind("reported"))
     if len(ids):
-        place = np.minimum(np.searchsorted(ids, correlation[asking]), len(ids) - 1)
-        found = ids[place] == correlation[asking]
-        launch[asking[found]] = calls[place[found]]
+        call = np.minimum(np.searchsorted(ids, correlation[asking]), len(ids) - 1)
+        launched = ids[call] == correlation[asking]
+        launch[asking[launched]] = calls[call[launched]]
     return launch
 
 

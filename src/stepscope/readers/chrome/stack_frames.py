@@ -22,16 +22,16 @@ def referred_stacks(entries: Any, references: dict[int, bytes], ids: Int64s) -> 
     number = np.full(len(ids), NULL, np.int64)
     texts = Codes()
     unknown = 0
-    found: dict[bytes, int] = {}
+    stack_of_reference: dict[bytes, int] = {}
     known = entries if isinstance(entries, dict) else {}
     having = np.flatnonzero(np.isin(ids, np.fromiter(references, np.int64, len(references))))
-    for place in having.tolist():
-        reference = references[int(ids[place])]
-        if reference not in found:
+    for row in having.tolist():
+        reference = references[int(ids[row])]
+        if reference not in stack_of_reference:
             text = _frames(known, reference)
-            found[reference] = texts[text] if text else NULL
-        number[place] = found[reference]
-        unknown += found[reference] == NULL
+            stack_of_reference[reference] = texts[text] if text else NULL
+        number[row] = stack_of_reference[reference]
+        unknown += stack_of_reference[reference] == NULL
     return number, pl.DataFrame({"stack": range(len(texts)), "frames": list(texts)}), unknown
 
 

@@ -28,10 +28,10 @@ _DATABASE: Final = "cluster_analysis.db"
 
 def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
     """The directory as one source, if it holds results of a cluster analysis."""
-    found = [directory / name for name in (_DATABASE, *READERS) if name in files]
-    if not found or (directory.name != _FOLDER and [file.name for file in found] == [GROUPS]):
+    results = [directory / name for name in (_DATABASE, *READERS) if name in files]
+    if not results or (directory.name != _FOLDER and [file.name for file in results] == [GROUPS]):
         return None
-    return [_source(directory, found)]
+    return [_source(directory, results)]
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
@@ -69,7 +69,7 @@ def read(reading: Reading) -> None:
     reading.took(reading.source.bytes)
 
 
-def _source(path: Path, found: list[Path]) -> Source:
-    own = [file for each in found for file in ((each,) if each.name in READERS else files_of(each))]
-    form = "text" if found[0].name in READERS else "db"
-    return Source(path, READER, None, tuple(own), form=form, completeness=len(found))
+def _source(path: Path, results: list[Path]) -> Source:
+    own = [file for each in results for file in ((each,) if each.name in READERS else files_of(each))]
+    form = "text" if results[0].name in READERS else "db"
+    return Source(path, READER, None, tuple(own), form=form, completeness=len(results))

@@ -65,8 +65,8 @@ class Cluster:
 
     def known_ranks(self) -> list[int]:
         """Every rank that anything mentions, sorted."""
-        found = set(self.ranks) | {rank for group in self.groups.values() for rank in group["ranks"]}
+        ranks = set(self.ranks) | {rank for group in self.groups.values() for rank in group["ranks"]}
         columns = [self.times["rank"], self.bands["rank"], self.steps_with_ranks()["rank"]]
         for column in (*columns, self.links["src_rank"], self.links["dst_rank"]):
-            found |= set(column.drop_nulls().unique().to_list())
-        return sorted(rank for rank in found if 0 <= rank <= _LARGEST_RANK)
+            ranks |= set(column.drop_nulls().unique().to_list())
+        return sorted(rank for rank in ranks if 0 <= rank <= _LARGEST_RANK)

@@ -84,10 +84,10 @@ def read_calls(path: Path, cluster: Cluster, reading: Reading) -> None:
     bands: list[tuple[Any, ...]] = []
     for step, name, group, ranks in _entries(path, _CALLS, cluster, reading.notes):
         for rank, call in ranks.items():
-            place = (rank, name, group, step)
-            times.append((*place, *call.times.values()))
+            call_key = (rank, name, group, step)
+            times.append((*call_key, *call.times.values()))
             for transport, band in call.bands.items():
-                header = (*place, transport, band.size, band.time, band.bandwidth, band.large)
+                header = (*call_key, transport, band.size, band.time, band.bandwidth, band.large)
                 packets = [(size, *counted[:2]) for size, counted in band.packets.items() if len(counted) >= 2]
                 bands += [(*header, *packet) for packet in packets or [(None, None, None)]]
     cluster.times, cluster.bands = _frame(times, TIME_TYPES), _frame(bands, BAND_TYPES)
@@ -107,14 +107,14 @@ def read_links(path: Path, cluster: Cluster, reading: Reading) -> None:
 
 def read_groups(path: Path, cluster: Cluster, reading: Reading) -> None:
     """``communication_group.json``; old ones list only members, which then name the group."""
-    found = _loaded(path, _LISTS, reading.notes)
-    for row in found.get("comm_group_parallel_info", []):
+    content = _loaded(path, _LISTS, reading.notes)
+    for row in content.get("comm_group_parallel_info", []):
         if isinstance(row, dict) and isinstance(row.get("rank_set"), (list, str)):
             name = str(row.get("group_name") or row.get("group_id") or "")
             cluster.add_group(group_id(name), row["rank_set"], str(row["pg_name"]) if row.get("pg_name") else None)
     listed = {tuple(group["ranks"]) for group in cluster.groups.values()}
     for kind in ("collective", "p2p"):
-        for members in found.get(kind, []):
+        for members in content.get(kind, []):
             if isinstance(members, list) and tuple(members) not in listed:
                 cluster.add_group(f"{kind} {tuple(members)}", members)
 

@@ -28,14 +28,14 @@ def sources(path: Path) -> list[Source]:
             return [_named_file(path)]
         if not path.is_dir():
             raise UnreadableInputError("no_such_path", path=str(path))
-        found = list(_below(path))
+        sources_below = list(_below(path))
     except OSError as error:
         raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
-    if not found:
+    if not sources_below:
         from stepscope.readers.ascend.unparsed import only_unparsed
 
         raise only_unparsed(path) or UnreadableInputError("nothing_to_read", path=str(path))
-    return found
+    return sources_below
 
 
 def _named_file(path: Path) -> Source:
@@ -48,8 +48,8 @@ def _named_file(path: Path) -> Source:
 
 def _below(root: Path) -> Iterator[Source]:
     seen = 0
-    for place, folders, files in os.walk(root):
-        directory = Path(place)
+    for below, folders, files in os.walk(root):
+        directory = Path(below)
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
         claimed = _claim(directory, folders, files)
         if claimed:
@@ -60,9 +60,9 @@ def _below(root: Path) -> Iterator[Source]:
         seen += len(loose)
         if seen > _MOST_FILES:
             raise UnreadableInputError("too_many_files", path=str(root), limit=_MOST_FILES)
-        found = {path: _loose_file(path) for path in loose}
-        yield from (source for source in found.values() if source is not None)
-        yield from _damaged(found)
+        source_of_file = {path: _loose_file(path) for path in loose}
+        yield from (source for source in source_of_file.values() if source is not None)
+        yield from _damaged(source_of_file)
 
 
 def _loose_file(path: Path) -> Source | None:
@@ -76,10 +76,10 @@ def _loose_file(path: Path) -> Source | None:
         return None if rank is None else Source(path, "chrome", rank, (path,))
 
 
-def _damaged(found: dict[Path, Source | None]) -> Iterator[Source]:
+def _damaged(source_of_file: dict[Path, Source | None]) -> Iterator[Source]:
     """Files that are no capture, but are called like those beside them: the reader will say what is wrong with them."""
-    good = {_NUMBER.sub("#", path.name): source for path, source in found.items() if source is not None}
-    for path, source in found.items():
+    good = {_NUMBER.sub("#", path.name): source for path, source in source_of_file.items() if source is not None}
+    for path, source in source_of_file.items():
         like = good.get(_NUMBER.sub("#", path.name)) if source is None else None
         rank = named_rank(path)
         if like is not None and rank is not None:

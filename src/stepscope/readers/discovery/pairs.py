@@ -25,15 +25,15 @@ _SNAPSHOT_WORDS: Final = re.compile(r"[._-](?:memory|mem)?[._-]?snapshot$", re.I
 Key = Callable[[Source], Hashable | None]
 
 
-def paired(found: list[Source], across_directories: bool = False) -> list[Source]:
+def paired(listed: list[Source], across_directories: bool = False) -> list[Source]:
     """The same sources, with each trace that has a snapshot made one source with it.
 
     Names of files in different directories count only where the user gave the files themselves.
     """
     keys: list[Key] = [_name_in_directory, _process_in_directory, _rank_in_directory]
     for key in [*keys, _name] if across_directories else keys:
-        found = _paired_by(key, found)
-    return found
+        listed = _paired_by(key, listed)
+    return listed
 
 
 def formats(sources: list[Source]) -> list[str]:
@@ -41,10 +41,10 @@ def formats(sources: list[Source]) -> list[str]:
     return sorted({TRACE if source.reader == BOTH else source.reader for source in sources})
 
 
-def _paired_by(key: Key, found: list[Source]) -> list[Source]:
+def _paired_by(key: Key, listed: list[Source]) -> list[Source]:
     """Pairs where exactly one trace and one snapshot have the same key, and neither states another rank."""
     candidates = {
-        reader: [(key(source), source) for source in found if source.reader == reader and key(source) is not None]
+        reader: [(key(source), source) for source in listed if source.reader == reader and key(source) is not None]
         for reader in (TRACE, SNAPSHOT)
     }
     traces = dict(candidates[TRACE])
@@ -59,7 +59,7 @@ def _paired_by(key: Key, found: list[Source]) -> list[Source]:
     used = {snapshot.path for snapshot in snapshot_of.values()}
     return [
         _both(source, snapshot_of[source.path]) if source.path in snapshot_of else source
-        for source in found
+        for source in listed
         if source.path not in used
     ]
 

@@ -95,14 +95,14 @@ def moment(span: int) -> int:
     >>> moment(20250109080000100) - moment(20250109075959900)  # microseconds
     200000
     """
-    found = _DATE.fullmatch(str(span))
-    if not found:
+    match = _DATE.fullmatch(str(span))
+    if not match:
         return span
     try:
-        date = datetime.datetime.strptime(found[1] + "+0000", "%Y%m%d%H%M%S%z")
+        date = datetime.datetime.strptime(match[1] + "+0000", "%Y%m%d%H%M%S%z")
     except ValueError:
         return span
-    return int(date.timestamp()) * 10**6 + int(found[2].ljust(6, "0"))
+    return int(date.timestamp()) * 10**6 + int(match[2].ljust(6, "0"))
 
 
 def _transposed(ranks: list[list[Source]]) -> list[list[Source]]:
@@ -114,13 +114,13 @@ def _transposed(ranks: list[list[Source]]) -> list[list[Source]]:
 def _by_name(sources: list[Source], root: Path) -> list[list[Source]]:
     """Groups whose paths differ only in the number that is the rank; none if the paths do not tell."""
     places = [_place(source, root) for source in sources]
-    for which in range(min(len(_NUMBER.findall(place)) for place in places)):
+    for which in range(min(len(_NUMBER.findall(path)) for path in places)):
         groups: dict[str, dict[int, Source]] = defaultdict(dict)
-        for source, place in zip(sources, places, strict=True):
-            number = list(_NUMBER.finditer(place))[which]
+        for source, path in zip(sources, places, strict=True):
+            number = list(_NUMBER.finditer(path))[which]
             if int(number[0]) != source.rank:
                 break
-            groups[place[: number.start()] + "#" + place[number.end() :]][source.rank] = source
+            groups[path[: number.start()] + "#" + path[number.end() :]][source.rank] = source
         else:
             once = sum(map(len, groups.values())) == len(sources)
             if once and any(len(group) > 1 for group in groups.values()):

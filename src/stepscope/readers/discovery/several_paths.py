@@ -33,20 +33,20 @@ def windows_of_all(paths: Sequence[Path], form: str | None = None) -> list[Windo
     """All windows of several paths, oldest first; their order does not matter."""
     paths = sorted(set(paths))
     notes = Notes()
-    found = _each_once(paths)
-    for path, members in found.items():
+    sources_of_path = _each_once(paths)
+    for path, members in sources_of_path.items():
         if path.is_dir():
             note_unparsed(path, members, notes)
-    found = {path: one_form_each(members, form, notes) for path, members in found.items()}
+    sources_of_path = {path: one_form_each(members, form, notes) for path, members in sources_of_path.items()}
     root = common_directory(paths)
-    kept = without_summaries([source for members in found.values() for source in members])
+    kept = without_summaries([source for members in sources_of_path.values() for source in members])
     joined_of = {source.path: source for source in paired(kept, across_directories=True)}
-    found = {
+    sources_of_path = {
         path: [joined_of[source.path] for source in members if source.path in joined_of]
-        for path, members in found.items()
+        for path, members in sources_of_path.items()
     }
-    numbers = _numbers(found)
-    groups = _groups(found, root, numbers)
+    numbers = _numbers(sources_of_path)
+    groups = _groups(sources_of_path, root, numbers)
     joined = [window for layer in _layers(groups) for window in _joined(layer, root)]
     _name_apart(joined, root)
     joined = oldest_first(joined)
@@ -73,24 +73,24 @@ def belongs(source: Source, path: Path) -> bool:
 
 def _each_once(paths: list[Path]) -> dict[Path, list[Source]]:
     """The sources of each path, without those that a path before it has: a directory stands before what is in it."""
-    found: dict[Path, list[Source]] = {}
+    sources_of_path: dict[Path, list[Source]] = {}
     seen: set[tuple[str, Path]] = set()
     for path in paths:
-        found[path] = [
+        sources_of_path[path] = [
             source for source in sources(path) if not seen.issuperset((source.reader, file) for file in source.files)
         ]
-        seen.update((source.reader, file) for source in found[path] for file in source.files)
-    return found
+        seen.update((source.reader, file) for source in sources_of_path[path] for file in source.files)
+    return sources_of_path
 
 
-def _numbers(found: dict[Path, list[Source]]) -> dict[Path, int]:
+def _numbers(sources_of_path: dict[Path, list[Source]]) -> dict[Path, int]:
     """Ranks for the sources that state none, by the names of their workers, else of the given paths.
 
     Those that were not recorded at the same time are no ranks of one window: each has the first number.
     """
-    unranked = {source.path: (path, source) for path, members in found.items() for source in members}
+    unranked = {source.path: (path, source) for path, members in sources_of_path.items() for source in members}
     unranked = {file: each for file, each in unranked.items() if each[1].rank is None}
-    taken = {source.rank for members in found.values() for source in members}
+    taken = {source.rank for members in sources_of_path.values() for source in members}
     groups = simultaneous([source for _, source in unranked.values()]) if len(unranked) > 1 else None
     numbers: dict[Path, int] = {}
     for group in groups or [[source for _, source in unranked.values()]]:
@@ -102,11 +102,11 @@ def _numbers(found: dict[Path, list[Source]]) -> dict[Path, int]:
 
 
 def _groups(
-    found: dict[Path, list[Source]], root: Path, numbers: dict[Path, int]
+    sources_of_path: dict[Path, list[Source]], root: Path, numbers: dict[Path, int]
 ) -> Iterator[tuple[Path, list[Window]]]:
-    """The windows of each given directory, and of the given files of each directory, with the place they lie in."""
+    """The windows of each given directory, and of the given files of each directory, and the directory that holds them."""
     files: dict[Path, list[Source]] = defaultdict(list)
-    for path, members in found.items():
+    for path, members in sources_of_path.items():
         if path.is_dir():
             windows = windows_below(members, root)
             for window in windows:
@@ -131,7 +131,7 @@ def _of_one_size(members: list[Source]) -> list[Source]:
 
 def _layers(groups: Iterator[tuple[Path, list[Window]]]) -> list[list[tuple[Path, Window]]]:
     """The newest windows of all groups, then those before them, and so on."""
-    newest_first = [[(place, window) for window in reversed(windows)] for place, windows in groups]
+    newest_first = [[(directory, window) for window in reversed(windows)] for directory, windows in groups]
     return [
         [each for each in layer if each is not None] for layer in itertools.zip_longest(*newest_first, fillvalue=None)
     ]
@@ -144,9 +144,9 @@ def _joined(layer: list[tuple[Path, Window]], root: Path) -> list[Window]:
         return windows
     if _fit(windows):
         members = sorted((source for window in windows for source in window.sources), key=lambda each: each.rank or 0)
-        place = Path(os.path.commonpath([source.path.parent for source in members]))
-        return [Window(window_name(place, root), members)]
-    places = {place for place, _ in layer}
+        directory = Path(os.path.commonpath([source.path.parent for source in members]))
+        return [Window(window_name(directory, root), members)]
+    places = {directory for directory, _ in layer}
     if len(places) == 1:
         return windows
     return [run for one in sorted(places) for run in _joined([each for each in layer if each[0] == one], root)]

@@ -16,8 +16,8 @@ def named_rank(path: Path) -> int | None:
     >>> named_rank(Path("run/trace_rank3.json")), named_rank(Path("rank-1/trace.json")), named_rank(Path("trace.json"))
     (3, 1, None)
     """
-    found = RANK_IN_NAME.findall(path.name) or RANK_IN_NAME.findall(path.parent.name)
-    return int(found[-1]) if found else None
+    ranks = RANK_IN_NAME.findall(path.name) or RANK_IN_NAME.findall(path.parent.name)
+    return int(ranks[-1]) if ranks else None
 
 
 @dataclass(frozen=True)

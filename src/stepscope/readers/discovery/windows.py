@@ -48,22 +48,22 @@ class Window:
 
 def windows(path: Path, form: str | None = None) -> list[Window]:
     """All windows of a capture, oldest first. ``form`` (text or db) chooses where a rank was written in both."""
-    found = sources(path)
+    listed = sources(path)
     if path.is_file():
-        return [Window(window_of_file(path), [_ranked(source) for source in found])]
+        return [Window(window_of_file(path), [_ranked(source) for source in listed])]
     notes = Notes()
-    note_unparsed(path, found, notes)
-    found = paired(without_summaries(one_form_each(found, form, notes)))
-    grouped = windows_below(found, path)
+    note_unparsed(path, listed, notes)
+    listed = paired(without_summaries(one_form_each(listed, form, notes)))
+    grouped = windows_below(listed, path)
     for window in grouped:
         window.say(notes)
     return grouped
 
 
-def windows_below(found: list[Source], root: Path) -> list[Window]:
+def windows_below(listed: list[Source], root: Path) -> list[Window]:
     """The windows that the sources below a directory form, oldest first."""
     by_directory: dict[Path, list[Source]] = defaultdict(list)
-    for source in found:
+    for source in listed:
         by_directory[source.path.parent].append(source)
     grouped: list[Window] = []
     ranked: dict[Path, list[Source]] = {}
@@ -93,15 +93,15 @@ def window_of_file(path: Path) -> str:
     return _stem(path.name)
 
 
-def without_summaries(found: list[Source]) -> list[Source]:
+def without_summaries(listed: list[Source]) -> list[Source]:
     """What a tool summed up over all ranks stands for itself only where no rank is there."""
-    return [source for source in found if source.reader != "cluster_analysis"] or found
+    return [source for source in listed if source.reader != "cluster_analysis"] or listed
 
 
-def one_form_each(found: list[Source], form: str | None, notes: Notes) -> list[Source]:
+def one_form_each(listed: list[Source], form: str | None, notes: Notes) -> list[Source]:
     """Of a rank that was written as text and as db, the form that was asked for, else the more complete one."""
     by_place: dict[tuple[Path, int | None], list[Source]] = defaultdict(list)
-    for source in found:
+    for source in listed:
         by_place[source.path, source.rank].append(source)
     chosen = []
     for candidates in by_place.values():
@@ -173,19 +173,19 @@ def _disjoint(parts: list[list[Source]]) -> bool:
 
 def _windows_of_job(members: list[Source], numbered: set[Path], root: Path) -> list[Window]:
     groups, guessed = together(members, root)
-    found = []
+    of_job = []
     for group in groups:
         ordered = sorted(group, key=lambda source: source.rank or 0)
         alone = len(ordered) == 1 or len(groups) > 1
-        place = Path(os.path.commonpath([source.path.parent for source in ordered]))
-        window = Window(window_name(ordered[0].path if alone else place, root), ordered)
+        directory = Path(os.path.commonpath([source.path.parent for source in ordered]))
+        window = Window(window_name(ordered[0].path if alone else directory, root), ordered)
         if len(ordered) > 1:
             window.notes.add("rank_guessed", count=len(ordered) if {each.path for each in ordered} & numbered else 0)
             world = ordered[0].world_size or 0
             window.notes.add("ranks_missing", count=int(len(ordered) < world), present=len(ordered), world=world)
         window.notes.add("windows_guessed", count=int(guessed))
-        found.append(window)
-    return found
+        of_job.append(window)
+    return of_job
 
 
 def _ranked(source: Source) -> Source:

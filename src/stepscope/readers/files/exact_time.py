@@ -77,15 +77,15 @@ def _lines(texts: Sequence[bytes | memoryview]) -> bytes:
 
 def _with_odd_ones(texts: Sequence[bytes | memoryview]) -> Int64s:
     """Exponents, signs and what is no number are read one by one, all the others still at once."""
-    odd = [place for place, text in enumerate(texts) if _SIMPLE.fullmatch(text) is None]
+    odd = [row for row, text in enumerate(texts) if _SIMPLE.fullmatch(text) is None]
     plain = list(texts)
-    for place in odd:
-        plain[place] = b"0"
-    found = _all_lines(_lines(plain), len(plain))
-    if found is None:
+    for row in odd:
+        plain[row] = b"0"
+    times = _all_lines(_lines(plain), len(plain))
+    if times is None:
         return np.fromiter(map(_one, texts), np.int64, len(texts))
-    found[odd] = [_one(texts[place]) for place in odd]
-    return found
+    times[odd] = [_one(texts[row]) for row in odd]
+    return times
 
 
 def _all_lines(lines: bytes, count: int) -> Int64s | None:
@@ -135,10 +135,10 @@ def _points(dots: Int64s, ends: Int64s) -> Int64s | None:
 def _padded(text: Bytes, starts: Int64s, points: Int64s, ends: Int64s, widest: int) -> Int64s:
     """Lines of any number of decimals: the digits are summed place by place."""
     total = np.zeros(len(ends), np.int64)
-    for place in range(-widest, 3):
-        at = points + place + (place >= 0)
+    for digit in range(-widest, 3):
+        at = points + digit + (digit >= 0)
         inside = (at >= starts) & (at < ends)
-        total[inside] += (text[at[inside]].astype(np.int64) - _ZERO) * 10 ** (2 - place)
+        total[inside] += (text[at[inside]].astype(np.int64) - _ZERO) * 10 ** (2 - digit)
     longer = np.flatnonzero(ends - points > 4)
     below = text[points[longer] + 4]
     total[longer[below > _ZERO + 5]] += 1

@@ -32,10 +32,10 @@ def number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float, str, decimal.Decimal)):
         return None
     try:
-        found = float(value)
+        parsed = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return parsed if math.isfinite(parsed) else None
 
 
 def integer(value: Any, limit: int = 1 << 31) -> int | None:
@@ -44,8 +44,8 @@ def integer(value: Any, limit: int = 1 << 31) -> int | None:
     >>> integer("-1"), integer(2.0), integer("2.5"), integer(1 << 40), integer([])
     (-1, 2, None, None, None)
     """
-    found = scaled(value, 0, limit, whole=True)
-    return found if found is not None and abs(found) < limit else None
+    parsed = scaled(value, 0, limit, whole=True)
+    return parsed if parsed is not None and abs(parsed) < limit else None
 
 
 def scaled(value: Any, digits: int, limit: int = LARGEST_NS, whole: bool = False) -> int | None:

@@ -36,12 +36,12 @@ def blocks(path: Path, notes: Notes, on_read: Callable[[int], None] | None = Non
 
 def head(path: Path, size: int = HEAD_BYTES) -> bytes:
     """The first ``size`` bytes of the content, decompressed if need be; less where it is damaged."""
-    found = b""
+    content = b""
     for block in blocks(path, Notes()):
-        found += block
-        if len(found) >= size:
+        content += block
+        if len(content) >= size:
             break
-    return found[:size]
+    return content[:size]
 
 
 def _from_disk(file: BinaryIO, size: int, on_read: Callable[[int], None] | None) -> Iterator[bytes]:

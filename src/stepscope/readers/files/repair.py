@@ -41,21 +41,21 @@ def lenient(text: bytes) -> Any:
 
 def event(text: bytes) -> dict[str, Any] | None:
     """The fields of one trace event, types made right where the meaning is plain, or None."""
-    found = lenient(text)
-    if not isinstance(found, dict):
+    content = lenient(text)
+    if not isinstance(content, dict):
         return None
     fields: dict[str, Any] = {}
     for key in _EVENT_TEXTS:
-        if found.get(key) is not None:
-            fields[key] = str(found[key])
+        if content.get(key) is not None:
+            fields[key] = str(content[key])
     for key in _EVENT_IDS:
-        value = found.get(key)
+        value = content.get(key)
         if value is not None:
             fields[key] = value if isinstance(value, (int, str)) else str(value)
     for key in _EVENT_RAW:
-        if key in found:
+        if key in content:
             try:
-                fields[key] = msgspec.Raw(_ENCODE.encode(found[key]))
+                fields[key] = msgspec.Raw(_ENCODE.encode(content[key]))
             except (TypeError, ValueError, RecursionError):
                 return None
     return fields
@@ -89,4 +89,4 @@ def _null_for_not_available(text: str) -> str:
 
 
 def _escape_quotes_in_name(text: str) -> str:
-    return _QUOTED_NAME.sub(lambda found: found[1] + _UNESCAPED_QUOTE.sub(lambda _: '\\"', found[2]) + found[3], text)
+    return _QUOTED_NAME.sub(lambda match: match[1] + _UNESCAPED_QUOTE.sub(lambda _: '\\"', match[2]) + match[3], text)

@@ -22,10 +22,10 @@ class Reported:
 
     def add(self, file: str, key: str, metric: str, value: Any, step: int | None = None) -> bool:
         """One value; False if it is no number."""
-        found = number(value)
-        if found is not None:
-            self._rows.append((file, step, clean_text(key), clean_text(metric), found))
-        return found is not None
+        amount = number(value)
+        if amount is not None:
+            self._rows.append((file, step, clean_text(key), clean_text(metric), amount))
+        return amount is not None
 
     def add_table(self, file: str, table: Table, keys: Iterable[str], notes: Notes, texts: Iterable[str] = ()) -> None:
         """Every cell of a table; one that should be a number and is none is noted.
@@ -33,13 +33,13 @@ class Reported:
         The first of ``keys`` that the table has names its rows; ``texts`` are columns known to hold no numbers.
         """
         key = table.column(*keys)
-        aside = {place for name in texts if (place := table.column(name)) is not None} | {key}
+        aside = {column for name in texts if (column := table.column(name)) is not None} | {key}
         bad = 0
         for line, row in enumerate(table.rows):
             label = row[key] if key is not None else str(line + 1)
-            for place, metric in enumerate(table.header):
-                if place not in aside and row[place]:
-                    bad += not self.add(file, label, metric, row[place])
+            for column, metric in enumerate(table.header):
+                if column not in aside and row[column]:
+                    bad += not self.add(file, label, metric, row[column])
         notes.add("mindspore_cells_not_numbers", file=file, count=bad)
 
     def write(self, out: RankWriter) -> None:

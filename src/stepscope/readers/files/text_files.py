@@ -31,14 +31,14 @@ class Table:
     rows: list[list[str]]
 
     def column(self, *names: str) -> int | None:
-        """Place of the first of ``names`` that the file has, compared without case."""
-        known = {name.lower(): place for place, name in reversed(list(enumerate(self.header)))}
+        """Index of the first of ``names`` that the file has, compared without case."""
+        known = {name.lower(): index for index, name in reversed(list(enumerate(self.header)))}
         return next((known[name.lower()] for name in names if name.lower() in known), None)
 
     def cells(self, *names: str) -> list[str] | None:
         """The cells of a column."""
-        place = self.column(*names)
-        return None if place is None else [row[place] for row in self.rows]
+        index = self.column(*names)
+        return None if index is None else [row[index] for row in self.rows]
 
 
 def read_bytes(path: Path, reading: Reading) -> bytes:
@@ -127,19 +127,19 @@ def matched(path: Path, pattern: str, reading: Reading, skip: int = 0) -> pl.Dat
     for piece in lines(path, reading):
         wanted = piece.slice(min(skip - skipped, len(piece)))
         skipped += len(piece) - len(wanted)
-        found = wanted.str.extract_groups(pattern).struct.unnest()
-        good = found.to_series(0).is_not_null()
+        groups = wanted.str.extract_groups(pattern).struct.unnest()
+        good = groups.to_series(0).is_not_null()
         if not good.all():
-            place = wanted.filter(~good)[0][:60]
-            reading.notes.add("mindspore_rows_dropped", file=path.name, place=place, count=int((~good).sum()))
-        parts.append(found.filter(good))
+            example = wanted.filter(~good)[0][:60]
+            reading.notes.add("mindspore_rows_dropped", file=path.name, place=example, count=int((~good).sum()))
+        parts.append(groups.filter(good))
     return pl.concat(parts) if parts else pl.DataFrame()
 
 
 def _lines(piece: bytes) -> pl.Series:
     text = piece.decode("utf-8", "replace").replace("\0", "")
-    found = pl.Series("line", [text]).str.split("\n").explode().str.strip_chars_end("\r")
-    return found.filter(found.str.strip_chars() != "")
+    text_lines = pl.Series("line", [text]).str.split("\n").explode().str.strip_chars_end("\r")
+    return text_lines.filter(text_lines.str.strip_chars() != "")
 
 
 def _table(reader: Any, path: Path, notes: Notes) -> Table | None:

@@ -66,8 +66,8 @@ class ArgumentColumns:
     def add(self, batch: Batch, columns: EventColumns) -> None:
         """Take the arguments of a batch of complete events in."""
         count = len(batch)
-        found: dict[str, npt.NDArray[Any]] = {name: np.full(count, NULL, np.int64) for name in _INTEGERS}
-        found |= {name: np.full(count, -1, np.int32) for name in _TEXTS}
+        columns_of_batch: dict[str, npt.NDArray[Any]] = {name: np.full(count, NULL, np.int64) for name in _INTEGERS}
+        columns_of_batch |= {name: np.full(count, -1, np.int32) for name in _TEXTS}
         if count:
             structures = [
                 _STRUCTURES.get(kind_of_category(text) or "annotation") for text in columns.categories.texts()
@@ -76,11 +76,11 @@ class ArgumentColumns:
             for structure in dict.fromkeys(_STRUCTURES.values()):
                 wanted = np.array([candidate is structure for candidate in structures])[batch.category] & having
                 if wanted.any():
-                    self._fill(structure, batch, np.flatnonzero(wanted), found)
+                    self._fill(structure, batch, np.flatnonzero(wanted), columns_of_batch)
             if _COLLECTIVE_OPERATOR in columns.names:
-                for place in np.flatnonzero(batch.name == columns.names[_COLLECTIVE_OPERATOR]).tolist():
-                    self.collectives[int(batch.index[place])] = arguments(batch.arguments[place])
-        for name, values in found.items():
+                for row in np.flatnonzero(batch.name == columns.names[_COLLECTIVE_OPERATOR]).tolist():
+                    self.collectives[int(batch.index[row])] = arguments(batch.arguments[row])
+        for name, values in columns_of_batch.items():
             self._parts[name].append(values)
 
     def take(self, count: int) -> dict[str, npt.NDArray[Any]]:
@@ -102,8 +102,8 @@ class ArgumentColumns:
         texts = self.texts | {"old_stack": self.texts["stack"], "collective": Codes()}
         for field, values in typed_columns(structure, batch, chosen, texts).items():
             if field == "collective":
-                for place in chosen[values >= 0].tolist():
-                    self.collectives[int(batch.index[place])] = arguments(batch.arguments[place])
+                for row in chosen[values >= 0].tolist():
+                    self.collectives[int(batch.index[row])] = arguments(batch.arguments[row])
             elif field in _OLD_SPELLING:
                 column = columns[_OLD_SPELLING[field]]
                 absent = NULL if field == "old_external" else -1

@@ -50,7 +50,7 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
     only_group = calls.groups.row(0, named=True) if calls.groups.height == 1 else {}
     rows = []
     positions = np.flatnonzero(slices.is_kind("collective"))
-    for place, position in enumerate(positions.tolist()):
+    for row, position in enumerate(positions.tolist()):
         own = calls.arguments.get(int(slices.id[position]), {})
         if not own and operator[position] != NONE:
             own = calls.arguments.get(int(slices.id[operator[position]]), {})
@@ -88,17 +88,17 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
 
 def groups_seen(arguments: dict[int, dict[str, Any]]) -> pl.DataFrame:
     """Groups that the calls themselves describe."""
-    found: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     for own in arguments.values():
         name = own.get("Process Group Name")
-        if name is not None and str(name) not in found:
-            found[str(name)] = {
+        if name is not None and str(name) not in by_name:
+            by_name[str(name)] = {
                 "group": str(name),
                 "name": str(own.get("Process Group Description") or ""),
                 "ranks": rank_list(own.get("Process Group Ranks")),
                 "origin": "calls",
             }
-    return group_rows(list(found.values()))
+    return group_rows(list(by_name.values()))
 
 
 @lru_cache(4096)

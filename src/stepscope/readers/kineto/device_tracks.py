@@ -51,7 +51,7 @@ class DeviceTracks:
         devices = {keys[number][0] for number, kind in kinds.items() if kind == "stream"}
         devices |= {pid for pid, label in labels.items() if label not in (None, _HOST_LABEL)}
         both = devices & {keys[number][0] for number in self._host & kinds.keys()}
-        found: dict[int, Described] = {}
+        described: dict[int, Described] = {}
         for number, kind in kinds.items():
             pid, tid, *_ = keys[number]
             if pid not in both or not isinstance(pid, int):
@@ -61,11 +61,13 @@ class DeviceTracks:
             if kind == "stream":
                 label = labels.get(pid)
                 label = _DEVICE_LABEL if label in (None, _HOST_LABEL) else str(label)
-                found[number] = Described(name if is_stream else f"{_STREAM_NAME}{tid}", label, _DEVICES_ORDER + pid)
+                described[number] = Described(
+                    name if is_stream else f"{_STREAM_NAME}{tid}", label, _DEVICES_ORDER + pid
+                )
             elif number in self._host:
                 named = not is_stream and name != str(tid)
-                found[number] = Described(name if named else f"thread {tid}", _HOST_LABEL, pid)
-        return found
+                described[number] = Described(name if named else f"thread {tid}", _HOST_LABEL, pid)
+        return described
 
 
 def _used(track: Int32s) -> set[int]:

@@ -91,8 +91,8 @@ def note_profiler_log(metadata: dict[str, Any], notes: Notes, file: str) -> None
 
 
 def _distributed(metadata: dict[str, Any]) -> dict[str, Any]:
-    found = metadata.get("distributedInfo")
-    return found if isinstance(found, dict) else {}
+    info = metadata.get("distributedInfo")
+    return info if isinstance(info, dict) else {}
 
 
 def _list(value: Any) -> list[Any]:

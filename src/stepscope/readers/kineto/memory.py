@@ -42,9 +42,9 @@ class MemoryEvents:
         is_memory = (batch.name == names.get(_NAME, -1)) & (batch.argument_lengths > 0)
         if is_memory.any():
             own = np.flatnonzero(is_memory)
-            found = typed_columns(_Memory, batch, own, {})
+            columns_of_memory = typed_columns(_Memory, batch, own, {})
             absent = np.full(len(own), NULL, np.int64)
-            columns = (found.get(name, absent) for name in _Memory.__struct_fields__)
+            columns = (columns_of_memory.get(name, absent) for name in _Memory.__struct_fields__)
             self._parts.append((batch.index[own], batch.track[own].astype(np.int64), batch.time[own], *columns))
         return np.flatnonzero(~is_memory)
 

@@ -50,16 +50,16 @@ def _looks_like(head: bytes) -> bool:
     """Whether a Chrome trace comes from the PyTorch profiler: by its metadata, else by categories only it has."""
     if _METADATA.search(head):
         return True
-    found = (category.decode() for category in _CATEGORY.findall(head))
-    return any(kind_of_category(category) is not None and category.lower() != "python" for category in found)
+    categories = (category.decode() for category in _CATEGORY.findall(head))
+    return any(kind_of_category(category) is not None and category.lower() != "python" for category in categories)
 
 
 def _stated(text: bytes) -> tuple[int | None, int | None]:
     """Rank and world size that a piece of the file states."""
     match = _DISTRIBUTED.search(text)
     end = value_end(text, match.end()) if match else None
-    found = repair.lenient(text[match.end() : end]) if match and end is not None else None
-    if not isinstance(found, dict):
+    info = repair.lenient(text[match.end() : end]) if match and end is not None else None
+    if not isinstance(info, dict):
         return None, None
-    rank, world = integer(found.get("rank"), 31), integer(found.get("world_size"), 31)
+    rank, world = integer(info.get("rank"), 31), integer(info.get("world_size"), 31)
     return (rank if rank is not None and rank >= 0 else None), world

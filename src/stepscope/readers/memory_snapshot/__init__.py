@@ -55,7 +55,7 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
         return None
     if not all(_NAME.search(name) for name in visible):
         return None
-    found: list[Source] = []
+    sources: list[Source] = []
     for name in visible:
         path = directory / name
         try:
@@ -65,8 +65,8 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
         source = claim_file(path, first) if looks_like(first) else None
         if source is None:
             return None
-        found.append(source)
-    return found
+        sources.append(source)
+    return sources
 
 
 def read(reading: Reading) -> None:
@@ -76,21 +76,21 @@ def read(reading: Reading) -> None:
         raise UnreadableInputError("empty_file", path=str(path))
     stacks = StackTexts()
     columns = TraceColumns(stacks)
-    found, instructions = load(lambda: bytes_of(path, reading.notes, reading.on_read), str(path), columns.pack)
-    if isinstance(found, list):
-        found = {"segments": found}  # what memory_snapshot() returns, and all there was before version 2.0
-    if not isinstance(found, dict) or not {"segments", "device_traces"} & found.keys():
+    content, instructions = load(lambda: bytes_of(path, reading.notes, reading.on_read), str(path), columns.pack)
+    if isinstance(content, list):
+        content = {"segments": content}  # what memory_snapshot() returns, and all there was before version 2.0
+    if not isinstance(content, dict) or not {"segments", "device_traces"} & content.keys():
         raise UnreadableInputError("snapshot_not_one", path=str(path))
-    for key in sorted(found.keys() - _KNOWN):
+    for key in sorted(content.keys() - _KNOWN):
         reading.notes.add("snapshot_field_ignored", file=file, field=key[:80])
-    if _more_rows_than(instructions, found):
+    if _more_rows_than(instructions, content):
         raise UnreadableInputError("snapshot_pickle_too_large", path=str(path), what="number of rows")
-    state = read_segments(found.get("segments"), stacks)
-    traces = _traces(found.get("device_traces"), columns)
-    annotations = read_annotations(found.get("external_annotations"), reading.notes, file)
+    state = read_segments(content.get("segments"), stacks)
+    traces = _traces(content.get("device_traces"), columns)
+    annotations = read_annotations(content.get("external_annotations"), reading.notes, file)
     traces, clock = with_times(traces, annotations, reading.notes, file)
     names = _device_names(traces, state, stacks, columns)
-    rule = rounding(found.get("allocator_settings"), state)
+    rule = rounding(content.get("allocator_settings"), state)
     born = without = 0
     for device, name in names.items():
         trace = traces.get(device) or columns.join([], 0)
@@ -109,13 +109,13 @@ def read(reading: Reading) -> None:
     busiest = max(traces, key=lambda device: len(traces[device]), default=0)
     times = np.concatenate([np.empty(0, np.int64), *(trace.time for trace in traces.values())])
     _write_annotations(annotations, names, busiest, times, reading.out, reading.notes, file)
-    reading.out.add("ranks", _rank_row(names, found.get("allocator_settings"), clock, annotations, times, path))
+    reading.out.add("ranks", _rank_row(names, content.get("allocator_settings"), clock, annotations, times, path))
 
 
-def _more_rows_than(instructions: int, found: dict[str, Any]) -> bool:
+def _more_rows_than(instructions: int, content: dict[str, Any]) -> bool:
     """Whether lists used many times over hold more blocks and events than the file wrote down."""
     rows = 0
-    segments, traces = found.get("segments"), found.get("device_traces")
+    segments, traces = content.get("segments"), content.get("device_traces")
     for segment in segments if isinstance(segments, list) else ():
         blocks = segment.get("blocks") if isinstance(segment, dict) else None
         rows += len(blocks) if isinstance(blocks, list) else 0
@@ -127,11 +127,11 @@ def _more_rows_than(instructions: int, found: dict[str, Any]) -> bool:
     return rows > instructions
 
 
-def _traces(found: Any, columns: TraceColumns) -> dict[int, Trace]:
+def _traces(device_traces: Any, columns: TraceColumns) -> dict[int, Trace]:
     """Events by device; they are numbered through."""
     traces: dict[int, Trace] = {}
     first = 0
-    for device, elements in enumerate(found[:MOST_DEVICES] if isinstance(found, list) else ()):
+    for device, elements in enumerate(device_traces[:MOST_DEVICES] if isinstance(device_traces, list) else ()):
         trace = columns.join(elements if isinstance(elements, list) else [elements], first)
         first += len(trace)
         if len(trace):

@@ -24,14 +24,14 @@ _ZERO_GRADIENTS: Final = "Optimizer.zero_grad#"
 _LONGEST_WORD: Final = 1000
 
 
-def read_annotations(found: Any, notes: Notes, file: str) -> SliceTable:
+def read_annotations(recorded: Any, notes: Notes, file: str) -> SliceTable:
     """The pairs of START and END as slices, one track per device, which is its number."""
     names = Codes()
     rows: list[tuple[int, int, int, int, int]] = []  # number, device, name, start, end
     waiting: dict[tuple[int, int], list[tuple[int, int]]] = {}
     unmatched = dropped = 0
     last = 0
-    for number, item in enumerate(found if isinstance(found, list) else ()):
+    for number, item in enumerate(recorded if isinstance(recorded, list) else ()):
         if not isinstance(item, dict) or not isinstance(item.get("name"), str) or type(item.get("time_us")) is not int:
             dropped += 1
             continue
@@ -83,10 +83,10 @@ def marked_steps(
     own = np.flatnonzero(slices.track == device)
     own = own[np.argsort(slices.start[own], kind="stable")]
     own_words = [words[name] for name in slices.name[own].tolist()]
-    found = [_PROFILER_STEP.match(word) for word in own_words]
-    if any(found):
-        marks = own[[match is not None for match in found]]
-        number = np.array([int(match[1]) for match in found if match], np.int64)
+    matches = [_PROFILER_STEP.match(word) for word in own_words]
+    if any(matches):
+        marks = own[[match is not None for match in matches]]
+        number = np.array([int(match[1]) for match in matches if match], np.int64)
         return Steps(number, slices.start[marks], slices.end[marks], "profiler_step"), None
     clears = own[[word.startswith(_ZERO_GRADIENTS) for word in own_words]]
     updates = own[[word.startswith(_OPTIMIZER_STEP) for word in own_words]]

@@ -71,11 +71,11 @@ def pair(trace: Trace, actions: Codes) -> Lives:
     reborn = _next_allocation(what, address)[begins]
     lost = ~ended & (reborn != NEVER)
 
-    def place(index: Int64s, wanted: Bools) -> Int64s:
+    def index_or_never(index: Int64s, wanted: Bools) -> Int64s:
         return np.where(wanted, places[np.minimum(index, len(places) - 1)], NEVER) if len(places) else index
 
-    end = place(last, ended)
-    asked = np.where(request != NEVER, place(request, request != NEVER), end)
+    end = index_or_never(last, ended)
+    asked = np.where(request != NEVER, index_or_never(request, request != NEVER), end)
     if asks:  # an end that nobody asked for within the window was asked for before it
         asked[here == _END] = PAST
     used = len(begins) - int((here == _REQUEST).sum()) - int((here == _END).sum())
@@ -86,14 +86,14 @@ def pair(trace: Trace, actions: Codes) -> Lives:
         born=np.where(here == _ALLOC, places[begins], NEVER),
         asked=asked,
         ended=end,
-        lost_at=place(reborn, lost),
+        lost_at=index_or_never(reborn, lost),
         stray=len(places) - counted,
         incomplete=int((is_life & ~usable).sum()),
     )
 
 
 def with_older(lives: Lives, blocks: Blocks) -> tuple[Lives, Int64s]:
-    """Add the blocks that are alive although no event began them; gives also the place of each life's block.
+    """Add the blocks that are alive although no event began them; gives also the index of each life's block.
 
     ``blocks`` are those of the same device.
     """
@@ -101,9 +101,9 @@ def with_older(lives: Lives, blocks: Blocks) -> tuple[Lives, Int64s]:
     order = np.argsort(blocks.address, kind="stable")
     known = blocks.address[order]
     at = np.minimum(np.searchsorted(known, lives.address[alive]), max(len(known) - 1, 0))
-    found = known[at] == lives.address[alive] if len(known) else np.zeros(len(alive), bool)
+    known_blocks = known[at] == lives.address[alive] if len(known) else np.zeros(len(alive), bool)
     block_of = np.full(len(lives), NEVER, np.int64)
-    block_of[alive[found]] = order[at[found]]
+    block_of[alive[known_blocks]] = order[at[known_blocks]]
     older = np.setdiff1d(np.arange(len(blocks)), block_of)
     never = np.full(len(older), NEVER, np.int64)
     extended = Lives(
@@ -121,19 +121,19 @@ def with_older(lives: Lives, blocks: Blocks) -> tuple[Lives, Int64s]:
 
 def _neighbour(what: Int64s, address: Int64s, distance: int) -> Int64s:
     """What happened ``distance`` events before at the same address, _OTHER if nothing did."""
-    found = np.full(len(what), _OTHER, what.dtype)
+    neighbours = np.full(len(what), _OTHER, what.dtype)
     if distance > 0:
         same = address[distance:] == address[:-distance]
-        found[distance:][same] = what[:-distance][same]
+        neighbours[distance:][same] = what[:-distance][same]
     elif len(what) > -distance:
         same = address[:distance] == address[-distance:]
-        found[:distance][same] = what[-distance:][same]
-    return found
+        neighbours[:distance][same] = what[-distance:][same]
+    return neighbours
 
 
 def _next_allocation(what: Int64s, address: Int64s) -> Int64s:
     """Index of the next allocation at the same address, NEVER if there is none."""
     allocations = np.flatnonzero(what == _ALLOC)
     at = np.searchsorted(allocations, np.arange(len(what)), side="right")
-    found = np.append(allocations, NEVER)[at]
-    return np.where((found != NEVER) & (address[found] == address), found, NEVER)
+    following = np.append(allocations, NEVER)[at]
+    return np.where((following != NEVER) & (address[following] == address), following, NEVER)

@@ -88,21 +88,21 @@ class Regions:
 
     def __init__(self, trace: Trace, actions: Codes, state: FinalState, device: int) -> None:
         opened, closed = (actions.get(name, NEVER) for name in ("segment_alloc", "segment_free"))
-        self.changes: list[tuple[int, int, int]] = []  # place in the trace, start, end (0: it went)
+        self.changes: list[tuple[int, int, int]] = []  # index in the trace, start, end (0: it went)
         self.initial = {
             segment.address: segment.address + segment.size
             for segment in state.segments
             if segment.device == device and not segment.expandable
         }
-        for place in np.flatnonzero(np.isin(trace.action, (opened, closed)))[::-1].tolist():
-            start, size = int(trace.address[place]), int(trace.size[place])
+        for index in np.flatnonzero(np.isin(trace.action, (opened, closed)))[::-1].tolist():
+            start, size = int(trace.address[index]), int(trace.size[index])
             if NULL in (start, size):
                 continue
-            if trace.action[place] == opened:
-                self.changes.append((place, start, start + size))
+            if trace.action[index] == opened:
+                self.changes.append((index, start, start + size))
                 self.initial.pop(start, None)
             else:
-                self.changes.append((place, start, 0))
+                self.changes.append((index, start, 0))
                 self.initial[start] = start + size
         self.changes.reverse()
 
@@ -132,7 +132,7 @@ def _take_unsplit_rests(
     lives: Lives, size: Int64s, known: Int64s, large: Int64s, regions: Regions, rule: Rounding
 ) -> None:
     """Replay the large blocks: one takes the free run it starts in whole if what would be left is small."""
-    changes = [(place, 0, start, end) for place, start, end in regions.changes]
+    changes = [(event, 0, start, end) for event, start, end in regions.changes]
     changes += [(int(lives.born[index]), 2, index, 0) for index in large.tolist() if lives.born[index] != NEVER]
     ends = np.where(lives.lost_at != NEVER, lives.lost_at, lives.ended)
     changes += [(int(ends[index]), 1, index, 0) for index in large.tolist() if ends[index] != NEVER]

@@ -41,9 +41,9 @@ def curve(trace: Trace, actions: Codes, lives: Lives, size: Int64s, reserved: in
     return frame.filter(pl.Series(changes)).with_columns(component=pl.lit(COMPONENT))
 
 
-def _add(total: Int64s, place: Int64s, change: Int64s) -> None:
-    there = place >= 0
-    np.add.at(total, place[there], change[there])
+def _add(total: Int64s, events: Int64s, change: Int64s) -> None:
+    there = events >= 0
+    np.add.at(total, events[there], change[there])
 
 
 def _back_from(final: int, change: Int64s) -> Int64s:

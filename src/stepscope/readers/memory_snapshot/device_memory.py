@@ -71,8 +71,8 @@ class DeviceMemory:
         held = np.zeros(len(self.state.segments), np.int64)
         np.add.at(held, self.blocks.segment, self.blocks.size)
         return sum(
-            segment.device == self.device and segment.stated is not None and segment.stated != int(held[place])
-            for place, segment in enumerate(self.state.segments)
+            segment.device == self.device and segment.stated is not None and segment.stated != int(held[index])
+            for index, segment in enumerate(self.state.segments)
         )
 
     def _stacks(self) -> Int64s:
@@ -134,9 +134,9 @@ class DeviceMemory:
         )
 
 
-def _taken(values: Int64s, place: Int64s, otherwise: int) -> Int64s:
-    """The value at each place, ``otherwise`` where there is none."""
-    result = np.full(len(place), otherwise, np.int64)
-    there = place != NEVER
-    result[there] = values[place[there]]
+def _taken(values: Int64s, index: Int64s, otherwise: int) -> Int64s:
+    """The value at each index, ``otherwise`` where there is none."""
+    result = np.full(len(index), otherwise, np.int64)
+    there = index != NEVER
+    result[there] = values[index[there]]
     return result

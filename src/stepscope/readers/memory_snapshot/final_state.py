@@ -70,11 +70,11 @@ class FinalState:
                 "stream": segment.stream,
                 "address": segment.address,
                 "bytes": segment.size,
-                "allocated_bytes": int(held[place] - waiting[place]),
-                "active_bytes": int(held[place]),
+                "allocated_bytes": int(held[index] - waiting[index]),
+                "active_bytes": int(held[index]),
                 "kind": "expandable" if segment.expandable else segment.kind,
             }
-            for place, segment in enumerate(self.segments)
+            for index, segment in enumerate(self.segments)
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -84,17 +84,17 @@ class FinalState:
         starts = np.array([start for start, _, _ in own], np.int64)
         places = np.searchsorted(starts, address, side="right") - 1
         return [
-            own[place][2] if place >= 0 and where < own[place][1] else DEFAULT_POOL
-            for place, where in zip(places.tolist(), address.tolist(), strict=True)
+            own[index][2] if index >= 0 and where < own[index][1] else DEFAULT_POOL
+            for index, where in zip(places.tolist(), address.tolist(), strict=True)
         ]
 
 
-def read_segments(found: Any, stacks: StackTexts) -> FinalState:
+def read_segments(listed: Any, stacks: StackTexts) -> FinalState:
     """From the ``segments`` list of a snapshot of any version."""
     segments: list[Segment] = []
     rows: list[tuple[int, ...]] = []
     dropped = 0
-    for item in found if isinstance(found, list) else ():
+    for item in listed if isinstance(listed, list) else ():
         segment = _segment(item)
         if segment is None:
             dropped += 1

@@ -74,8 +74,8 @@ class StackTexts:
             if type(frame) is not dict:
                 continue
             file, name, line = _word(frame.get("filename")), _word(frame.get("name")), frame.get("line")
-            place = f"{file}({line if type(line) is int else 0})"
-            lines.append(f"{place}: {name}")
+            location = f"{file}({line if type(line) is int else 0})"
+            lines.append(f"{location}: {name}")
             if "fx_node_name" in frame:
                 self.graph_nodes += 1
                 lines[-1] += f" [{_word(frame.get('fx_node_op'))} {_word(frame['fx_node_name'])}]"
@@ -85,7 +85,7 @@ class StackTexts:
                 dispatched = _DISPATCHED.match(name)
                 operator = f"aten::{dispatched[1]}" if dispatched else operator
             elif own is None and not _LIBRARY.search(file):
-                own = f"{_FOLDERS.sub('', place)}: {name}"
+                own = f"{_FOLDERS.sub('', location)}: {name}"
             self.on_npu = self.on_npu or "torch_npu" in file
         if not lines:
             return NO_STACK

@@ -38,5 +38,5 @@ def _filled(trace: Trace) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     there = trace.time != NULL
     if there.all() or not there.any():
         return np.where(there, trace.time, 0)
-    place = np.maximum.accumulate(np.where(there, np.arange(len(trace)), -1))
-    return np.asarray(trace.time[np.where(place < 0, int(np.argmax(there)), place)])
+    latest = np.maximum.accumulate(np.where(there, np.arange(len(trace)), -1))
+    return np.asarray(trace.time[np.where(latest < 0, int(np.argmax(there)), latest)])

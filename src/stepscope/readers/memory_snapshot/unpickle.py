@@ -248,9 +248,9 @@ class _Interpreter:
             return
         target.append(packed)
         given = set(map(id, items))
-        for place in range(remembered, len(memo)):
-            if id(memo[place]) in given:
-                memo[place] = _RELEASED
+        for slot in range(remembered, len(memo)):
+            if id(memo[slot]) in given:
+                memo[slot] = _RELEASED
 
     def _set_items(self, target: Any, keys: list[Any], values: list[Any]) -> None:
         if not isinstance(target, dict) or len(keys) != len(values):

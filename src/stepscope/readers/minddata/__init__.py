@@ -29,17 +29,20 @@ __all__ = ["claim", "claim_file", "rank_of", "read", "read_pipeline", "subject_o
 
 def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source] | None:
     """A directory without folders whose pipeline files nobody else knows, one source per rank."""
-    found = [name for name in sorted(files) if rank_of(name) is not None]
-    if folders or not found:
+    pipeline_files = [name for name in sorted(files) if rank_of(name) is not None]
+    if folders or not pipeline_files:
         return None
-    ranks = sorted({rank for name in found if (rank := rank_of(name)) is not None})
+    ranks = sorted({rank for name in pipeline_files if (rank := rank_of(name)) is not None})
     shared = tuple(directory / name for name in sorted(files) if subject_of(name) == "dataset")
     return [
         Source(
             directory,
             "minddata",
             rank,
-            (*(directory / name for name in found if rank_of(name) == rank), *(shared if len(ranks) == 1 else ())),
+            (
+                *(directory / name for name in pipeline_files if rank_of(name) == rank),
+                *(shared if len(ranks) == 1 else ()),
+            ),
         )
         for rank in ranks
     ]
@@ -85,52 +88,52 @@ def read_pipeline(
     Counters need tracks: ``lanes`` numbers them, and the caller writes ``lanes.frame()`` to ``tracks``. ``parts``
     takes the slices of the device's waiting for data; a caller that has none need not give it.
     """
-    found = by_subject(files)
+    file_of = by_subject(files)
     reported = Reported()
-    sampled_ms = read_processors(found["processors"], reading, lanes) if "processors" in found else []
-    pipeline = _read_stages(found, sampled_ms, reading, lanes, reported)
-    if "device_queue" in found:
-        batches.read_batches(found["device_queue"], reading, lanes)
-    if "iterator" in found:
+    sampled_ms = read_processors(file_of["processors"], reading, lanes) if "processors" in file_of else []
+    pipeline = _read_stages(file_of, sampled_ms, reading, lanes, reported)
+    if "device_queue" in file_of:
+        batches.read_batches(file_of["device_queue"], reading, lanes)
+    if "iterator" in file_of:
         # In sink mode the device takes the batches; an iterator beside it is another loop, such as evaluation.
-        beside = "device_queue" in found
-        batches.read_batches(found["iterator"], reading, lanes, reported if beside else None)
+        beside = "device_queue" in file_of
+        batches.read_batches(file_of["iterator"], reading, lanes, reported if beside else None)
     for subject in ("get_next", "get_next_gpu"):
-        if subject in found and parts is not None:
-            read_get_next(found[subject], pipeline, reading, lanes, parts)
-    _read_summary(found, reported, reading)
+        if subject in file_of and parts is not None:
+            read_get_next(file_of[subject], pipeline, reading, lanes, parts)
+    _read_summary(file_of, reported, reading)
     reported.write(reading.out)
 
 
 def _read_stages(
-    found: dict[str, Path],
+    file_of: dict[str, Path],
     sampled_ms: list[int],
     reading: Reading,
     lanes: Lanes,
     reported: Reported,
 ) -> int:
     """Write the stages; returns the one that feeds the device."""
-    written = stages.read_stages(found["stages"], reading) if "stages" in found else None
+    written = stages.read_stages(file_of["stages"], reading) if "stages" in file_of else None
     listed = None
-    if "stages_csv" in found:
-        listed = stages.read_stages_csv(found["stages_csv"], reported, reading)
+    if "stages_csv" in file_of:
+        listed = stages.read_stages_csv(file_of["stages_csv"], reported, reading)
         if written is not None and listed is not None:
-            stages.note_disagreement(written, listed, found["stages_csv"].name, reading.notes)
+            stages.note_disagreement(written, listed, file_of["stages_csv"].name, reading.notes)
     pipeline = written or listed
     if pipeline is None:
         return stages.DEVICE_QUEUE
-    file = found["stages" if written is not None else "stages_csv"].name
+    file = file_of["stages" if written is not None else "stages_csv"].name
     stages.write_pipeline(pipeline, sampled_ms, reading.out, reading.notes, lanes, file)
     return pipeline.sink
 
 
-def _read_summary(found: dict[str, Path], reported: Reported, reading: Reading) -> None:
-    json_form = summary.read_summary(found["summary"], reading) if "summary" in found else {}
-    csv_form = summary.read_summary_csv(found["summary_csv"], reading) if "summary_csv" in found else {}
+def _read_summary(file_of: dict[str, Path], reported: Reported, reading: Reading) -> None:
+    json_form = summary.read_summary(file_of["summary"], reading) if "summary" in file_of else {}
+    csv_form = summary.read_summary_csv(file_of["summary_csv"], reading) if "summary_csv" in file_of else {}
     if json_form and csv_form:
-        summary.note_disagreement(json_form, csv_form, found["summary_csv"].name, reading.notes)
+        summary.note_disagreement(json_form, csv_form, file_of["summary_csv"].name, reading.notes)
     if json_form or csv_form:
-        file = found["summary" if json_form else "summary_csv"].name
+        file = file_of["summary" if json_form else "summary_csv"].name
         summary.write_summary(json_form or csv_form, file, reported, reading.notes)
-    if "dataset" in found:
-        summary.read_dataset_table(found["dataset"], reported, reading)
+    if "dataset" in file_of:
+        summary.read_dataset_table(file_of["dataset"], reported, reading)

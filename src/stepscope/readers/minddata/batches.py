@@ -28,10 +28,10 @@ def read_batches(path: Path, reading: Reading, lanes: Lanes, beside: Reported | 
 
     ``beside`` is given for an iterator that does not feed the training: its numbers go there instead.
     """
-    found = matched(path, _LINE, reading)
-    if found.is_empty():
+    batches_text = matched(path, _LINE, reading)
+    if batches_text.is_empty():
         return
-    lines = found.select(pl.all().cast(pl.Int64))
+    lines = batches_text.select(pl.all().cast(pl.Int64))
     is_duration = pl.col("type") == 0
     unknown = lines.filter(is_duration & (pl.col("extra") > 2)).height
     reading.notes.add("mindspore_rows_dropped", file=path.name, place="durations of unknown kind", count=unknown)

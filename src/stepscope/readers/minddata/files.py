@@ -38,8 +38,8 @@ def rank_of(name: str) -> int | None:
     (12, None)
     """
     subject = subject_of(name)
-    found = _NAMES[subject].fullmatch(_plain(name)) if subject else None
-    return int(found[1]) if found and found.groups() else None
+    match = _NAMES[subject].fullmatch(_plain(name)) if subject else None
+    return int(match[1]) if match and match.groups() else None
 
 
 def by_subject(files: Iterable[Path]) -> dict[str, Path]:

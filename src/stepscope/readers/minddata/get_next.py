@@ -23,15 +23,15 @@ _LINE: Final = r"^\s*(?<name>GetNext\S*)\s+(?<start>\d+)\s+(?<end>\d+)\s+(?<fill
 
 def read_get_next(path: Path, sink: int, reading: Reading, lanes: Lanes, parts: SliceParts) -> None:
     """Slices of waiting, and the fill of the device's queue as samples of stage ``sink``."""
-    found = matched(path, _LINE, reading)
-    if found.is_empty():
+    waits_text = matched(path, _LINE, reading)
+    if waits_text.is_empty():
         return
     unit = NS if path.name.startswith("minddata_getnext") else US
     track = lanes.track("stream", "GetNext", "data queue of the device")
-    waits = found.select(
+    waits = waits_text.select(
         "name",
-        start_ns=scaled_column(found["start"], unit),
-        end_ns=scaled_column(found["end"], unit),
+        start_ns=scaled_column(waits_text["start"], unit),
+        end_ns=scaled_column(waits_text["end"], unit),
         queue=pl.col("fill").cast(pl.Int64),
     )
     parts.add(

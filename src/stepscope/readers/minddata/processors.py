@@ -70,17 +70,17 @@ def read_processors(path: Path, reading: Reading, lanes: Lanes) -> list[int]:
 
 
 def _machine(info: dict[str, Any], count: int, notes: Notes, file: str) -> dict[str, Values]:
-    found = {metric: _numbers(info, names) for metric, names in _MACHINE.items()}
+    by_metric = {metric: _numbers(info, names) for metric, names in _MACHINE.items()}
     # A window that began while the pipeline ran has one look more than times: the first, without a value.
-    looks = next((looks for looks in (count, count + 1) if any(len(one) == 2 * looks for one in found.values())), 0)
+    looks = next((looks for looks in (count, count + 1) if any(len(one) == 2 * looks for one in by_metric.values())), 0)
     doubled = count > 0 and looks > 0
     if doubled:
         lost = 0
-        for metric, values in found.items():
-            found[metric] = values[::2][looks - count :]
-            lost = max(lost, count - len(found[metric])) if values else lost
+        for metric, values in by_metric.items():
+            by_metric[metric] = values[::2][looks - count :]
+            lost = max(lost, count - len(by_metric[metric])) if values else lost
         notes.add("processor_samples_doubled", file=file, count=lost or 1, lost=lost)
-    return {metric: _aligned(values, count, doubled, notes, file) for metric, values in found.items()}
+    return {metric: _aligned(values, count, doubled, notes, file) for metric, values in by_metric.items()}
 
 
 def _task(info: dict[str, Any], times: list[int], notes: Notes, file: str) -> dict[str, Values]:
@@ -108,15 +108,15 @@ def _rows(
     times: list[int], scope: str, number_of: int | None, values: dict[str, Values], share: float, first: int
 ) -> list[dict[str, Any]]:
     rows = []
-    for place in range(first, len(times)):
-        sample = {metric: series[place] for metric, series in values.items()}
+    for sample_number in range(first, len(times)):
+        sample = {metric: series[sample_number] for metric, series in values.items()}
         if all(value is None for value in sample.values()):
             continue
         for metric in _SHARES:
             if sample.get(metric) is not None:
                 sample[metric] = (sample[metric] or 0.0) * share
-        length = (times[place] - times[place - 1]) * 10**6 if place else None
-        row = {"time_ns": times[place] * 10**6, "scope": scope, "id": number_of, "dur_ns": length}
+        length = (times[sample_number] - times[sample_number - 1]) * 10**6 if sample_number else None
+        row = {"time_ns": times[sample_number] * 10**6, "scope": scope, "id": number_of, "dur_ns": length}
         rows.append(row | _whole(sample))
     return rows
 

@@ -86,7 +86,9 @@ def read_stages_csv(path: Path, reported: Reported, reading: Reading) -> Pipelin
         for metric, cell in zip(table.header, row, strict=True):
             if metric not in _TEXT_COLUMNS and cell:
                 reported.add(path.name, stage.name, metric, cell)
-    interval = next((found for cell in table.cells("sample_interval") or [] if (found := number(cell))), None)
+    interval = next(
+        (milliseconds for cell in table.cells("sample_interval") or [] if (milliseconds := number(cell))), None
+    )
     return Pipeline(stages, interval or _DEFAULT_INTERVAL_MS)
 
 
@@ -140,7 +142,7 @@ def _times_ns(count: int, times_ms: list[int], interval_ms: float) -> list[int]:
     if count == len(times_ms):
         return [time * 10**6 for time in times_ms]
     step = min(max(round(interval_ms * 10**6), 0), 10**15)
-    return [place * step for place in range(count)]
+    return [index * step for index in range(count)]
 
 
 def _stage(item: Any) -> Stage | None:

@@ -39,29 +39,29 @@ def read_summary(path: Path, reading: Reading) -> dict[str, list[Any]]:
 def read_summary_csv(path: Path, reading: Reading) -> dict[str, list[Any]]:
     """The CSV form: one key per row, its values in the following cells."""
     content = read_bytes(path, reading)
-    found: dict[str, list[Any]] = {}
+    by_key: dict[str, list[Any]] = {}
     text = content.decode("utf-8", "replace").replace("\0", "")
     rows = csv.reader(io.StringIO(text, newline=""))
     try:
         for row in rows:
             if row:
-                found[row[0].strip()] = [_cell(cell) for cell in row[1:]]
+                by_key[row[0].strip()] = [_cell(cell) for cell in row[1:]]
     except csv.Error:
         reading.notes.add("mindspore_rows_dropped", file=path.name, place=f"line {rows.line_num}")
-    return found
+    return by_key
 
 
-def write_summary(found: dict[str, list[Any]], file: str, reported: Reported, notes: Notes) -> None:
+def write_summary(by_key: dict[str, list[Any]], file: str, reported: Reported, notes: Notes) -> None:
     """Numbers per stage, and for the whole pipeline; advice as notes."""
-    names = [clean_text(str(name)) for name in found.get(_NAMES, [])]
+    names = [clean_text(str(name)) for name in by_key.get(_NAMES, [])]
     bad = 0
-    for key, values in found.items():
+    for key, values in by_key.items():
         if key in _ADVICE:
             for text in values:
                 notes.add("pipeline_advice", file=file, subject=key, advice=clean_text(str(text))[:500])
         elif key not in _IDS:
-            for place, value in enumerate(values):
-                label = "pipeline" if key in _WHOLE_PIPELINE else names[place] if place < len(names) else str(place)
+            for index, value in enumerate(values):
+                label = "pipeline" if key in _WHOLE_PIPELINE else names[index] if index < len(names) else str(index)
                 if number(value) != _NOT_APPLICABLE:
                     bad += not reported.add(file, label, key, value)
     notes.add("mindspore_cells_not_numbers", file=file, count=bad)
@@ -97,4 +97,4 @@ def _cell(cell: str) -> Any:
 
 
 def _plain(values: list[Any] | None) -> list[Any]:
-    return [found if (found := number(value)) is not None else str(value) for value in values or []]
+    return [parsed if (parsed := number(value)) is not None else str(value) for value in values or []]

@@ -22,7 +22,7 @@ from stepscope.readers.mindinsight.cluster_folder import FOLDER, cluster_sources
 from stepscope.readers.mindinsight.communication import Communication, read_communication
 from stepscope.readers.mindinsight.dynamic_shapes import read_dynamic_shapes
 from stepscope.readers.mindinsight.gpu_step_trace import read_gpu_step_trace
-from stepscope.readers.mindinsight.identity import Place
+from stepscope.readers.mindinsight.identity import RankIdentity
 from stepscope.readers.mindinsight.layout import RankFiles, named, sources
 from stepscope.readers.mindinsight.missing import note_what_is_missing
 from stepscope.readers.mindinsight.strategy import read_strategy
@@ -52,7 +52,7 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     """A directory with files that only MindSpore's analysis for MindInsight writes, one source per rank."""
     if FOLDER in folders and (found_below := cluster_sources(directory)):
         return found_below
-    subjects = {found.subject for name in files if (found := named(name)) is not None}
+    subjects = {file.subject for name in files if (file := named(name)) is not None}
     if not subjects - _COMMON or any(folder in ("ASCEND_PROFILER_OUTPUT", "FRAMEWORK") for folder in folders):
         return None
     return sources(directory, files) or None
@@ -60,31 +60,31 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
 
 def claim_file(path: Path, head: bytes) -> Source | None:
     """A file of such a directory that was named by itself."""
-    found = named(path.name)
-    if found is None or found.subject in _COMMON or not head.strip():
+    file = named(path.name)
+    if file is None or file.subject in _COMMON or not head.strip():
         return None
-    return Source(path, "mindinsight", found.rank or 0, (path,), found.world)
+    return Source(path, "mindinsight", file.rank or 0, (path,), file.world)
 
 
 def read(reading: Reading) -> None:
     """Read the files of one rank."""
     files = RankFiles(reading.source.files)
-    place = Place(reading, files)
+    identity = RankIdentity(reading, files)
     lanes, parts, reported = Lanes(), SliceParts(), Reported()
     trace = _read_step_trace(files, reported, reading)
     for path in files.every("strategy"):
-        read_strategy(path, place, reading, reported)
+        read_strategy(path, identity, reading, reported)
     summary = read_summaries(files, len(trace.steps), reported, reading)
-    place.set_capacity(summary.get("capacity"))
+    identity.set_capacity(summary.get("capacity"))
     communication = Communication()
     for path in files.every("communication"):
-        communication = read_communication(path, place, reported, reading)
+        communication = read_communication(path, identity, reported, reading)
     reading.out.add("transfers", communication.transfer_rows())
     # On a GPU the kernels of NCCL are the communication; the calls of the step trace are the operators around them.
     repeated = bool(trace.calls) and files.first("gpu_activities") is not None
-    trace.add_slices(lanes, parts, f"Device {place.rank}", "reported" if repeated else "collective")
+    trace.add_slices(lanes, parts, f"Device {identity.rank}", "reported" if repeated else "collective")
     reading.notes.add("step_trace_calls_repeated", file=trace.file, count=len(trace.calls) if repeated else 0)
-    known = _read_ascend_tasks(files, place, lanes, parts, reported, reading)
+    known = _read_ascend_tasks(files, identity, lanes, parts, reported, reading)
     known.calls = bool(trace.calls)
     known.activities, known.gpu_operators, known.host_operators = (
         files.first(subject) is not None for subject in ("gpu_activities", "gpu_operators", "cpu_operators")
@@ -103,7 +103,7 @@ def read(reading: Reading) -> None:
         memory.read_operator_memory(path, reading)
     reported.write(reading.out)
     minddata.read_pipeline(reading.source.files, reading, lanes, parts)
-    note_what_is_missing(reading.source, files, place, reading.notes)
+    note_what_is_missing(reading.source, files, identity, reading.notes)
     slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     if len(slices) and "pipeline" in files.subjects:
         reading.notes.add("pipeline_own_clock", file=reading.source.path.name)
@@ -113,17 +113,17 @@ def read(reading: Reading) -> None:
         steps = trace.marks() if trace.steps else one_step(slices)
         reading.out.add("steps", trace.frame() if trace.steps else steps.frame())
         slices.integers["step"] = steps.at(slices.start)
-        stage = place.stage_group if any(communication.within_stage.values()) else None
+        stage = identity.stage_group if any(communication.within_stage.values()) else None
         reading.out.add(
             "collectives",
             calls(slices, slices.integers["step"], trace, communication, stage[0] if stage else None),
         )
-        if stage and stage[0] not in place.stated_groups:
+        if stage and stage[0] not in identity.stated_groups:
             inferred = {"group": [stage[0]], "name": [stage[0]], "ranks": [stage[1]]}
             reading.out.add("groups", pl.DataFrame(inferred | {"origin": ["hccl_raw"], "confidence": ["inferred"]}))
     slices.write(reading.out)
     reading.out.add("tracks", lanes.frame())
-    reading.out.add("ranks", pl.DataFrame([place.row(slices)], infer_schema_length=None))
+    reading.out.add("ranks", pl.DataFrame([identity.row(slices)], infer_schema_length=None))
 
 
 def _read_step_trace(files: RankFiles, reported: Reported, reading: Reading) -> step_trace.StepTrace:
@@ -144,14 +144,14 @@ def _read_step_trace(files: RankFiles, reported: Reported, reading: Reading) -> 
 
 def _read_ascend_tasks(
     files: RankFiles,
-    place: Place,
+    identity: RankIdentity,
     lanes: Lanes,
     parts: SliceParts,
     reported: Reported,
     reading: Reading,
 ) -> display.Known:
     """Slices of the device's tasks and AI CPU kernels; what of them is known exactly."""
-    device = f"Device {place.rank}"
+    device = f"Device {identity.rank}"
     paths = {subject: path for subject in ("tasks", "hwts", "framework") if (path := files.first(subject)) is not None}
     tasks = device_tasks.read_tasks(paths["tasks"], reading) if "tasks" in paths else _no_tasks()
     hwts = device_tasks.read_hwts(paths["hwts"], reading) if "hwts" in paths else _no_tasks("task")

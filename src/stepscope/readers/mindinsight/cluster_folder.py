@@ -25,18 +25,18 @@ _MOST_BYTES: Final = 16 << 20
 
 def cluster_sources(directory: Path) -> list[Source]:
     """One source per device of each host; without a rank table they are numbered host by host."""
-    found = []
+    by_host = []
     for host in _folders(directory / FOLDER):
         for profiler in _folders(host):
             if profiler.name.startswith("profiler"):
                 names = [entry.name for entry in profiler.iterdir() if entry.is_file()]
-                found += [(host.name, source) for source in sources(profiler, names)]
+                by_host += [(host.name, source) for source in sources(profiler, names)]
     ranks = _rank_table(directory)
-    given = [ranks.get((host, source.rank or 0)) for host, source in found]
+    given = [ranks.get((host, source.rank or 0)) for host, source in by_host]
     if None in given or len(set(given)) != len(given):
-        given = list(range(len(found)))
-    world = max([len(found), *(source.world_size or 0 for _, source in found)])
-    return [replace(source, rank=rank, world_size=world) for rank, (_, source) in zip(given, found, strict=True)]
+        given = list(range(len(by_host)))
+    world = max([len(by_host), *(source.world_size or 0 for _, source in by_host)])
+    return [replace(source, rank=rank, world_size=world) for rank, (_, source) in zip(given, by_host, strict=True)]
 
 
 def host_of(source: Source) -> str | None:

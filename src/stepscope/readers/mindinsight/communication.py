@@ -22,7 +22,7 @@ from stepscope.readers.files.numbers import MS, integer, number, scaled
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import read_csv
-from stepscope.readers.mindinsight.identity import Place
+from stepscope.readers.mindinsight.identity import RankIdentity
 from stepscope.readers.mindinsight.step_trace import Call
 from stepscope.store.notes import Notes
 
@@ -52,7 +52,7 @@ class Communication:
         return {"transit_ns": self.transit_ns.get(key), "wait_ns": self.wait_ns.get(key)}
 
 
-def read_communication(path: Path, place: Place, reported: Reported, reading: Reading) -> Communication:
+def read_communication(path: Path, identity: RankIdentity, reported: Reported, reading: Reading) -> Communication:
     """All steps of the file; its average row goes to ``reported`` only."""
     result = Communication()
     table = read_csv(path, reading)
@@ -71,7 +71,7 @@ def read_communication(path: Path, place: Place, reported: Reported, reading: Re
         reported.add(path.name, label, "wait_cost", wait, step)
         _report_links(path.name, "", _object(links, path.name, reading.notes), step, reported)
         for name, values in _object(calls, path.name, reading.notes).items():
-            _add_call(result, name, values, step, place, path.name, reported, reading.notes)
+            _add_call(result, name, values, step, identity, path.name, reported, reading.notes)
     return result
 
 
@@ -80,7 +80,7 @@ def _add_call(
     name: str,
     values: Any,
     step: int | None,
-    place: Place,
+    identity: RankIdentity,
     file: str,
     reported: Reported,
     notes: Notes,
@@ -110,7 +110,7 @@ def _add_call(
         if time is None or size is None:
             notes.add("mindspore_rows_dropped", file=file, place=f"{name[:60]} {link}")
             continue
-        peer = _peer(link, operator, place, file, notes)
+        peer = _peer(link, operator, identity, file, notes)
         peers.append(peer)
         row = {"peer": peer, "transport": transport, "call": name, "step": step}
         result.transfers.append(row | {"kind": "payload", "bytes": size, "time_ns": time})
@@ -122,16 +122,16 @@ def _add_call(
         result.within_stage[name] = inside and result.within_stage.get(name, True)
 
 
-def _peer(link: str, operator: str, place: Place, file: str, notes: Notes) -> int | None:
+def _peer(link: str, operator: str, identity: RankIdentity, file: str, notes: Notes) -> int | None:
     """The other end of a link as a rank, this rank itself for a copy within the device; None if it cannot be told."""
     source, _, target = link.partition("-")
     ends = integer(source), integer(target)
     if None in ends:
         notes.add("link_end_unknown", file=file)
         return None
-    grouped = (place.stages or 1) > 1
-    first = place.first_of_stage if grouped else 0
-    own = place.rank - first
+    grouped = (identity.stages or 1) > 1
+    first = identity.first_of_stage if grouped else 0
+    own = identity.rank - first
     if own not in ends or (grouped and collective_kind(operator) in _POINT_TO_POINT):
         notes.add("link_end_unknown", file=file)
         return None
@@ -168,11 +168,11 @@ def _links(links: dict[str, Any]) -> Iterator[tuple[str, str, list[Any]]]:
 def _object(cell: str, file: str, notes: Notes) -> dict[str, Any]:
     if not cell:
         return {}
-    found = repair.lenient(cell.encode("utf-8", "replace"))
-    if not isinstance(found, dict):
+    content = repair.lenient(cell.encode("utf-8", "replace"))
+    if not isinstance(content, dict):
         notes.add("mindspore_rows_dropped", file=file, place="links or calls that are no JSON object")
         return {}
-    return found
+    return content
 
 
 def _at(values: list[Any], index: int) -> Any:

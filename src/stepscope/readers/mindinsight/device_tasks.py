@@ -39,35 +39,35 @@ def read_tasks(path: Path, reading: Reading) -> pl.DataFrame:
     """Columns name, stream, start_ns and dur_ns of ``output_timeline_data``; its heading says the unit of the start."""
     heading = first_line(path)
     unit = US if "start_time(us)" in heading else MS
-    found = matched(path, _TASK, reading, skip=1 if "start_time" in heading else 0)
-    if found.is_empty():
+    tasks = matched(path, _TASK, reading, skip=1 if "start_time" in heading else 0)
+    if tasks.is_empty():
         return pl.DataFrame(schema={"name": pl.String, "stream": pl.Int64, "start_ns": pl.Int64, "dur_ns": pl.Int64})
     dur_unit = US if "duration(us)" in heading else MS
-    return found.select(
+    return tasks.select(
         pl.col("name").str.strip_chars(),
         pl.col("stream").cast(pl.Int64),
-        start_ns=scaled_column(found["start"], unit),
-        dur_ns=scaled_column(found["dur"], dur_unit),
+        start_ns=scaled_column(tasks["start"], unit),
+        dur_ns=scaled_column(tasks["dur"], dur_unit),
     )
 
 
 def read_hwts(path: Path, reading: Reading) -> pl.DataFrame:
     """Columns stream, task, start_ns and dur_ns: each end belongs to the latest start of its task that has none."""
-    found = matched(path, _HWTS, reading, skip=2)
+    events = matched(path, _HWTS, reading, skip=2)
     schema = {"stream": pl.Int64, "task": pl.Int64, "start_ns": pl.Int64, "dur_ns": pl.Int64}
-    if found.is_empty():
+    if events.is_empty():
         return pl.DataFrame(schema=schema)
-    edges = found.select(
+    edges = events.select(
         pl.col("stream").cast(pl.Int64),
         pl.col("task").str.split("_").list.last().cast(pl.Int64),
-        time=scaled_column(found["count"], COUNTS),
+        time=scaled_column(events["count"], COUNTS),
         starts=pl.col("edge") == "Start",
-    ).with_row_index("place")
+    ).with_row_index("line")
     task = ["stream", "task"]
     following = edges.with_columns(
         end=pl.col("time").shift(-1).over(task), ended=(~pl.col("starts")).shift(-1).over(task).fill_null(False)
     )
-    runs = following.filter(pl.col("starts") & pl.col("ended") & pl.col("time").is_not_null()).sort("place")
+    runs = following.filter(pl.col("starts") & pl.col("ended") & pl.col("time").is_not_null()).sort("line")
     starts = int(edges["starts"].sum())
     reading.notes.add("hwts_start_without_end", file=path.name, count=starts - runs.height)
     reading.notes.add("hwts_end_without_start", file=path.name, count=edges.height - starts - runs.height)

@@ -71,14 +71,14 @@ def read_display(path: Path, reading: Reading) -> pl.DataFrame:
     try:
         for events in TraceText(path, reading.notes, reading.on_read).batches():
             complete = [event for event in events if event.ph == "X"]
-            for place, event in enumerate(events):
+            for number, event in enumerate(events):
                 if event.ph == "M" and event.name == "thread_name":
                     names[str(event.pid), str(event.tid)] = str(arguments(event.args).get("name", ""))
                 elif event.ph is None:
-                    reading.notes.add("event_without_phase", file=path.name, place=f"event {place}")
+                    reading.notes.add("event_without_phase", file=path.name, place=f"event {number}")
                 elif event.ph not in ("X", "M"):
                     reading.notes.add(
-                        "event_phase_ignored", file=path.name, place=f"event {place}", phase=event.ph[:20]
+                        "event_phase_ignored", file=path.name, place=f"event {number}", phase=event.ph[:20]
                     )
             frames.append(_rows(complete))
     except UnreadableInputError as error:
@@ -126,16 +126,16 @@ def add_display(
         others = others.with_columns(kind=pl.when(calls).then(pl.lit("reported")).otherwise("kind"))
     tracks = {
         row: lanes.track(row[0], row[1], row[2], row[3])
-        for row in others.select("lane", "label", "owner", "thread").unique(maintain_order=True).iter_rows()
+        for row in others.select("track_kind", "label", "owner", "thread").unique(maintain_order=True).iter_rows()
     }
     work = pl.col("kind").is_in(["kernel", "operator", "collective"])
     others = others.with_columns(scope=pl.coalesce("operator", "name"))
-    numbers = [tracks[row] for row in others.select("lane", "label", "owner", "thread").iter_rows()]
+    numbers = [tracks[row] for row in others.select("track_kind", "label", "owner", "thread").iter_rows()]
     parts.add(
         others.with_columns(
             pl.col("start_ns") + (base or 0),
             pl.Series("track", numbers, dtype=pl.Int32),
-            pl.when(pl.col("lane") == "stream")
+            pl.when(pl.col("track_kind") == "stream")
             .then(pl.col("thread").str.strip_prefix(_STREAM_PREFIX).cast(pl.Int64, strict=False))
             .alias("stream"),
             module=pl.when(work).then(module("scope")),
@@ -174,10 +174,10 @@ def _rows(events: list[Event]) -> pl.DataFrame:
 
 
 def _classified(rows: pl.DataFrame, gpu: bool) -> pl.DataFrame:
-    """With kind, core, and what names the track of each event: lane, label and owner."""
+    """With kind, core, and what names the track of each event: its kind, label and owner."""
     tables = mindinsight_facts().timeline
     pairs = rows.select("process", "thread").unique(maintain_order=True)
-    found = []
+    tracks = []
     for process, thread in pairs.iter_rows():
         whole = tables.processes.get(process)
         row = tables.threads.get(thread)
@@ -185,18 +185,18 @@ def _classified(rows: pl.DataFrame, gpu: bool) -> pl.DataFrame:
         device = Row("kernel", "GPU" if gpu else "Device", "stream", core="GPU" if gpu else "AI_CORE")
         on_host = row is not None and row.track == "host"
         kind = (row or whole or stream).kind if whole is None or whole.kind != "reported" else "reported"
-        found.append(
+        tracks.append(
             {
                 "process": process,
                 "thread": thread,
                 "kind": kind,
                 "core": _core(whole or device, kind, on_host),
-                "lane": (row or whole or stream).track,
+                "track_kind": (row or whole or stream).track,
                 "label": (row or stream).name if row or whole is None else f"{whole.name} {thread}",
                 "owner": (whole or device).name,
             }
         )
-    classified = rows.join(pl.DataFrame(found), on=["process", "thread"], how="left", maintain_order="left")
+    classified = rows.join(pl.DataFrame(tracks), on=["process", "thread"], how="left", maintain_order="left")
     types = [
         collective_kind(name) if kind == "collective" else kind_of
         for name, kind, kind_of in classified.select("name", "kind", "type").iter_rows()
@@ -225,7 +225,7 @@ def _base_ns(rows: pl.DataFrame, known: Known, trace: StepTrace, core_ops: pl.Ex
 
 
 def _add_steps(rows: pl.DataFrame, base: int, trace: StepTrace, file: str) -> None:
-    """Steps of the timeline's own lane, for want of a step trace."""
+    """Steps of the timeline's own track, for want of a step trace."""
     for name, start, dur in rows.filter(pl.col("kind") == "step").select("name", "start_ns", "dur_ns").iter_rows():
         number = integer(name)
         if number is not None and start is not None and dur is not None and dur >= 0:

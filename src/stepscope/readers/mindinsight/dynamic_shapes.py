@@ -24,20 +24,20 @@ _GEOMETRY: Final = ("block_dim", "grid_dim")
 
 def read_dynamic_shapes(path: Path, reported: Reported, reading: Reading) -> None:
     """Everything to ``reported``; the shapes of an execution are part of its key."""
-    found = read_json(path, reading)
-    if not isinstance(found, dict):
-        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+    content = read_json(path, reading)
+    if not isinstance(content, dict):
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(content is not None))
         return
-    if "op_type" in found:
-        _report_ascend(found, path.name, reported, reading.notes)
+    if "op_type" in content:
+        _report_ascend(content, path.name, reported, reading.notes)
         return
     for section in _EXECUTIONS:
-        for step, runs in _steps(found.get(section), path.name, reading.notes):
+        for step, runs in _steps(content.get(section), path.name, reading.notes):
             for run in runs if isinstance(runs, list) else [None]:
                 if not isinstance(run, dict) or not _report_run(section, step, run, path.name, reported):
                     reading.notes.add("mindspore_rows_dropped", file=path.name, place=f"{section} of step {step}")
     for section in _SUMS:
-        for step, sums in _steps(found.get(section), path.name, reading.notes):
+        for step, sums in _steps(content.get(section), path.name, reading.notes):
             for name, values in sums.items() if isinstance(sums, dict) else ():
                 for metric, value in zip(_SUM_METRICS, values if isinstance(values, list) else [], strict=False):
                     reported.add(path.name, name, f"{section}.{metric}", value, step)
@@ -54,12 +54,12 @@ def _report_run(section: str, step: int, run: dict[str, Any], file: str, reporte
     return reported.add(file, key, f"{section}.dur", run.get("dur"), step)
 
 
-def _report_ascend(found: dict[str, Any], file: str, reported: Reported, notes: Notes) -> None:
-    types = found["op_type"] if isinstance(found["op_type"], dict) else {}
+def _report_ascend(content: dict[str, Any], file: str, reported: Reported, notes: Notes) -> None:
+    types = content["op_type"] if isinstance(content["op_type"], dict) else {}
     for name, averages in types.items():
         for step, value in enumerate(averages if isinstance(averages, list) else [], start=1):
             reported.add(file, str(name), "op_type", value, step)
-    for name, operators in found.items():
+    for name, operators in content.items():
         if name == "op_type":
             continue
         for operator in operators if isinstance(operators, list) else []:
@@ -68,13 +68,15 @@ def _report_ascend(found: dict[str, Any], file: str, reported: Reported, notes: 
                     notes.add("mindspore_rows_dropped", file=file, place=str(label)[:60])
                     continue
                 shapes = own["op_shape"] if isinstance(own.get("op_shape"), list) else []
-                for place, value in enumerate(own["op_exe_time"]):
-                    key = f"{label} {shapes[place]}" if place < len(shapes) else str(label)
-                    reported.add(file, key, "op_exe_time", value, place + 1)
+                for index, value in enumerate(own["op_exe_time"]):
+                    key = f"{label} {shapes[index]}" if index < len(shapes) else str(label)
+                    reported.add(file, key, "op_exe_time", value, index + 1)
 
 
 def _steps(section: Any, file: str, notes: Notes) -> list[tuple[int, Any]]:
     pairs = section.items() if isinstance(section, dict) else ()
-    found = [(step, value) for key, value in pairs if (step := integer(key, 1 << 62)) is not None]
-    notes.add("mindspore_rows_dropped", file=file, place="steps without a number", count=len(list(pairs)) - len(found))
-    return found
+    numbered = [(step, value) for key, value in pairs if (step := integer(key, 1 << 62)) is not None]
+    notes.add(
+        "mindspore_rows_dropped", file=file, place="steps without a number", count=len(list(pairs)) - len(numbered)
+    )
+    return numbered

@@ -56,14 +56,14 @@ def read_gpu_operators(
 
 def read_activities(path: Path, launched_by: pl.DataFrame, lanes: Lanes, parts: SliceParts, reading: Reading) -> None:
     """Kernels on their streams; those of NCCL are collectives."""
-    found = matched(path, _ACTIVITY, reading)
-    if found.is_empty():
+    activities = matched(path, _ACTIVITY, reading)
+    if activities.is_empty():
         return
-    streams = found["stream"].unique(maintain_order=True)
+    streams = activities["stream"].unique(maintain_order=True)
     tracks = {stream: lanes.track("stream", f"Stream {stream}", _PROCESS, stream) for stream in streams}
     communicates = pl.col("name").str.contains(facts.communication_kernel().pattern)
-    runs = found.select("name", "stream").with_columns(
-        start_ns=scaled_column(found["start"], NS), dur_ns=scaled_column(found["dur"], US)
+    runs = activities.select("name", "stream").with_columns(
+        start_ns=scaled_column(activities["start"], NS), dur_ns=scaled_column(activities["dur"], US)
     )
     joined = runs.join(launched_by, on="name", how="left", maintain_order="left")
     parts.add(
@@ -89,11 +89,11 @@ def read_activity_data(path: Path, reported: Reported, reading: Reading) -> pl.D
     if names is None:
         reading.notes.add("mindspore_columns_missing", file=path.name, columns="name")
         return no_activity_data()
-    places = [(text, place) for text in _ACTIVITY_TEXTS if (place := table.column(text)) is not None]
+    places = [(text, column) for text in _ACTIVITY_TEXTS if (column := table.column(text)) is not None]
     rows = [
         {"name": name, "operator": said.get("op_full_name"), "type": said.get("type"), "json": json.dumps(said)}
         for name, row in zip(names, table.rows, strict=True)
-        if (said := {text: row[place] for text, place in places}) is not None
+        if (said := {text: row[column] for text, column in places}) is not None
     ]
     return pl.DataFrame(rows, schema=_ACTIVITY_DATA).unique("name", keep="first", maintain_order=True)
 
@@ -116,8 +116,8 @@ def read_gpu_details(path: Path, reported: Reported, reading: Reading) -> dict[s
 def read_shift(path: Path, reading: Reading) -> int:
     """What brings times of host operators onto the GPU's clock: the two lines of ``start_time``, host and GPU."""
     content = read_bytes(path, reading).decode("utf-8", "replace")
-    found = [scaled(line.rsplit(":", maxsplit=1)[-1], NS) for line in content.splitlines() if line.strip()]
-    if len(found) < 2 or found[0] is None or found[1] is None:
+    times = [scaled(line.rsplit(":", maxsplit=1)[-1], NS) for line in content.splitlines() if line.strip()]
+    if len(times) < 2 or times[0] is None or times[1] is None:
         reading.notes.add("mindspore_file_damaged", file=path.name)
         return 0
-    return found[1] - found[0]
+    return times[1] - times[0]

@@ -42,11 +42,11 @@ def _add_line_of_step(trace: StepTrace, line: list[str], number: int, notes: Not
         return
     (_, start), (first, forward), (last, backward), (_, end) = (mark for mark in marks if mark is not None)
     trace.steps.append(Step(number, start[0], end[0], forward[0], backward[0], first, last))
-    for place, item in enumerate(line[4:]):
+    for position, item in enumerate(line[4:]):
         if (call := _marked(item, 2)) is None:
             notes.add("mindspore_rows_dropped", file=trace.file, place=f"line {number}")
         else:
-            column = f"stream_ops_{place}_{call[0].rsplit('/', maxsplit=1)[-1]}"
+            column = f"stream_ops_{position}_{call[0].rsplit('/', maxsplit=1)[-1]}"
             trace.calls.append(Call(number, column, call[1][0], max(call[1])))
 
 
@@ -63,19 +63,19 @@ def _add_lines_of_marks(trace: StepTrace, lines: list[list[str]], notes: Notes) 
         notes.add("mindspore_file_damaged", file=trace.file)
         return
     before: int | None = None
-    for place in range(len(pairs[0])):
-        marks: list[Any] = [line[place] for line in pairs]
+    for step_index in range(len(pairs[0])):
+        marks: list[Any] = [line[step_index] for line in pairs]
         if any(len(mark) != 2 or None in mark for mark in marks):
-            notes.add("mindspore_rows_dropped", file=trace.file, place=f"step {place + 1}")
+            notes.add("mindspore_rows_dropped", file=trace.file, place=f"step {step_index + 1}")
             continue
         forward, backward, end = marks[0][0], marks[1][1], marks[2][1]
         start = forward if before is None else before
         before = end
         if end < start:
-            notes.add("mindspore_rows_dropped", file=trace.file, place=f"step {place + 1}")
+            notes.add("mindspore_rows_dropped", file=trace.file, place=f"step {step_index + 1}")
             continue
         names = clean_text(lines[0][0]), clean_text(lines[1][0])
-        trace.steps.append(Step(place + 1, start, end, forward, backward, *names))
+        trace.steps.append(Step(step_index + 1, start, end, forward, backward, *names))
         for index, (line, mark) in enumerate(zip(lines[3:], marks[3:], strict=True)):
             column = f"stream_ops_{index}_{line[0].rsplit('/', maxsplit=1)[-1]}"
-            trace.calls.append(Call(place + 1, clean_text(column), mark[0], max(mark)))
+            trace.calls.append(Call(step_index + 1, clean_text(column), mark[0], max(mark)))

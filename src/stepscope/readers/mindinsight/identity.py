@@ -22,7 +22,7 @@ _GIB: Final = 1 << 30
 _LARGEST_GROUP: Final = 1 << 20
 
 
-class Place:
+class RankIdentity:
     """Where a rank stands in its job, as ``profiler_info``, the strategy file and the cluster file's name tell."""
 
     def __init__(self, reading: Reading, files: RankFiles) -> None:
@@ -38,7 +38,9 @@ class Place:
         stated_world, stated_stages = integer(self.info.get("rank_size")), integer(self.info.get("stage_num"))
         self.world = stated_world if stated_world is not None else reading.source.world_size
         self.stages = name.stages if name else stated_stages
-        numbers = [found.rank for file in files.all if (found := named(file.name)) and found.rank is not None]
+        numbers = [
+            file_name.rank for file in files.all if (file_name := named(file.name)) and file_name.rank is not None
+        ]
         self.device = numbers[0] if numbers else self.rank
         self.stage: int | None = None
         self.stated_groups: set[str] = set()
@@ -69,7 +71,9 @@ class Place:
     @staticmethod
     def first_device(names: Iterable[str]) -> int | None:
         """The smallest number among the files of a directory: that source speaks for files that are nobody's."""
-        numbers = [found.rank for name in names if (found := named(name)) is not None and found.rank is not None]
+        numbers = [
+            file_name.rank for name in names if (file_name := named(name)) is not None and file_name.rank is not None
+        ]
         return min(numbers, default=None)
 
     def set_capacity(self, gibibytes: Any) -> None:

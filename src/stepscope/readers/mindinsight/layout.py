@@ -40,8 +40,8 @@ def named(name: str) -> Named | None:
     """
     plain = name.removesuffix(".gz")
     for subject, pattern in _patterns().items():
-        if found := pattern.fullmatch(plain):
-            groups = found.groupdict()
+        if match := pattern.fullmatch(plain):
+            groups = match.groupdict()
             return Named(
                 subject,
                 _number(groups.get("rank")),
@@ -56,16 +56,18 @@ def named(name: str) -> Named | None:
 
 def sources(directory: Path, files: Iterable[str]) -> list[Source]:
     """One source per rank; files that name no rank belong to all."""
-    known = [(name, found) for name in sorted(files) if (found := named(name)) is not None]
-    ranks = sorted({found.rank for _, found in known if found.rank is not None})
-    worlds = [found.world for _, found in known if found.world]
-    worlds += [size for name, found in known if found.subject == "info" and (size := _stated_world(directory / name))]
+    known = [(name, file_name) for name in sorted(files) if (file_name := named(name)) is not None]
+    ranks = sorted({file_name.rank for _, file_name in known if file_name.rank is not None})
+    worlds = [file_name.world for _, file_name in known if file_name.world]
+    worlds += [
+        size for name, file_name in known if file_name.subject == "info" and (size := _stated_world(directory / name))
+    ]
     return [
         Source(
             directory,
             "mindinsight",
             rank,
-            tuple(directory / name for name, found in known if found.rank in (rank, None)),
+            tuple(directory / name for name, file_name in known if file_name.rank in (rank, None)),
             max(worlds, default=None),
         )
         for rank in ranks
@@ -86,13 +88,13 @@ class RankFiles:
         self.all = tuple(files)
         self._by_subject: dict[str, list[Path]] = {}
         for file in self.all:
-            if (found := named(file.name)) is not None:
-                self._by_subject.setdefault(found.subject, []).append(file)
+            if (file_name := named(file.name)) is not None:
+                self._by_subject.setdefault(file_name.subject, []).append(file)
 
     def first(self, subject: str) -> Path | None:
         """The file of a subject; that of the rank itself, where an unnumbered one lies beside it."""
-        found = self._by_subject.get(subject, [])
-        return max(found, key=lambda file: (say := named(file.name)) is not None and say.rank is not None, default=None)
+        files = self._by_subject.get(subject, [])
+        return max(files, key=lambda file: (say := named(file.name)) is not None and say.rank is not None, default=None)
 
     def every(self, subject: str) -> list[Path]:
         return self._by_subject.get(subject, [])
@@ -108,20 +110,20 @@ class RankFiles:
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
     table = mindinsight_facts()
-    found = dict(table.files)
-    found |= {f"table:{subject}": entry.file for subject, entry in table.summaries.items()}
-    found |= {f"object:{subject}": pattern for subject, pattern in table.objects.items()}
-    return {subject: re.compile(pattern) for subject, pattern in found.items()}
+    patterns = dict(table.files)
+    patterns |= {f"table:{subject}": entry.file for subject, entry in table.summaries.items()}
+    patterns |= {f"object:{subject}": pattern for subject, pattern in table.objects.items()}
+    return {subject: re.compile(pattern) for subject, pattern in patterns.items()}
 
 
 def _stated_world(info: Path) -> int | None:
     """How many ranks ``profiler_info`` says there are."""
     try:
         with info.open("rb") as file:
-            found = repair.lenient(file.read(_MOST_INFO_BYTES))
+            stated = repair.lenient(file.read(_MOST_INFO_BYTES))
     except OSError:
         return None
-    return integer(found.get("rank_size")) if isinstance(found, dict) else None
+    return integer(stated.get("rank_size")) if isinstance(stated, dict) else None
 
 
 def _number(text: str | None) -> int | None:

@@ -27,11 +27,11 @@ _MIB: Final = 1 << 20
 
 def read_plan(path: Path, reported: Reported, reading: Reading) -> None:
     """The plan of each graph: its nodes, the curve over them, and the tensors alive at its peak."""
-    found = read_json(path, reading)
-    if not isinstance(found, dict):
-        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+    content = read_json(path, reading)
+    if not isinstance(content, dict):
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(content is not None))
         return
-    for name, graph in found.items():
+    for name, graph in content.items():
         if not isinstance(graph, dict):
             reading.notes.add("mindspore_rows_dropped", file=path.name, place=clean_text(str(name))[:60])
             continue
@@ -39,8 +39,8 @@ def read_plan(path: Path, reported: Reported, reading: Reading) -> None:
         for metric in _GRAPH_METRICS:
             if graph.get(metric) is not None:
                 reported.add(path.name, label, metric, graph[metric])
-        for place, value in enumerate(_list(graph.get("lines"))):
-            reported.add(path.name, f"{label} position {place}", "occupied", value)
+        for index, value in enumerate(_list(graph.get("lines"))):
+            reported.add(path.name, f"{label} position {index}", "occupied", value)
         for node in _list(graph.get("nodes")):
             _report(
                 node,

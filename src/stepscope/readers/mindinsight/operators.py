@@ -44,18 +44,18 @@ def read_framework(path: Path, reading: Reading) -> pl.DataFrame:
     cores = table.cells("task_type") or nothing
     rows = []
     unclear = 0
-    for place, (name, text) in enumerate(zip(names, table.cells("op_info") or nothing, strict=True)):
+    for row, (name, text) in enumerate(zip(names, table.cells("op_info") or nothing, strict=True)):
         tensors = _tensors(text)
         unclear += tensors is None
-        said = {column: cell for column, cell in zip(table.header, table.rows[place], strict=True) if cell}
+        said = {column: cell for column, cell in zip(table.header, table.rows[row], strict=True) if cell}
         said.pop("op_info", None)
         rows.append(
             {
                 "name": name,
-                "stream": integer(streams[place]),
-                "task": integer(tasks[place]),
-                "type": types[place] or None,
-                "core": cores[place] or None,
+                "stream": integer(streams[row]),
+                "task": integer(tasks[row]),
+                "type": types[row] or None,
+                "core": cores[row] or None,
                 "json": json.dumps(said | ({"op_info": tensors} if tensors else {}), default=str),
                 **describe(tensors or {}),
             }
@@ -98,5 +98,5 @@ def _joined(tensors: list[dict[str, Any]], key: str) -> str | None:
 def _tensors(text: str) -> dict[str, Any] | None:
     if not text:
         return {}
-    found = repair.lenient(text.encode("utf-8", "replace"))
-    return found if isinstance(found, dict) else None
+    tensors = repair.lenient(text.encode("utf-8", "replace"))
+    return tensors if isinstance(tensors, dict) else None

@@ -58,13 +58,13 @@ class Call:
 
     @property
     def stream(self) -> str:
-        found = _CALL.fullmatch(self.column)
-        return found[1] if found else "communication"
+        match = _CALL.fullmatch(self.column)
+        return match[1] if match else "communication"
 
     @property
     def name(self) -> str:
-        found = _CALL.fullmatch(self.column)
-        return found[3] if found else self.column
+        match = _CALL.fullmatch(self.column)
+        return match[3] if match else self.column
 
 
 @dataclass
@@ -97,9 +97,9 @@ class StepTrace:
                 "first_operator": step.first_operator,
                 "last_operator": step.last_operator,
                 "marks_from": "step_trace",
-                "incomplete": place == 0 and step.forward == step.start,
+                "incomplete": index == 0 and step.forward == step.start,
             }
-            for place, step in enumerate(self.steps)
+            for index, step in enumerate(self.steps)
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
@@ -189,7 +189,7 @@ def _call_columns(table: Table) -> list[str]:
 
 
 def _calls(row: dict[str, str], columns: list[str], step: int, file: str, notes: Notes) -> list[Call]:
-    found = []
+    calls = []
     absent = odd = differing = 0
     for column in columns:
         start, end = scaled(row[f"{column}_start_point"], COUNTS), scaled(row[f"{column}_end_point"], COUNTS)
@@ -198,12 +198,12 @@ def _calls(row: dict[str, str], columns: list[str], step: int, file: str, notes:
         elif start is None or end is None or end < start:
             odd += 1
         else:
-            found.append(Call(step, column, start, end))
+            calls.append(Call(step, column, start, end))
             differing += scaled(row[column], COUNTS) != end - start
     notes.add("step_trace_call_absent", file=file, count=absent)
     notes.add("mindspore_rows_dropped", file=file, place=f"communication of step {step}", count=odd)
     notes.add("step_trace_duration_differs", file=file, count=differing)
-    return found
+    return calls
 
 
 def _name(value: Any) -> str | None:

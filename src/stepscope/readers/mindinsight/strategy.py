@@ -18,7 +18,7 @@ from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import read_json
-from stepscope.readers.mindinsight.identity import Place
+from stepscope.readers.mindinsight.identity import RankIdentity
 
 _STRATEGIES: Final = ("in_strategy", "gen_strategy", "out_strategy")
 _SPECIAL: Final = ("redistribution", "grad_mirror")
@@ -27,16 +27,16 @@ _TEXTS: Final = ("strVal", "stringVal")
 _DEEPEST: Final = 6
 
 
-def read_strategy(path: Path, place: Place, reading: Reading, reported: Reported) -> None:
+def read_strategy(path: Path, identity: RankIdentity, reading: Reading, reported: Reported) -> None:
     """Read one rank's strategy file."""
-    found = read_json(path, reading)
-    config, graph = (_dict(found.get(key)) if isinstance(found, dict) else {} for key in ("config", "graph"))
+    content = read_json(path, reading)
+    config, graph = (_dict(content.get(key)) if isinstance(content, dict) else {} for key in ("config", "graph"))
     nodes = graph.get("node")
     if not isinstance(nodes, list):
-        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(content is not None))
         return
-    place.stage = integer(config.get("stageId"))
-    place.mode = place.mode or (str(config["parallelType"]) if config.get("parallelType") else None)
+    identity.stage = integer(config.get("stageId"))
+    identity.mode = identity.mode or (str(config["parallelType"]) if config.get("parallelType") else None)
     groups = _stages(config)
     for node in nodes:
         if not isinstance(node, dict):
@@ -47,7 +47,7 @@ def read_strategy(path: Path, place: Place, reading: Reading, reported: Reported
     for key in ("parameters", "constVals"):
         reported.add(path.name, "graph", key, len(graph[key]) if isinstance(graph.get(key), list) else 0)
     reported.add(path.name, "graph", "node", len(nodes))
-    place.stated_groups = set(groups)
+    identity.stated_groups = set(groups)
     rows = [{"group": name, "name": name, "ranks": ranks} for name, ranks in groups.items()]
     schema = {"group": pl.String(), "name": pl.String(), "ranks": pl.List(pl.Int32)}
     reading.out.add(
@@ -65,9 +65,9 @@ def _report_node(node: dict[str, Any], file: str, reported: Reported) -> None:
             reported.add(file, key, special, 1)
     for name, value in _attributes(node).items():
         if name in _STRATEGIES and isinstance(value, list):
-            for place, slices in enumerate(value):
+            for index, slices in enumerate(value):
                 for dimension, count in enumerate(slices if isinstance(slices, list) else []):
-                    reported.add(file, key, f"{name}.{place}.{dimension}", count)
+                    reported.add(file, key, f"{name}.{index}.{dimension}", count)
 
 
 def _group(node: dict[str, Any]) -> dict[str, list[int]]:

@@ -26,8 +26,8 @@ def read_summaries(files: RankFiles, steps: int, reported: Reported, reading: Re
     memory: dict[str, Any] = {}
     for subject in mindinsight_facts().objects:
         for path in files.every(f"object:{subject}"):
-            found = _read_object(path, subject, reported, reading)
-            memory = found if subject == "memory" else memory
+            content = _read_object(path, subject, reported, reading)
+            memory = content if subject == "memory" else memory
     for path in files.every("cluster"):
         _read_cluster(path, steps, reported, reading)
     for path in files.every("operator_times"):
@@ -40,13 +40,13 @@ def read_summaries(files: RankFiles, steps: int, reported: Reported, reading: Re
 
 
 def _read_object(path: Path, key: str, reported: Reported, reading: Reading) -> dict[str, Any]:
-    found = read_json(path, reading)
-    if not isinstance(found, dict):
-        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+    content = read_json(path, reading)
+    if not isinstance(content, dict):
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(content is not None))
         return {}
-    bad = sum(not reported.add(path.name, key, str(metric), value) for metric, value in found.items())
+    bad = sum(not reported.add(path.name, key, str(metric), value) for metric, value in content.items())
     reading.notes.add("mindspore_cells_not_numbers", file=path.name, count=bad)
-    return found
+    return content
 
 
 def _read_cluster(path: Path, steps: int, reported: Reported, reading: Reading) -> None:
@@ -56,8 +56,8 @@ def _read_cluster(path: Path, steps: int, reported: Reported, reading: Reading) 
         return
     count = steps if steps in (len(table.rows), len(table.rows) - 1) else max(len(table.rows) - 1, 1)
     bad = 0
-    for place, row in enumerate(table.rows, start=1):
-        step = place if place <= count else None
+    for number, row in enumerate(table.rows, start=1):
+        step = number if number <= count else None
         for metric, cell in zip(table.header, row, strict=True):
             bad += not reported.add(path.name, "average" if step is None else str(step), metric, cell, step)
     reading.notes.add("mindspore_cells_not_numbers", file=path.name, count=bad)
@@ -68,11 +68,11 @@ def _read_compute_times(path: Path, reported: Reported, reading: Reading) -> Non
     for line in read_bytes(path, reading).decode("utf-8", "replace").splitlines():
         if not line.strip() or line.startswith(("====", "----", "op_name")):
             continue
-        found = _COMPUTE_TIME.fullmatch(line)
-        if found is None or not reported.add(path.name, found["name"], "compute_time(ms)", found["time"]):
+        match = _COMPUTE_TIME.fullmatch(line)
+        if match is None or not reported.add(path.name, match["name"], "compute_time(ms)", match["time"]):
             reading.notes.add("mindspore_rows_dropped", file=path.name, place=line[:60])
             continue
-        reported.add(path.name, found["name"], "stream_id", found["stream"])
+        reported.add(path.name, match["name"], "stream_id", match["stream"])
 
 
 def _read_type_times(path: Path, reported: Reported, reading: Reading) -> None:
@@ -84,23 +84,23 @@ def _read_type_times(path: Path, reported: Reported, reading: Reading) -> None:
         if line.strip() == "Detail:":
             in_detail = True
             continue
-        found = (_OPERATOR_TIME if in_detail else _TYPE_TIME).fullmatch(line)
+        match = (_OPERATOR_TIME if in_detail else _TYPE_TIME).fullmatch(line)
         metric = "avg_execution_time" if in_detail else "compute_time(ms, per-step)"
-        if found is None or not reported.add(path.name, found["name"], metric, found["time"]):
+        if match is None or not reported.add(path.name, match["name"], metric, match["time"]):
             reading.notes.add("mindspore_rows_dropped", file=path.name, place=line[:60])
         elif not in_detail:
-            reported.add(path.name, found["name"], "called_times(per-step)", found["calls"])
-            reported.add(path.name, found["name"], "percent", found["percent"])
+            reported.add(path.name, match["name"], "called_times(per-step)", match["calls"])
+            reported.add(path.name, match["name"], "percent", match["percent"])
 
 
 def _read_scopes(path: Path, reported: Reported, reading: Reading) -> None:
     """``flops_scope``: how many MFLOPs flow from scope to scope. A scope without a link has none to report."""
-    found = read_json(path, reading)
-    data = found.get("data") if isinstance(found, dict) else None
+    content = read_json(path, reading)
+    data = content.get("data") if isinstance(content, dict) else None
     links = data.get("links") if isinstance(data, dict) else None
     nodes = data.get("nodes") if isinstance(data, dict) else None
-    if not isinstance(links, list) or not isinstance(nodes, list) or not isinstance(found, dict):
-        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(found is not None))
+    if not isinstance(links, list) or not isinstance(nodes, list) or not isinstance(content, dict):
+        reading.notes.add("mindspore_file_damaged", file=path.name, count=int(content is not None))
         return
     ends: set[str] = set()
     for link in links:
@@ -113,4 +113,4 @@ def _read_scopes(path: Path, reported: Reported, reading: Reading) -> None:
             reading.notes.add("mindspore_rows_dropped", file=path.name, place=f"{source} -> {target}"[:60])
     alone = [node for node in nodes if not isinstance(node, dict) or str(node.get("name")) not in ends]
     reading.notes.add("flops_scope_without_link", file=path.name, count=len(alone))
-    reported.add(path.name, "flops_scope", "max_scope_num", found.get("max_scope_num"))
+    reported.add(path.name, "flops_scope", "max_scope_num", content.get("max_scope_num"))

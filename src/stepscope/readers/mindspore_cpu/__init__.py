@@ -48,22 +48,22 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     if any(_DEVICE_DATA.fullmatch(folder) for folder in folders):
         return None
     if _FRAMEWORK in folders:
-        found = [*_listed(directory / _FRAMEWORK), *_listed(directory / _OUTPUT)]
-        found += [directory / name for name in sorted(files) if name == _METADATA]
+        listed = [*_listed(directory / _FRAMEWORK), *_listed(directory / _OUTPUT)]
+        listed += [directory / name for name in sorted(files) if name == _METADATA]
     elif directory.name == _FRAMEWORK or not folders:
-        found = [directory / name for name in sorted(files)]
+        listed = [directory / name for name in sorted(files)]
     else:
         return None
-    if any(_DEVICE_FILES.fullmatch(file.name) for file in found):
+    if any(_DEVICE_FILES.fullmatch(file.name) for file in listed):
         return None
-    ranks = sorted({rank for file in found if (rank := _rank_of(file.name)) is not None})
+    ranks = sorted({rank for file in listed if (rank := _rank_of(file.name)) is not None})
     named = _NAME.fullmatch(directory.name)
     sources = [
         Source(
             directory,
             "mindspore_cpu",
             rank,
-            tuple(file for file in found if _belongs(file.name, rank, len(ranks) == 1)),
+            tuple(file for file in listed if _belongs(file.name, rank, len(ranks) == 1)),
             worker=named["worker"] if named else None,
             span=int(named["span"]) if named and named["span"] else None,
             form="text",
@@ -85,24 +85,24 @@ def read(reading: Reading, choose_steps: ChooseSteps | None = None) -> None:
     ``choose_steps`` is given by a capture of our own profiler. It knows its steps and its clock from elsewhere, and
     says itself what was not recorded.
     """
-    found = {
+    file_of = {
         subject: file
         for file in reading.source.files
         for subject, name in _FILES.items()
         if name.fullmatch(_plain(file.name))
     }
     lanes, parts, reported = Lanes(), SliceParts(), Reported()
-    types = read_details(found["details"], reported, reading) if "details" in found else {}
-    if "types" in found and (table := read_csv(found["types"], reading)) is not None:
-        reported.add_table(found["types"].name, table, ("op_type",), reading.notes)
+    types = read_details(file_of["details"], reported, reading) if "details" in file_of else {}
+    if "types" in file_of and (table := read_csv(file_of["types"], reading)) is not None:
+        reported.add_table(file_of["types"].name, table, ("op_type",), reading.notes)
     reported.write(reading.out)
-    if "times" in found:
-        read_operators(found["times"], types, found.get("shapes"), lanes, parts, reading)
-    if "memory" in found:
-        read_memory_record(found["memory"], reading)
+    if "times" in file_of:
+        read_operators(file_of["times"], types, file_of.get("shapes"), lanes, parts, reading)
+    if "memory" in file_of:
+        read_memory_record(file_of["memory"], reading)
     minddata.read_pipeline(reading.source.files, reading, lanes, parts)
     if choose_steps is None:
-        _note_what_is_missing(reading.source, found, reading.notes)
+        _note_what_is_missing(reading.source, file_of, reading.notes)
     slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     if len(slices):
         steps = no_steps() if choose_steps is None else choose_steps(no_steps())
@@ -136,10 +136,10 @@ def _rank_row(reading: Reading, slices: SliceTable) -> dict[str, Any]:
     return row
 
 
-def _note_what_is_missing(source: Source, found: dict[str, Path], notes: Notes) -> None:
-    if "times" not in found:
+def _note_what_is_missing(source: Source, file_of: dict[str, Path], notes: Notes) -> None:
+    if "times" not in file_of:
         notes.add("cpu_operators_missing", file=source.path.name)
-    if "memory" not in found:
+    if "memory" not in file_of:
         notes.add("cpu_memory_missing", file=source.path.name)
     if not any(minddata.rank_of(file.name) is not None for file in source.files):
         notes.add("cpu_pipeline_missing", file=source.path.name)

@@ -32,11 +32,11 @@ def read_kernel_times(path: Path, unit: int, reading: Reading) -> pl.DataFrame:
         runs = runs.filter(pl.col("runs") != "")
         read = runs["runs"].str.split_exact(",", 2).struct.rename_fields(["start", "dur", "thread"]).struct.unnest()
         start, dur = scaled_column(read["start"], NS), scaled_column(read["dur"], unit)
-        found = runs.select(pl.col("name", "label").cast(pl.Categorical)).with_columns(
+        runs_ns = runs.select(pl.col("name", "label").cast(pl.Categorical)).with_columns(
             read["thread"].cast(pl.Categorical), start_ns=start, dur_ns=dur
         )
-        whole = found.filter(pl.col("start_ns").is_not_null() & pl.col("dur_ns").is_not_null())
-        dropped = found.height - whole.height
+        whole = runs_ns.filter(pl.col("start_ns").is_not_null() & pl.col("dur_ns").is_not_null())
+        dropped = runs_ns.height - whole.height
         reading.notes.add("mindspore_rows_dropped", file=path.name, place="execution without times", count=dropped)
         parts.append(whole)
     words = dict.fromkeys(("name", "label", "thread"), pl.Categorical())

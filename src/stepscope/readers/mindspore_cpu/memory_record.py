@@ -16,10 +16,10 @@ _LINE: Final = r"^\s*(?<time_ns>\d+)\s*,\s*(?<allocated>\d+)\s*,\s*(?<reserved>\
 
 def read_memory_record(path: Path, reading: Reading) -> None:
     """Rows of ``memory``. The file's first line names the columns; its order has never changed."""
-    found = matched(path, _LINE, reading, skip=1)
-    if found.is_empty():
+    record = matched(path, _LINE, reading, skip=1)
+    if record.is_empty():
         return
-    rows = found.select(scaled_column(found[name], NS) for name in found.columns)
+    rows = record.select(scaled_column(record[name], NS) for name in record.columns)
     whole = rows.drop_nulls()
     reading.notes.add("mindspore_rows_dropped", file=path.name, place="absurd number", count=rows.height - whole.height)
     reading.out.add(

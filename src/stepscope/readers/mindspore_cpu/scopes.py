@@ -23,7 +23,7 @@ def phase(column: str) -> pl.Expr:
     >>> pl.DataFrame({"name": names}).select(phase("name")).to_series().to_list()
     ['backward', 'optimizer', 'forward', None]
     """
-    found = pl.lit(None, pl.String)
+    phases = pl.lit(None, pl.String)
     for word, pattern in reversed(list(mindinsight_facts().phases.items())):
-        found = pl.when(pl.col(column).str.contains(pattern)).then(pl.lit(word)).otherwise(found)
-    return found
+        phases = pl.when(pl.col(column).str.contains(pattern)).then(pl.lit(word)).otherwise(phases)
+    return phases

@@ -20,12 +20,12 @@ _LINE: Final = r"^(?<type>[^;]*);(?<name>[^;]*);(?<graph>[^;]*);(?<inputs>.*)$"
 
 def read_shapes(path: Path, reading: Reading) -> pl.DataFrame:
     """Columns type, name and input_shapes (null where the line is empty), one row per line."""
-    found = matched(path, _LINE, reading)
-    if found.is_empty():
+    lines = matched(path, _LINE, reading)
+    if lines.is_empty():
         return pl.DataFrame(schema={"type": pl.String, "name": pl.String, "input_shapes": pl.String})
     inputs = pl.col("inputs").str.strip_chars_end(";").str.replace_all(r"input_\d+:", "").str.replace_all(";", ", ")
     named = pl.col("name") != ""
-    return found.select(
+    return lines.select(
         type=pl.when(named).then("type"),
         name=pl.when(named).then("name"),
         input_shapes=pl.when(named & (pl.col("inputs") != "")).then(pl.lit("[") + inputs + pl.lit("]")),
@@ -42,10 +42,10 @@ def with_shapes(runs: pl.DataFrame, shapes: pl.DataFrame, notes: Notes, file: st
     notes.add("shapes_not_recorded", file=file, count=empty)
     short = pl.col("name").cast(pl.String).str.extract(r"([^/]*)$").alias("short")
     if runs.height == shapes.height:
-        ordered = runs.with_row_index("place").sort("start_ns", maintain_order=True).with_columns(short)
+        ordered = runs.with_row_index("line").sort("start_ns", maintain_order=True).with_columns(short)
         beside = ordered.with_columns(shapes.rename({"name": "said", "type": "said_type"}))
         if bool(beside.select((pl.col("said") == pl.col("short")).fill_null(True).all()).item()):
-            return beside.sort("place").drop("place", "short", "said")
+            return beside.sort("line").drop("line", "short", "said")
     known = (
         shapes.drop_nulls("name")
         .group_by("name")

@@ -20,7 +20,7 @@ from stepscope.readers.msmemscope.dump_file import DUMP_COLUMNS, SQLITE_MAGIC, r
 from stepscope.readers.msmemscope.marked_steps import marked_steps
 from stepscope.readers.msmemscope.moments import write_moments
 from stepscope.readers.msmemscope.python_trace import functions
-from stepscope.readers.msmemscope.timeline import Timeline
+from stepscope.readers.msmemscope.timeline import DumpTimeline
 from stepscope.readers.msmemscope.vendor_remarks import remark, reported
 from stepscope.store.notes import Notes
 
@@ -33,7 +33,7 @@ _NPU: Final = re.compile(r"^npu:(\d+)$")
 def read(reading: Reading) -> None:
     """Read the dumps of one device as one rank."""
     file = reading.source.path.name
-    events, timeline = DumpEvents(), Timeline(reading.notes, file)
+    events, timeline = DumpEvents(), DumpTimeline(reading.notes, file)
     dumps, traces = _by_content(reading.source, reading.notes)
     for path in dumps:
         for batch in rows(path, DUMP_COLUMNS, reading):
@@ -58,9 +58,9 @@ def read(reading: Reading) -> None:
     reading.out.add("steps", steps.frame().with_columns(incomplete=pl.Series(incomplete)))
     reading.out.add("stacks", events.stacks.frame())
     blocks = blocks.with_columns(operator=timeline.operators(blocks["pid"], blocks["tid"], blocks["time"]))
-    found = lives(blocks, window[1], reading.notes, file)
-    reading.out.add("allocations", found.drop("lost_ns", "lost_seq"))
-    reading.out.add("memory", curves(blocks, found))
+    allocations = lives(blocks, window[1], reading.notes, file)
+    reading.out.add("allocations", allocations.drop("lost_ns", "lost_seq"))
+    reading.out.add("memory", curves(blocks, allocations))
     reading.out.add("reported", reported(blocks, file))
     remark(blocks, reading.notes, file)
     capacity = write_moments(others, file, reading.out)
@@ -94,7 +94,7 @@ def _by_content(source: Source, notes: Notes) -> tuple[list[Path], list[Path]]:
 def _identity(source: Source, blocks: pl.DataFrame, others: pl.DataFrame, notes: Notes) -> dict[str, Any]:
     """Device, framework and switches."""
     devices = {*blocks["device"].unique().to_list(), *others["device"].unique().to_list()}
-    numbers = sorted(int(found[1]) for device in devices if device and (found := _NPU.match(device)))
+    numbers = sorted(int(match[1]) for device in devices if device and (match := _NPU.match(device)))
     pools = set(blocks["type"].unique().to_list())
     operators = set(others["type"].unique().to_list())
     framework = "mindspore" if "MINDSPORE" in pools else None

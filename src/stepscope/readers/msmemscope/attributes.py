@@ -25,8 +25,8 @@ def parse(text: str) -> dict[str, str]:
     inner = text.strip().strip('"').strip() if not text.startswith('{"') else text
     if inner.startswith('{"'):
         try:
-            found = msgspec.json.decode(inner)
-            return {str(key): str(value) for key, value in found.items()}
+            values = msgspec.json.decode(inner)
+            return {str(key): str(value) for key, value in values.items()}
         except (msgspec.DecodeError, AttributeError, UnicodeError, RecursionError):
             return dict(_QUOTED_PAIR.findall(inner))
     pairs = _NEXT_PAIR.split(inner.removeprefix("{").removesuffix("}"))
@@ -37,15 +37,15 @@ def parse(text: str) -> dict[str, str]:
 
 def integer(name: str) -> pl.Expr:
     """The number that an attribute has, of a whole column at once; null where there is none."""
-    found = pl.col("attr").str.extract(rf'[{{,"\s]{name}"?\s*:\s*"?(-?\d{{1,19}})')
-    return found.cast(pl.Int64, strict=False).alias(name)
+    digits = pl.col("attr").str.extract(rf'[{{,"\s]{name}"?\s*:\s*"?(-?\d{{1,19}})')
+    return digits.cast(pl.Int64, strict=False).alias(name)
 
 
 def text(name: str) -> pl.Expr:
     """The text that an attribute has, up to the next key; null where there is none."""
     next_key = r',\s*"?[A-Za-z_][A-Za-z_ ]*"?\s*:'
-    found = pl.col("attr").str.extract(rf'[{{,"\s]{name}"?\s*:\s*"?(.*?)"?\s*(?:{next_key}|,?\s*\}}|$)')
-    return pl.when(found.str.len_bytes() > 0).then(found).alias(name)
+    value = pl.col("attr").str.extract(rf'[{{,"\s]{name}"?\s*:\s*"?(.*?)"?\s*(?:{next_key}|,?\s*\}}|$)')
+    return pl.when(value.str.len_bytes() > 0).then(value).alias(name)
 
 
 def columns(frame: pl.DataFrame, numbers: Iterable[str], texts: Iterable[str] = ()) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Pairs of START and END rows, which carry no id: an END belongs to the latest START of its name on its lane."""
+"""Pairs of START and END rows, which carry no id: an END belongs to the latest START of its name on its track."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Pairs:
     open: int = 0  # begins without an end
 
 
-def pair(lane: Sequence[Hashable], begins: Sequence[bool], name: Sequence[str], time: Sequence[int]) -> Pairs:
+def pair(group: Sequence[Hashable], begins: Sequence[bool], name: Sequence[str], time: Sequence[int]) -> Pairs:
     """All rows in order. An END without a name closes whatever was opened last.
 
     >>> pair(["a"] * 4, [True, True, False, False], ["x", "y", "y", ""], [1, 2, 3, 4])
@@ -27,10 +27,10 @@ def pair(lane: Sequence[Hashable], begins: Sequence[bool], name: Sequence[str], 
     """
     pairs = Pairs()
     waiting: dict[Hashable, list[int]] = {}
-    for place, (key, is_begin, word, moment) in enumerate(zip(lane, begins, name, time, strict=True)):
+    for row, (key, is_begin, word, moment) in enumerate(zip(group, begins, name, time, strict=True)):
         stack = waiting.setdefault(key, [])
         if is_begin:
-            stack.append(place)
+            stack.append(row)
             continue
         depth = next(
             (

@@ -71,7 +71,7 @@ def _pool() -> pl.Expr:
     return pl.when(workspace).then(pl.lit("PTA_WORKSPACE")).otherwise("type").alias("pool")
 
 
-def curves(blocks: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+def curves(blocks: pl.DataFrame, allocations: pl.DataFrame) -> pl.DataFrame:
     """Rows of ``memory``: what the tool states after each event, else the sum of the blocks of a pool."""
     stated = blocks.filter(pl.col("used").is_not_null())
     host = pl.col("type").is_in(_HOST_POOLS)
@@ -88,14 +88,14 @@ def curves(blocks: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
     for name, label in (("process_used", "process"), ("device_used", "device")):
         there = blocks.filter(pl.col(name) >= 0)
         parts.append(there.select("device", "seq", component=pl.lit(label), time_ns="time", allocated=name))
-    parts.append(_sums(stated, found))
+    parts.append(_sums(stated, allocations))
     return pl.concat(parts, how="diagonal").sort("device", "component", "seq", maintain_order=True).drop("seq")
 
 
-def _sums(stated: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+def _sums(stated: pl.DataFrame, allocations: pl.DataFrame) -> pl.DataFrame:
     """For pools without a stated total: a running sum that starts with the blocks older than the window."""
     told = stated.filter(~pl.col("type").is_in(_HOST_POOLS))["type"].unique().implode()
-    silent = found.filter(~pl.col("pool").is_in(told) & pl.col("bytes").is_not_null())
+    silent = allocations.filter(~pl.col("pool").is_in(told) & pl.col("bytes").is_not_null())
     pool = ["device", "pool"]
     start = silent.filter("before_window").group_by(pool).agg(start=pl.col("bytes").sum())
     rises = silent.filter(pl.col("alloc_seq").is_not_null()).select(

@@ -58,11 +58,11 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
 def claim_file(path: Path, head: bytes) -> Source | None:
     """A dump, or a Python trace, that was named by the user."""
     if head.startswith(SQLITE_MAGIC):
-        found = any(DUMP_TABLE.match(table) or TRACE_TABLE.match(table) for table in tables(path))
+        known = any(DUMP_TABLE.match(table) or TRACE_TABLE.match(table) for table in tables(path))
         form = "db"
     else:
-        found, form = is_dump(head) or is_trace(head), "text"
-    if not found:
+        known, form = is_dump(head) or is_trace(head), "text"
+    if not known:
         return None
     journal = path.with_name(path.name + "-wal")
     files = (path, journal) if form == "db" and journal.exists() else (path,)
@@ -91,11 +91,11 @@ def _of_process(directory: Path) -> list[Source]:
     """The devices of one process; what it did on the host goes with its first device."""
     devices: dict[str, list[Path]] = {}
     for folder in sorted(directory.iterdir()) if directory.is_dir() else ():
-        found = _DEVICE.match(folder.name)
-        if folder.is_dir() and (found or folder.name == "dump"):
+        match = _DEVICE.match(folder.name)
+        if folder.is_dir() and (match or folder.name == "dump"):
             files = _dump_files([folder, folder / "dump"])
             if files:
-                devices[found[1] if found else ""] = files
+                devices[match[1] if match else ""] = files
     if not devices:
         files = _dump_files([directory])
         devices = {"": files} if files else {}
@@ -114,8 +114,8 @@ def _place(directory: Path, device: str) -> Path:
 
 
 def _dump_files(folders: list[Path]) -> list[Path]:
-    found = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
-    return [path for path in found if (_DUMP.match(path.name) or _TRACE.match(path.name)) and path.is_file()]
+    files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
+    return [path for path in files if (_DUMP.match(path.name) or _TRACE.match(path.name)) and path.is_file()]
 
 
 def _sources(path: Path, files: list[Path], more: list[Path], process: Path) -> list[Source]:
@@ -150,7 +150,7 @@ def _sources(path: Path, files: list[Path], more: list[Path], process: Path) -> 
 def _device_of(path: Path) -> int | None:
     """The number of the device whose directory a path lies in."""
     for part in reversed(path.parts[:-1]):
-        found = _DEVICE.match(part)
-        if found:
-            return int(found[1]) if found[1].isdecimal() else None
+        match = _DEVICE.match(part)
+        if match:
+            return int(match[1]) if match[1].isdecimal() else None
     return None

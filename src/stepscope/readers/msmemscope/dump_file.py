@@ -72,16 +72,16 @@ def tables(path: Path) -> list[str]:
     """Names of the tables of a database; none if it is not one."""
     try:
         with closing(_connect(path)) as connection:
-            found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+            names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     except _UNREADABLE:
         return []
-    return [str(name) for (name,) in found]
+    return [str(name) for (name,) in names]
 
 
 def columns_of(header: list[str], wanted: dict[str, str]) -> list[str | None]:
     """Our name for each column of a header, None for those that we do not know."""
     names = [wanted.get(name.strip().strip("\ufeff").strip('"').lower()) for name in header]
-    return [name if name not in names[:place] else None for place, name in enumerate(names)]
+    return [name if name not in names[:index] else None for index, name in enumerate(names)]
 
 
 def _from_csv(path: Path, wanted: dict[str, str], reading: Reading) -> Iterator[pl.DataFrame]:
@@ -99,10 +99,10 @@ def _from_csv(path: Path, wanted: dict[str, str], reading: Reading) -> Iterator[
             yield _parsed(piece, names, reading.notes, path.name)
 
 
-def _pieces(found: Iterable[bytes]) -> Iterator[bytes]:
+def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The file cut at ends of lines that lie outside quotes."""
     data = b""
-    for block in found:
+    for block in chunks:
         data += block
         cut = data.rfind(b"\n")
         if data.count(b'"', 0, max(cut, 0)) % 2:
@@ -116,7 +116,7 @@ def _pieces(found: Iterable[bytes]) -> Iterator[bytes]:
 
 def _parsed(piece: bytes, names: list[str | None], notes: Notes, file: str) -> pl.DataFrame:
     """Fast where the text is as it should be, else record by record."""
-    columns = {name or f"unknown {place}": pl.String() for place, name in enumerate(names)}
+    columns = {name or f"unknown {index}": pl.String() for index, name in enumerate(names)}
     try:
         frame = pl.read_csv(piece, has_header=False, schema=columns, encoding="utf8-lossy", raise_if_empty=False)
     except pl.exceptions.PolarsError:

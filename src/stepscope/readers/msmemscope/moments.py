@@ -31,8 +31,8 @@ def write_moments(events: pl.DataFrame, file: str, out: RankWriter) -> int | Non
     reported: list[dict[str, Any]] = []
     capacity = None
     for row in chosen.iter_rows(named=True):
-        found = attributes.parse(row["attr"])
-        number = {name: _first(found, names) for name, names in _VALUES.items()}
+        values_of = attributes.parse(row["attr"])
+        number = {name: _first(values_of, names) for name, names in _VALUES.items()}
         moments.append(
             {
                 "device": row["device"],
@@ -51,11 +51,11 @@ def write_moments(events: pl.DataFrame, file: str, out: RankWriter) -> int | Non
                     "device": row["device"],
                     "component": _TORCH,
                     "time_ns": row["time"],
-                    "allocated": _first(found, ("allocated",)),
-                    "reserved": _first(found, ("reserved",)),
+                    "allocated": _first(values_of, ("allocated",)),
+                    "reserved": _first(values_of, ("reserved",)),
                 }
             )
-            values = {metric: _value(text) for metric, text in found.items()}
+            values = {metric: _value(text) for metric, text in values_of.items()}
             reported += [
                 {"file": file, "key": row["name"] or "Memory Snapshot", "metric": metric, "value": value}
                 for metric, value in values.items()
@@ -69,9 +69,9 @@ def write_moments(events: pl.DataFrame, file: str, out: RankWriter) -> int | Non
     return capacity
 
 
-def _first(found: dict[str, str], names: tuple[str, ...]) -> int | None:
+def _first(values_of: dict[str, str], names: tuple[str, ...]) -> int | None:
     for name in names:
-        text = found.get(name, "").strip()
+        text = values_of.get(name, "").strip()
         if text.isdecimal() and len(text) < 19:
             return int(text)
     return None

@@ -17,8 +17,8 @@ class StackNumbers:
         """The number of each row's stack, null where it has none."""
         pairs = pl.DataFrame({"python": python, "native": native})
         distinct = pairs.unique(maintain_order=True)
-        found = [self._number(*pair) for pair in distinct.iter_rows()]
-        known = distinct.with_columns(stack=pl.Series(found, dtype=pl.UInt32))
+        numbers = [self._number(*pair) for pair in distinct.iter_rows()]
+        known = distinct.with_columns(stack=pl.Series(numbers, dtype=pl.UInt32))
         return pairs.join(known, on=["python", "native"], how="left", maintain_order="left")["stack"]
 
     def frame(self) -> pl.DataFrame:

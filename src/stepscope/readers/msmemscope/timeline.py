@@ -46,7 +46,7 @@ _EMPTY: Final = {
 }
 
 
-class Timeline:
+class DumpTimeline:
     """Collects slices; tracks are (kind, process or device, thread or stream)."""
 
     def __init__(self, notes: Notes, file: str) -> None:
@@ -78,22 +78,22 @@ class Timeline:
 
     def finish(self) -> SliceTable:
         """All slices, nested."""
-        found = pl.concat(self._parts)
+        rows = pl.concat(self._parts)
         self._parts = []
-        distinct = found["name"].unique(maintain_order=True)
+        distinct = rows["name"].unique(maintain_order=True)
         names = Codes({name: code for code, name in enumerate(distinct.to_list())})
-        name = found["name"].replace_strict(distinct, pl.int_range(len(distinct), eager=True), return_dtype=pl.Int32)
-        kind = found["kind"].replace_strict(KIND, return_dtype=pl.Int8)
-        keep, dur = believable(_integers(found["time"]), _integers(found["dur"]), self.notes, self.file)
-        columns = [_integers(found["row"]), found["track"].cast(pl.Int32).to_numpy(), _integers(found["time"]), dur]
+        name = rows["name"].replace_strict(distinct, pl.int_range(len(distinct), eager=True), return_dtype=pl.Int32)
+        kind = rows["kind"].replace_strict(KIND, return_dtype=pl.Int8)
+        keep, dur = believable(_integers(rows["time"]), _integers(rows["dur"]), self.notes, self.file)
+        columns = [_integers(rows["row"]), rows["track"].cast(pl.Int32).to_numpy(), _integers(rows["time"]), dur]
         row, track, start, dur = (values[keep] for values in columns)
         slices = SliceTable(row, track, start, dur, name.to_numpy()[keep], names, kind.to_numpy()[keep])
         for column, ours in (("streamId", "stream"), ("taskId", "correlation"), ("bytes", "bytes"), ("stack", "stack")):
-            slices.integers[ours] = _integers(found[column])[keep]
-        accesses = found["access"].unique(maintain_order=True).drop_nulls()
-        codes = found["access"].replace_strict(accesses, pl.int_range(len(accesses), eager=True), default=-1)
+            slices.integers[ours] = _integers(rows[column])[keep]
+        accesses = rows["access"].unique(maintain_order=True).drop_nulls()
+        codes = rows["access"].replace_strict(accesses, pl.int_range(len(accesses), eager=True), default=-1)
         slices.texts["type"] = codes.fill_null(-1).to_numpy()[keep], accesses.to_list()
-        self._attr = found["attr"].filter(pl.Series(keep))
+        self._attr = rows["attr"].filter(pl.Series(keep))
         self._slices = slices
         return slices
 
@@ -106,9 +106,9 @@ class Timeline:
         track = np.array([self.tracks.get((_HOST, *pair), NONE) for pair in pairs], np.int32)
         holder = slices.nesting.containing(track, time.to_numpy())
         owner = nearest(slices.parent, slices.is_kind("operator"))
-        found = np.where(holder == NONE, NONE, owner[holder])
+        operator = np.where(holder == NONE, NONE, owner[holder])
         names = pl.Series(slices.names.texts(), dtype=pl.String)
-        code = pl.Series(np.where(found == NONE, NONE, slices.name[found]).astype(np.int64))
+        code = pl.Series(np.where(operator == NONE, NONE, slices.name[operator]).astype(np.int64))
         return names.gather(code.set(code < 0, None))
 
     def write(self, out: RankWriter) -> None:
@@ -144,7 +144,7 @@ class Timeline:
     def _on_tracks(self, rows: pl.DataFrame, kind: str, process: str, thread: str) -> pl.DataFrame:
         """The rows with the number of their track."""
         lanes = rows.select(process, thread).unique(maintain_order=True)
-        numbers = [self.tracks[kind, *lane] for lane in lanes.iter_rows()]
+        numbers = [self.tracks[kind, *track] for track in lanes.iter_rows()]
         lanes = lanes.with_columns(track=pl.Series(numbers, dtype=pl.Int64))
         return rows.join(lanes, on=[process, thread], how="left", nulls_equal=True, maintain_order="left")
 
@@ -156,13 +156,13 @@ class Timeline:
         executes = pl.col("type").str.contains("EXECUTE", literal=True)
         on_stream = self._on_tracks(rows.filter(executes), _STREAM, "device", "streamId")
         on_thread = self._on_tracks(rows.filter(~executes), _HOST, "pid", "tid")
-        for part, lane in ((on_stream, ["family", "track", "taskId"]), (on_thread, ["family", "track"])):
+        for part, keys in ((on_stream, ["family", "track", "taskId"]), (on_thread, ["family", "track"])):
             if part.is_empty():
                 continue
-            lanes = part.select(lane).unique(maintain_order=True).with_row_index("lane")
-            keyed = part.join(lanes, on=lane, how="left", nulls_equal=True, maintain_order="left")
+            groups = part.select(keys).unique(maintain_order=True).with_row_index("group")
+            keyed = part.join(groups, on=keys, how="left", nulls_equal=True, maintain_order="left")
             begins = keyed["type"].is_in(list(_PAIRED)).to_list()
-            pairs = pair(keyed["lane"].to_list(), begins, keyed["name"].to_list(), keyed["time"].to_list())
+            pairs = pair(keyed["group"].to_list(), begins, keyed["name"].to_list(), keyed["time"].to_list())
             self.notes.add("end_without_begin", file=self.file, count=pairs.unmatched)
             self.notes.add("begin_without_end", file=self.file, count=pairs.open)
             last = keyed.select(pl.col("time").max().over("track"))["time"]
@@ -175,17 +175,17 @@ class Timeline:
             )
             self._add(chosen)
 
-    def _add_instants(self, rows: pl.DataFrame, lane: str) -> None:
+    def _add_instants(self, rows: pl.DataFrame, kind: str) -> None:
         """Marks on the thread's track, or on one of their own; a launch is a call without a length."""
         nameless = pl.col("name").is_in(["", "N/A"])  # what the process as a whole does has only a type
         step = pl.col("type") == "STEP"
         label = pl.when(nameless).then("type").when(step).then("STEP " + pl.col("name")).otherwise("name")
         launch = pl.col("type") == "KERNEL_LAUNCH"
-        more: dict[str, Any] = {"bytes": "size", "access": "type"} if lane == _ACCESSES else {}
+        more: dict[str, Any] = {"bytes": "size", "access": "type"} if kind == _ACCESSES else {}
         rows = attributes.columns(rows, ("streamId", "taskId", "size")).with_columns(
             name=label, dur=pl.lit(0), kind=pl.when(launch).then(pl.lit("runtime")).otherwise(pl.lit("mark")), **more
         )
-        self._add(self._on_tracks(rows, lane, "pid", "tid"))
+        self._add(self._on_tracks(rows, kind, "pid", "tid"))
 
 
 def _integers(series: pl.Series) -> Int64s:
@@ -196,11 +196,11 @@ def _launches(slices: SliceTable) -> pl.DataFrame:
     """From the call that launched a kernel to the kernel; numbers of tasks repeat, so they are taken in order."""
     stream, task = slices.integers["stream"], slices.integers["correlation"]
     known = (stream != NULL) & (task != NULL)
-    found = pl.DataFrame({"id": slices.id, "start": slices.start, "stream": stream, "task": task})
+    tasks = pl.DataFrame({"id": slices.id, "start": slices.start, "stream": stream, "task": task})
     key = ["stream", "task", "nth"]
     nth = pl.int_range(pl.len()).over("stream", "task").alias("nth")
     calls, kernels = (
-        found.filter(pl.Series(known & slices.is_kind(kind))).sort("start", "id").with_columns(nth)
+        tasks.filter(pl.Series(known & slices.is_kind(kind))).sort("start", "id").with_columns(nth)
         for kind in ("runtime", "kernel")
     )
     joined = kernels.join(calls, on=key, how="inner", suffix="_call", maintain_order="left")

@@ -70,14 +70,14 @@ def _next(slices: SliceTable, track: Int32s, moment: Int64s) -> Int64s:
     """The first slice of each track to begin at the moment or later, the longest of several; NONE if there is none."""
     order = slices.nesting.order  # by track, start, longest first
     tracks, start = slices.track[order], slices.start[order]
-    found = np.full(len(track), NONE, np.int64)
+    following = np.full(len(track), NONE, np.int64)
     for number in np.unique(track).tolist():
         low, high = np.searchsorted(tracks, [number, number + 1])
         own = np.flatnonzero(track == number)
-        place = low + np.searchsorted(start[low:high], moment[own])
-        there = place < high
-        found[own[there]] = order[place[there]]
-    return found
+        index = low + np.searchsorted(start[low:high], moment[own])
+        there = index < high
+        following[own[there]] = order[index[there]]
+    return following
 
 
 def _stated_links(slices: SliceTable, columns: EventColumns) -> tuple[pl.DataFrame, int, int]:
@@ -86,8 +86,8 @@ def _stated_links(slices: SliceTable, columns: EventColumns) -> tuple[pl.DataFra
     if not len(index):
         return pl.DataFrame(), 0, 0
     by_id = np.argsort(slices.id, kind="stable")
-    place = np.minimum(np.searchsorted(slices.id, index, sorter=by_id), max(len(by_id) - 1, 0))
-    holder = by_id[place] if len(by_id) else np.full(len(index), NONE)
+    nearest = np.minimum(np.searchsorted(slices.id, index, sorter=by_id), max(len(by_id) - 1, 0))
+    holder = by_id[nearest] if len(by_id) else np.full(len(index), NONE)
     known = (slices.id[holder] == index) if len(by_id) else np.zeros(len(index), np.bool_)
     used = known & (comes_in | goes_out)
     part = np.where(comes_in, np.where(goes_out, _STEP, _END), _START).astype(np.int8)
@@ -122,7 +122,7 @@ def _in_order(category: Int32s, ids: Int64s, time: Int64s, part: Int8s) -> Int64
 
 
 def _source_of_each(category: Int32s, ids: Int64s, part: Int8s) -> Int64s:
-    """For each place that of the start or step before it, else NONE; all are in order."""
+    """For each event that of the start or step before it, else NONE; all are in order."""
     count = len(ids)
     if not count:
         return np.empty(0, np.int64)

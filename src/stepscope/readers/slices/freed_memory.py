@@ -20,7 +20,7 @@ def give_back() -> None:
 @functools.cache
 def _trim() -> Callable[[int], int] | None:
     try:
-        found: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
+        trim: Callable[[int], int] = ctypes.CDLL(None).malloc_trim
     except (OSError, AttributeError, TypeError):
         return None
-    return found
+    return trim

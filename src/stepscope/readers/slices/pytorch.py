@@ -87,7 +87,7 @@ def modules(slices: SliceTable, launch: Int64s, stated: Int32s, stated_texts: Co
     paths = Codes()
     words = list(slices.names)
     own: dict[int, str] = {}
-    code = np.full(len(slices) + 1, -1, np.int32)  # the last place stands for NONE
+    code = np.full(len(slices) + 1, -1, np.int32)  # the last entry stands for NONE
     positions = np.flatnonzero(is_module)
     for position in positions[np.argsort(slices.nesting.row[positions], kind="stable")].tolist():
         parent = int(slices.parent[position])
@@ -113,15 +113,15 @@ def stacks(
         return number, pl.DataFrame({"stack": range(len(frames)), "frames": frames})
     around = nearest(slices.parent, is_frame)
     order = slices.nesting.order[is_frame[slices.nesting.order]]  # parents come first
-    place = np.full(len(slices) + 1, NONE, np.int64)  # the last place stands for NONE
-    place[order] = np.arange(len(order))
-    outer = place[np.append(around, NONE)[slices.parent[order]]]
+    position_in_order = np.full(len(slices) + 1, NONE, np.int64)  # the last entry stands for NONE
+    position_in_order[order] = np.arange(len(order))
+    outer = position_in_order[np.append(around, NONE)[slices.parent[order]]]
     stack_of, first = _distinct_stacks(outer, slices.name[order])
     words = slices.names.texts()
     frames = []
     for parent, name in zip(outer[first].tolist(), slices.name[order[first]].tolist(), strict=True):
         frames.append(f"{frames[stack_of[parent]]}\n{words[name]}" if parent != NONE else str(words[name]))
-    own = place  # of each slice, the stack that it ends, if it is a frame
+    own = position_in_order  # of each slice, the stack that it ends, if it is a frame
     own[order] = stack_of
     own[-1] = NULL
     number = _as_launched(own[around], launch)
@@ -152,7 +152,7 @@ def _distinct_stacks(outer: Int64s, name: Int32s) -> tuple[Int64s, Int64s]:
     depth = depths(outer) + 1
     by_depth = np.argsort(depth, kind="stable")
     level_first = np.searchsorted(depth[by_depth], np.arange(1, min(int(depth.max()), _DEEPEST) + 2))
-    stack = np.full(len(outer) + 1, NONE, np.int64)  # the last place stands for NONE
+    stack = np.full(len(outer) + 1, NONE, np.int64)  # the last entry stands for NONE
     firsts = [np.empty(0, np.int64)]
     known = 0
     for low, high in itertools.pairwise(level_first.tolist()):
@@ -163,11 +163,11 @@ def _distinct_stacks(outer: Int64s, name: Int32s) -> tuple[Int64s, Int64s]:
         firsts.append(here[first])
     if level_first[-1] < len(outer):  # texts of a hostile depth would grow with its square
         stack[:-1] = stack[nearest(outer, depth <= _DEEPEST)]
-    found = np.concatenate(firsts)
-    order = np.argsort(found)
+    first_frames = np.concatenate(firsts)
+    order = np.argsort(first_frames)
     renumbered = np.empty(known, np.int64)
     renumbered[order] = np.arange(known)
-    return renumbered[stack[:-1]], found[order]
+    return renumbered[stack[:-1]], first_frames[order]
 
 
 def _inherited(slices: SliceTable, launch: Int64s, stated: Int64s, absent: int) -> Int64s:

@@ -28,14 +28,14 @@ class CounterEvents:
         place_of: list[int] = []
         value_of: list[float] = []
         tracks, names = list(self.columns.tracks), self.columns.names.texts()
-        for place, raw in enumerate(batch.arguments):
-            name, process = names[batch.name[place]], tracks[batch.track[place]][0]
+        for row, raw in enumerate(batch.arguments):
+            name, process = names[batch.name[row]], tracks[batch.track[row]][0]
             for key, value in arguments(raw).items():
                 number = _number(value)
                 if number is not None:
                     label = f"{name} {key}".strip() if key != name else key
                     track.append(self.columns.tracks[process, label])
-                    place_of.append(place)
+                    place_of.append(row)
                     value_of.append(number)
         self.numbers.update(track)
         self._frames.append(

@@ -61,10 +61,10 @@ class SliceTable:
         return len(self.id)
 
     def is_kind(self, first: str, *others: str) -> Bools:
-        found: Bools = self.kind == KIND[first]
+        matching: Bools = self.kind == KIND[first]
         for kind in others:
-            found |= self.kind == KIND[kind]
-        return found
+            matching |= self.kind == KIND[kind]
+        return matching
 
     def write(self, out: RankWriter) -> None:
         """Into the ``slices`` table, sorted by track, row and start."""

@@ -27,12 +27,12 @@ class Steps:
         """The step that contains each moment, NULL outside."""
         if not len(self.number):
             return np.full(len(moment), NULL, np.int64)
-        place = np.searchsorted(self.start, moment, side="right") - 1
-        # One more place at the end stands for the time before the first.
-        outside = moment >= np.append(self.end, np.iinfo(np.int64).min)[place]
-        found = np.append(self.number, NULL)[place]
-        found[outside] = NULL
-        return found
+        index = np.searchsorted(self.start, moment, side="right") - 1
+        # One more entry at the end stands for the time before the first.
+        outside = moment >= np.append(self.end, np.iinfo(np.int64).min)[index]
+        steps = np.append(self.number, NULL)[index]
+        steps[outside] = NULL
+        return steps
 
     def frame(self) -> pl.DataFrame:
         """Rows of ``steps`` with what the marks tell."""

@@ -60,7 +60,7 @@ def track_rows(
             )
         )
     rows.sort(key=lambda row: row[0])
-    return pl.DataFrame([{**row, "order": place} for place, (_, row) in enumerate(rows)])
+    return pl.DataFrame([{**row, "order": position} for position, (_, row) in enumerate(rows)])
 
 
 def kinds_of_tracks(track: npt.NDArray[np.int32], on_device: npt.NDArray[np.bool_]) -> dict[int, str]:

@@ -44,15 +44,15 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     if said.device_kind == "npu" and any(folder.startswith("PROF_") for folder in folders):
         return None  # MindSpore's own collector recorded an NPU here; the reader of its files knows more
     named = names.parse_capture_name(directory.name)
-    found = [directory / name for name in sorted(files) if not name.startswith(".")]
+    own_files = [directory / name for name in sorted(files) if not name.startswith(".")]
     for folder in (names.RAW_FOLDER, names.FRAMEWORK_FOLDER):
-        found += _listed(directory / folder)
+        own_files += _listed(directory / folder)
     return [
         Source(
             directory,
             _READER,
             said.rank,
-            tuple(found),
+            tuple(own_files),
             world_size=said.world_size,
             worker=named.worker if named else None,
             span=int(named.timestamp) if named else None,
@@ -132,15 +132,15 @@ def _write_communication(said: Description, tap: Tap, out: RankWriter) -> None:
 def _rank_row(source: Source, said: Description, tap: Tap, slices: SliceTable) -> dict[str, Any]:
     """What the operators' reader found, completed by what we know better: host, world, switches."""
     rows = tap.kept("ranks")
-    found = rows.row(0, named=True) if not rows.is_empty() else {"clock_base_ns": 0}
+    stated_row = rows.row(0, named=True) if not rows.is_empty() else {"clock_base_ns": 0}
     stated = said.rank_columns()
-    if found.get("device_kind") not in (None, "cpu"):
+    if stated_row.get("device_kind") not in (None, "cpu"):
         stated.pop("device_kind", None)  # seen at work, which the job's own word need not know
-    row = {**found, **stated, "source": str(source.path)}
+    row = {**stated_row, **stated, "source": str(source.path)}
     if len(slices):
         ends = (int(slices.start.min()), int(slices.end.max()))
-        row["first_ns"] = min(ends[0], found["first_ns"]) if found.get("first_ns") is not None else ends[0]
-        row["last_ns"] = max(ends[1], found["last_ns"]) if found.get("last_ns") is not None else ends[1]
+        row["first_ns"] = min(ends[0], stated_row["first_ns"]) if stated_row.get("first_ns") is not None else ends[0]
+        row["last_ns"] = max(ends[1], stated_row["last_ns"]) if stated_row.get("last_ns") is not None else ends[1]
     return row
 
 

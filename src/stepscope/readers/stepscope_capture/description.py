@@ -103,8 +103,8 @@ class Description:
         return group_rows(rows)
 
     def _part(self, name: str) -> dict[str, Any]:
-        found = self.content.get(name)
-        return found if isinstance(found, dict) else {}
+        part = self.content.get(name)
+        return part if isinstance(part, dict) else {}
 
     def _text(self, name: str) -> str | None:
         return _text(self.content.get(name))

@@ -12,12 +12,12 @@ _TAIL: Final = 4096
 
 def last_moment(raw: Path) -> int:
     """The latest time in the last lines of all line files; 0 if there is none."""
-    found = [0]
+    moments = [0]
     for path in raw.glob("*.jsonl"):
         try:
             with path.open("rb") as file:
                 file.seek(max(0, path.stat().st_size - _TAIL))
-                found += [int(digits) for digits in _TIME.findall(file.read(_TAIL))]
+                moments += [int(digits) for digits in _TIME.findall(file.read(_TAIL))]
         except OSError:
             continue
-    return max(found)
+    return max(moments)

@@ -53,11 +53,11 @@ def pair(columns: tuple[npt.NDArray[Any], ...], tracks: Codes, notes: Notes, fil
     last = np.full(len(keys), NULL, np.int64)
     np.maximum.at(last, track, time)
     dur = np.where(is_open, last[track], time[end]) - time
-    lane = track.copy()
-    for place in np.flatnonzero(begins & ~nested).tolist():
-        pid, thread, *_ = keys[track[place]]
-        lane[place] = tracks[pid, f"{thread} (async)"]
-    slices = tuple(column[begins] for column in (index, lane, category, name, time, dur))
+    track_of_slice = track.copy()
+    for begin in np.flatnonzero(begins & ~nested).tolist():
+        pid, thread, *_ = keys[track[begin]]
+        track_of_slice[begin] = tracks[pid, f"{thread} (async)"]
+    slices = tuple(column[begins] for column in (index, track_of_slice, category, name, time, dur))
     return Pairs(slices, np.where(end == NONE, NONE, index[end])[begins])
 
 
@@ -83,13 +83,13 @@ def _match(places: Int64s, group: npt.NDArray[np.signedinteger[Any]], begins: Bo
     """
     waiting: dict[int, list[int]] = {}
     alone: list[int] = []
-    for place, key, is_begin in zip(places.tolist(), group[places].tolist(), begins[places].tolist(), strict=True):
+    for row, key, is_begin in zip(places.tolist(), group[places].tolist(), begins[places].tolist(), strict=True):
         if is_begin:
-            waiting.setdefault(key, []).append(place)
+            waiting.setdefault(key, []).append(row)
         elif waiting.get(key):
-            end[waiting[key].pop()] = place
+            end[waiting[key].pop()] = row
         else:
-            alone.append(place)
+            alone.append(row)
     for still in waiting.values():
         alone += still
     left = np.zeros(len(end), np.bool_)

@@ -30,7 +30,7 @@ NumberOfSort = Callable[[Sort], int]
 
 def pick(values: Sequence[_Value], places: Int64s) -> Sequence[_Value]:
     """Those at the places."""
-    return values if len(places) == len(values) else [values[place] for place in places.tolist()]
+    return values if len(places) == len(values) else [values[index] for index in places.tolist()]
 
 
 def field(events: Sequence[Event], name: str) -> list[Any]:
@@ -52,8 +52,8 @@ class DecodedEvents:
     def __iter__(self) -> Iterator[Event]:
         return iter(self.objects)
 
-    def event(self, place: int) -> Event:
-        return self.objects[place]
+    def event(self, index: int) -> Event:
+        return self.objects[index]
 
     def sorts(self, number: NumberOfSort) -> Int32s:
         """The number of each event's sort."""
@@ -98,8 +98,8 @@ class ScannedEvents:
     def __iter__(self) -> Iterator[Event]:
         return map(self.event, range(len(self)))
 
-    def event(self, place: int) -> Event:
-        return EVENT.decode(self._text("", place))
+    def event(self, index: int) -> Event:
+        return EVENT.decode(self._text("", index))
 
     def sorts(self, number: NumberOfSort) -> Int32s:
         """The number of each event's sort."""
@@ -127,16 +127,16 @@ class ScannedEvents:
     def have_ids(self, places: Int64s) -> bool:
         return bool(self._column["id_end"][places].any())
 
-    def _text(self, what: str, place: int) -> bytes:
-        return self.scan.text[self._column[what + "begin"][place] : self._column[what + "end"][place]]
+    def _text(self, what: str, index: int) -> bytes:
+        return self.scan.text[self._column[what + "begin"][index] : self._column[what + "end"][index]]
 
     def _exactly(self, what: str, places: Int64s) -> Int64s:
         """Times as the scan found them; it has none where they are not written plainly."""
-        found = self._column[what][places]
-        odd = np.flatnonzero((found == self.scan.ABSENT) & (self._column[what + "_end"][places] > 0))
+        times = self._column[what][places]
+        odd = np.flatnonzero((times == self.scan.ABSENT) & (self._column[what + "_end"][places] > 0))
         if len(odd):
-            found[odd] = nanoseconds([self._text(what + "_", place) for place in places[odd].tolist()])
-        return found
+            times[odd] = nanoseconds([self._text(what + "_", index) for index in places[odd].tolist()])
+        return times
 
 
 class Heads(dict[bytes, int]):

@@ -174,8 +174,8 @@ class EventColumns:
             )
             for phase, chosen in places.items()
         }
-        for place in np.flatnonzero(family == _OTHER).tolist():
-            self._add_other(events.event(place), self.events + place)
+        for index in np.flatnonzero(family == _OTHER).tolist():
+            self._add_other(events.event(index), self.events + index)
         if isinstance(events, DecodedEvents):
             self._add_references(events.objects)
         self.complete.add(batches["X"], batches["X"].time, events.durations(places["X"]))
@@ -225,29 +225,29 @@ class EventColumns:
 
     def _without_arguments(self, batch: Batch) -> Batch:
         """A slice has the arguments of its begin and its end, and they meet when the whole file is read."""
-        for place in np.flatnonzero(batch.argument_lengths > len("{}")).tolist():
-            self._pair_arguments[int(batch.index[place])] = batch.arguments[place]
+        for index in np.flatnonzero(batch.argument_lengths > len("{}")).tolist():
+            self._pair_arguments[int(batch.index[index])] = batch.arguments[index]
         return replace(batch, arguments=[b""] * len(batch), argument_lengths=np.zeros(len(batch), np.int64))
 
     def _tell_counters_apart(self, batch: Batch, events: DecodedEvents | ScannedEvents) -> None:
         """The id of a counter is part of its name."""
-        for place, event in enumerate(map(events.event, batch.places.tolist())):
+        for index, event in enumerate(map(events.event, batch.places.tolist())):
             if (event.id or event.id2) and (label := counter_label(event)):
-                batch.name[place] = self.names[f"{event.name or ''}[{label}]"]
+                batch.name[index] = self.names[f"{event.name or ''}[{label}]"]
 
     def _add_references(self, events: list[Event]) -> None:
         """What few files have: slices that name the flows through them, or their call stack."""
         flows, frames = field(events, "bind_id"), field(events, "sf")
         if flows.count(ABSENT) < len(events):
-            places = [place for place, value in enumerate(flows) if value]
+            places = [index for index, value in enumerate(flows) if value]
             self.bound_flows.extend(
                 np.array(places, np.int64) + self.events,
-                np.fromiter((self.flow_ids[bytes(flows[place])] for place in places), np.int64, len(places)),
-                np.array([events[place].flow_in == _YES for place in places], np.bool_),
-                np.array([events[place].flow_out == _YES for place in places], np.bool_),
+                np.fromiter((self.flow_ids[bytes(flows[index])] for index in places), np.int64, len(places)),
+                np.array([events[index].flow_in == _YES for index in places], np.bool_),
+                np.array([events[index].flow_out == _YES for index in places], np.bool_),
             )
         if frames.count(ABSENT) < len(events):
-            self.frames |= {self.events + place: bytes(value) for place, value in enumerate(frames) if value}
+            self.frames |= {self.events + index: bytes(value) for index, value in enumerate(frames) if value}
 
     def _add_other(self, event: Event, index: int) -> None:
         if event.ph == "M":
@@ -277,10 +277,10 @@ def arguments(raw: bytes | msgspec.Raw) -> dict[str, Any]:
     if not raw:
         return {}
     try:
-        found = msgspec.json.decode(raw)
+        decoded = msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return decoded if isinstance(decoded, dict) else {}
 
 
 def integers(values: Sequence[Any]) -> Int64s:

@@ -45,10 +45,10 @@ def _id2(event: Event) -> tuple[str, bytes]:
     """Whether ``id2`` is local or global, and the id in it; two empty ones if there is none that can be read."""
     if event.id2:
         try:
-            found = _OBJECT.decode(event.id2)
+            parts = _OBJECT.decode(event.id2)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return "", b""
         for where in ("local", "global"):
-            if where in found:
-                return where, bytes(found[where])
+            if where in parts:
+                return where, bytes(parts[where])
     return "", b""

@@ -33,7 +33,7 @@ class TextBuffer:
             self.notes.add(
                 "value_too_long",
                 file=self.path.name,
-                place=self.place(self.at),
+                place=self.location(self.at),
                 megabytes=LARGEST_VALUE_BYTES >> 20,
             )
             self.text, self.at, self.ended = b"", 0, True
@@ -71,6 +71,6 @@ class TextBuffer:
         """The byte at the position, which must not be the end."""
         return self.text[self.at]
 
-    def place(self, at: int) -> str:
+    def location(self, at: int) -> str:
         """A position in words, for notes."""
         return f"byte {self.bytes_read - len(self.text) + at}"

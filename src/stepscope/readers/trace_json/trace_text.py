@@ -178,10 +178,10 @@ class TraceText:
             return None
         self._heads = self._heads.of_bounded_size()
         try:
-            found = event_scanner.scan(self._buffer.text, begin, end, self._heads)
+            scanned = event_scanner.scan(self._buffer.text, begin, end, self._heads)
         except FAULTS:  # of a head
             return None
-        return None if found is None else ScannedEvents(found, self._heads)
+        return None if scanned is None else ScannedEvents(scanned, self._heads)
 
     def _decoded(self, begin: int, end: int) -> EventBatch | None:
         try:
@@ -192,21 +192,21 @@ class TraceText:
     def _walk(self, at_end: bool) -> tuple[list[Event], bool]:
         """The events one by one, up to one that is not complete yet; whether the array closed."""
         buffer = self._buffer
-        found: list[Event] = []
+        events: list[Event] = []
         while True:
             buffer.at = buffer.behind(_SPACE_AND_COMMAS)
             if buffer.at >= len(buffer.text):
-                return found, False
+                return events, False
             if buffer.next_byte() == ord("]"):
                 buffer.at += 1
-                return found, True
+                return events, True
             begin = buffer.at
             if buffer.next_byte() != ord("{"):
                 self._walk_junk(at_end)
             elif (event := self._walk_object(at_end)) is not None:
-                found.append(event)
+                events.append(event)
             if buffer.at == begin:
-                return found, False
+                return events, False
 
     def _walk_object(self, at_end: bool) -> Event | None:
         """The object at the position, as it is, repaired, or dropped. The position stays if more text is needed."""
@@ -236,10 +236,10 @@ class TraceText:
             fields = repair.event(buffer.text[begin:end])
             if fields is not None:
                 buffer.at = end
-                self.notes.add("event_repaired", file=self.path.name, place=buffer.place(begin))
+                self.notes.add("event_repaired", file=self.path.name, place=buffer.location(begin))
                 return Event(**fields)
         buffer.at = ends[0]
-        self.notes.add("event_dropped", file=self.path.name, place=buffer.place(begin))
+        self.notes.add("event_dropped", file=self.path.name, place=buffer.location(begin))
         return None
 
     def _balanced_end(self, begin: int) -> int | None:
@@ -262,7 +262,7 @@ class TraceText:
             border = _EVENT_BORDER.search(buffer.text, begin)
             end = border.start() + 1 if border else len(buffer.text)
         buffer.at = max(begin + 1, end)
-        self.notes.add("event_dropped", file=self.path.name, place=buffer.place(begin))
+        self.notes.add("event_dropped", file=self.path.name, place=buffer.location(begin))
 
     def _truncated(self) -> None:
         self.notes.add("file_truncated", file=self.path.name, place=f"byte {self._buffer.bytes_read}")

@@ -38,8 +38,8 @@ def typed_columns(
     of ``texts`` with -1. Fields that none of them has are left out.
     """
     places = batch.places[chosen].tobytes()
-    found = _scanned(structure, batch.scan, places, texts) if batch.scan is not None else None
-    return _decoded(structure, pick(batch.arguments, chosen), texts) if found is None else found
+    columns = _scanned(structure, batch.scan, places, texts) if batch.scan is not None else None
+    return _decoded(structure, pick(batch.arguments, chosen), texts) if columns is None else columns
 
 
 def _scanned(
@@ -80,8 +80,10 @@ class _Unquoted(dict[bytes, int]):
 
 def _decoded(structure: type[msgspec.Struct], raws: Sequence[bytes], texts: Mapping[str, Codes]) -> dict[str, Column]:
     columns: dict[str, Column] = {}
-    found = zip(*map(astuple, _objects(structure, raws)), strict=True)
-    for (name, _, kind), absent, values in zip(_fields(structure), structure.__struct_defaults__, found, strict=True):
+    values_of_fields = zip(*map(astuple, _objects(structure, raws)), strict=True)
+    for (name, _, kind), absent, values in zip(
+        _fields(structure), structure.__struct_defaults__, values_of_fields, strict=True
+    ):
         if values.count(absent) == len(values):
             continue
         if kind is int:
@@ -93,16 +95,16 @@ def _decoded(structure: type[msgspec.Struct], raws: Sequence[bytes], texts: Mapp
 
 def _objects(structure: type[msgspec.Struct], raws: Sequence[bytes]) -> list[Any]:
     try:
-        found: list[Any] = _decoder(structure).decode(b"[" + b",".join(raws) + b"]")
-        return found
+        objects: list[Any] = _decoder(structure).decode(b"[" + b",".join(raws) + b"]")
+        return objects
     except FAULTS:
         return [_without_types(structure, arguments(raw)) for raw in raws]
 
 
-def _without_types(structure: type[msgspec.Struct], found: dict[str, Any]) -> Any:
+def _without_types(structure: type[msgspec.Struct], untyped: dict[str, Any]) -> Any:
     fields: dict[str, Any] = {}
     for name, key, kind in _fields(structure):
-        value = found.get(key.decode())
+        value = untyped.get(key.decode())
         if value is not None:
             fields[name] = value if kind is int else _raw(value) if kind is msgspec.Raw else str(value)
     return structure(**fields)

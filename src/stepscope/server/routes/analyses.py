@@ -83,8 +83,8 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         """A field's formula, where its data come from, and the vendor's value beside ours."""
         QUESTIONS.named(question)
         run, _ = library.ready(run_id)
-        found = msgspec.to_builtins(explain(run.store, question, field, rank, step))
-        return document_reply(request, "explain", run, run.notes, found, integers)
+        explanation = msgspec.to_builtins(explain(run.store, question, field, rank, step))
+        return document_reply(request, "explain", run, run.notes, explanation, integers)
 
     for question in QUESTIONS.values():
         responses = answers.document(document_type(question.name, question.type, question.beside))

@@ -60,10 +60,10 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         run, _ = library.ready(run_id)
         limits = server_facts()
         most = min(wanted.limit, int(limits.most_sql_rows))
-        found = select(run.store, wanted.query, most_rows=most + 1, most_seconds=float(limits.most_sql_seconds))
-        columns = [SqlColumn(name, str(kind)) for name, kind in found.schema.items()]
-        more = {"columns": msgspec.to_builtins(columns), "truncated": found.height > most}
-        return document_reply(request, "sql", run, run.notes, found.head(most).to_dicts(), integers, **more)
+        result = select(run.store, wanted.query, most_rows=most + 1, most_seconds=float(limits.most_sql_seconds))
+        columns = [SqlColumn(name, str(kind)) for name, kind in result.schema.items()]
+        more = {"columns": msgspec.to_builtins(columns), "truncated": result.height > most}
+        return document_reply(request, "sql", run, run.notes, result.head(most).to_dicts(), integers, **more)
 
     @routes.get("/tables", responses=answers.json(list[TableInfo]))
     def tables(run_id: str) -> Response:

@@ -91,14 +91,14 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
     ) -> Response:
         """Slices by name."""
         question = Question(q, mode == "regex", case, word, kind or (), min_dur_ns, max_dur_ns, from_ns, to_ns)
-        place = Cursor(at_ns, current_rank, current_slice)
-        return json_reply(search(library.ready(run_id)[1], question, rank, place, offset, limit))
+        cursor = Cursor(at_ns, current_rank, current_slice)
+        return json_reply(search(library.ready(run_id)[1], question, rank, cursor, offset, limit))
 
     @routes.post("/stats", responses=answers.json(RangeStats))
     def stats(run_id: str, wanted: StatsRequest) -> Response:
         """What happened in a window on some rows."""
         _check_window(wanted.from_ns, wanted.to_ns)
-        found = range_stats(
+        statistics = range_stats(
             library.ready(run_id)[1],
             wanted.from_ns,
             wanted.to_ns,
@@ -108,7 +108,7 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
             wanted.gaps_over_ns,
             wanted.gaps_limit,
         )
-        return json_reply(found)
+        return json_reply(statistics)
 
     @routes.post("/flows", responses=answers.json(Flows))
     def flows(run_id: str, wanted: FlowsRequest) -> Response:

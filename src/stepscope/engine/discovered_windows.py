@@ -26,7 +26,7 @@ _WRITTEN_BY: Final = f"{__version__} {SCHEMA_VERSION}"
 
 
 @dataclass
-class Found:
+class DiscoveredWindows:
     """The windows of a capture, oldest first, and where to write them down, if that is worth it."""
 
     windows: list[Window]
@@ -40,16 +40,16 @@ class Found:
             _write(self.memory, self)
 
 
-def find_windows(paths: Sequence[Path], form: str | None, store: Path | None, again: bool = False) -> Found:
-    """What ``readers`` find at the paths, or found when all there was the same; ``again`` asks them in any case."""
+def find_windows(paths: Sequence[Path], form: str | None, store: Path | None, again: bool = False) -> DiscoveredWindows:
+    """What ``readers`` find at the paths, or found last time if nothing changed; ``again`` asks anew."""
     if len(paths) == 1 and not paths[0].is_dir():
-        return Found(windows(paths[0], form), paths)
+        return DiscoveredWindows(windows(paths[0], form), paths)
     memory = directory_of(paths, "", store).parent / f"found-{form or 'any'}.json"
     state = " ".join(_state_below(path) if path.is_dir() else _state(path) for path in paths)
     if not again and (known := _recall(memory, state)) is not None:
-        return Found(known, paths)
-    found = windows(paths[0], form) if len(paths) == 1 else windows_of_all(paths, form)
-    return Found(found, paths, state, memory)
+        return DiscoveredWindows(known, paths)
+    listed = windows(paths[0], form) if len(paths) == 1 else windows_of_all(paths, form)
+    return DiscoveredWindows(listed, paths, state, memory)
 
 
 def _recall(memory: Path, state: str) -> list[Window] | None:
@@ -65,28 +65,28 @@ def _recall(memory: Path, state: str) -> list[Window] | None:
         return None
 
 
-def _write(memory: Path, found: Found) -> None:
-    files = {file for window in found.windows for source in window.sources for file in source.files}
+def _write(memory: Path, discovered: DiscoveredWindows) -> None:
+    files = {file for window in discovered.windows for source in window.sources for file in source.files}
     known = {
         "written_by": _WRITTEN_BY,
-        "state": found.state,
+        "state": discovered.state,
         # Given the folder of results only, readers look at what lies beside it too.
         "outside": {
-            str(file): _state(file) for file in sorted(files) if not any(map(file.is_relative_to, found.paths))
+            str(file): _state(file) for file in sorted(files) if not any(map(file.is_relative_to, discovered.paths))
         },
-        "windows": [_fields(window) for window in found.windows],
+        "windows": [_fields(window) for window in discovered.windows],
     }
-    with contextlib.suppress(OSError, UnicodeError):  # then it will be found again
+    with contextlib.suppress(OSError, UnicodeError):  # then it is looked for again
         save_document(memory, known)
 
 
 def _state_below(path: Path) -> str:
     """Changes when a file below comes, goes or changes."""
     digest = hashlib.blake2b(digest_size=16)
-    for place, folders, files in os.walk(path):
+    for below, folders, files in os.walk(path):
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
         for name in sorted(files):
-            file = Path(place, name)
+            file = Path(below, name)
             digest.update(f"{file} {_state(file)}\n".encode("utf-8", "surrogateescape"))
         digest.update(f"{folders}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
