@@ -148,11 +148,11 @@ def test_the_terminal_says_the_verdict_first_in_both_languages(
     answer = pipeline(make_store(tmp_path, **Model(Job("sink", {**USUAL, "map": 2500})).tables()))
     show(answer, "en")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("rank 0: The input pipeline is the bottleneck. Map(id=2) (S2, S4, D1, D4")
+    assert lines[0].startswith("rank 0: The input pipeline is the bottleneck. Stage: Map(id=2). Rules: S2, S4, D1, D4")
     assert "steps starve: " in "\n".join(lines) and any(line.startswith("  → Map(id=2)") for line in lines)
     assert any("times as fast" in line for line in lines)
     show(answer, "zh")
-    assert "数据处理管道是训练的瓶颈" in capsys.readouterr().out.splitlines()[0]
+    assert "数据管道是训练的瓶颈" in capsys.readouterr().out.splitlines()[0]
 
 
 def test_the_terminal_shows_the_worst_of_many_ranks_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -299,7 +299,7 @@ class TestTables:
 class TestLanguage:
     def test_notes_and_reports_are_chinese_when_asked_for(self, stepscope: Command, trace: Path, store: Path) -> None:
         result = stepscope("ingest", trace, "--store", store, "--lang", "zh")
-        assert "没有 step 标记" in result.err
+        assert "没有迭代标记" in result.err
         assert "no step marks" not in result.err
         assert "存储" in result.out
 
@@ -307,7 +307,7 @@ class TestLanguage:
         result = stepscope("sql", trace, "SELECT 1", "--json", "--store", store, "--lang", "zh")
         (note,) = _document(result)["notes"]
         assert note["code"] == "no_step_marks"
-        assert note["message"].startswith("trace.json 没有 step 标记")
+        assert note["message"].startswith("trace.json 没有迭代标记")
 
     @pytest.mark.parametrize(
         ("arguments", "environment", "chinese"),

@@ -23,6 +23,7 @@ def test_the_stall_costs_what_the_clock_says_and_its_rhythm_is_named(name: str, 
     assert (worst.kind, worst.cause, worst.severity) == ("data_starved", "processing", "critical")
     assert worst.gain_share == pytest.approx(waited / whole, abs=0.02)
     assert f"every {every} step" in found.verdict.sentence.en
+    assert f"数据处理（{worst.where.pipeline_op}）过慢" in worst.title.zh
     assert [finding.kind for finding in found.findings if finding.accuses] == ["data_starved"]
     # One number: what the pipeline calls waiting is the idle time for data of the mean step, and what is to gain.
     pipeline, (rank,) = run.pipeline().verdict, run.summary().ranks

@@ -36,31 +36,31 @@ _MOST_RANKS: Final = 8
 def show(answer: Answer[Pipeline], lang: str) -> None:
     """The verdict of each rank with its reasons, the stages from reader to device, and the times of batches."""
     console = Console(highlight=False)
-    found = answer.data
-    starving = {entry.rank: entry for entry in found.starving}
+    pipeline = answer.data
+    starving = {entry.rank: entry for entry in pipeline.starving}
     first = sorted(
-        found.verdicts, key=lambda verdict: (verdict != found.verdict, verdict.bound == "none", verdict.rank)
+        pipeline.verdicts, key=lambda verdict: (verdict != pipeline.verdict, verdict.bound == "none", verdict.rank)
     )
     for verdict in first[:_MOST_RANKS]:
         for line in _lines(verdict, starving[verdict.rank], lang):
             console.print(line, markup=False, soft_wrap=True)
     if len(first) > _MOST_RANKS:
         console.print(text("pipeline_report.more_ranks", lang, count=len(first) - _MOST_RANKS), markup=False)
-    if found.ops:
-        show_table(_frame(found.ops).select(_OPS), lang, title=text("pipeline_report.ops", lang))
-    if found.batches:
-        show_table(_frame(found.batches), lang, title=text("pipeline_report.batches", lang))
+    if pipeline.ops:
+        show_table(_frame(pipeline.ops).select(_OPS), lang, title=text("pipeline_report.ops", lang))
+    if pipeline.batches:
+        show_table(_frame(pipeline.batches), lang, title=text("pipeline_report.batches", lang))
 
 
 def _lines(verdict: Verdict, starving: Starving, lang: str) -> list[str]:
-    head = f"rank {verdict.rank}: " + text(f"pipeline_bound.{verdict.bound}", lang)
+    head = [text("pipeline_report.rank", lang, rank=verdict.rank, bound=text(f"pipeline_bound.{verdict.bound}", lang))]
     if verdict.op_name:
-        head += f" {verdict.op_name}"
+        head.append(text("pipeline_report.stage", lang, op=verdict.op_name))
     if verdict.rules:
-        head += f" ({', '.join(verdict.rules)})"
+        head.append(text("pipeline_report.rules", lang, rules=", ".join(verdict.rules)))
     if not verdict.certain and verdict.bound != "unknown":
-        head += " " + text("pipeline_report.uncertain", lang)
-    lines = [head]
+        head.append(text("pipeline_report.uncertain", lang))
+    lines = [("" if lang == "zh" else " ").join(head)]
     lines += [f"  {_said(sentence, lang)}" for sentence in verdict.why]
     if verdict.potential_speedup is not None:
         limit = text("pipeline_report.training", lang) if verdict.limited_by == "training" else verdict.limited_by

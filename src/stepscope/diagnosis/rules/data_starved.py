@@ -21,6 +21,7 @@ _TITLES: Final = {
     "user_code": "finding_title.data_user_code",
     "getnext": "finding_title.data_getnext",
 }
+_TITLE_WITH_STAGE: Final = "finding_title.data_processing_stage"
 
 
 def judge(run: RunContext) -> list[Finding]:
@@ -48,13 +49,13 @@ def _by_pipeline(run: RunContext, pipeline: Pipeline, verdict: Verdict) -> Loss:
     return Loss(
         rank=verdict.rank,
         cause=cause,
-        title=_TITLES[cause],
+        title=_TITLE_WITH_STAGE if cause == "processing" and verdict.op_name else _TITLES[cause],
         advice=_advice(verdict),
         gain_us=gain.us,
         gain_share=gain.share,
         gain_method=gain.method,
         where=Where(pipeline_op=verdict.op_name),
-        words={"stage": f" ({verdict.op_name})" if verdict.op_name else "", "when": when(time, "data")},
+        words={"stage": verdict.op_name, "when": when(time, "data")},
         confidence="confirmed" if verdict.certain else "likely" if measured else "suspect",
         # Where the length of a step is not known, the queues alone accuse.
         severity=None if gain.share is not None else "warning" if verdict.certain else "info",

@@ -23,13 +23,13 @@ def judge(run: RunContext) -> list[Finding]:
             Loss(
                 rank=rank,
                 cause="synchronisation",
-                title="finding_title.sync_stall",
+                title="finding_title.sync_stall_call" if call else "finding_title.sync_stall",
                 advice="finding_advice.sync_stall",
                 gain_us=idle,
                 gain_share=share,
                 gain_method=IDLE_REMOVED,
                 where=Where(operator=call),
-                words={"call": f" ({call})" if call else ""},
+                words={"call": call},
                 evidence=[
                     number("idle_after_sync_share", share, "share", link="timeline"),
                     number("idle_share", time.share(time.idle_us), "share", link="timeline"),
