@@ -61,8 +61,8 @@ def ingest(
     known = None if again else _known_file(paths, window, store, check)
     if known is not None:
         return opened(known, [known.manifest.window], [])
-    found = find_windows(paths, form, store, again)
-    chosen = _choose(found.windows, window, paths)
+    discovered = find_windows(paths, form, store, again)
+    chosen = _choose(discovered.windows, window, paths)
     prints = {source.path: _fingerprint(source.path, source.files) for source in chosen.sources}
     contents = {(source.rank or 0, str(source.path), prints[source.path]) for source in chosen.sources}
     directory = directory_of(paths, chosen.name, store)
@@ -81,8 +81,8 @@ def ingest(
                 before, (current, read) = current, complete(wanted, directory, current, kept, progress, executor)
                 if before is not None and not again:
                     current.mended = mended(wanted, before, read)
-    found.remember()
-    return opened(current, [each.name for each in found.windows], read)
+    discovered.remember()
+    return opened(current, [each.name for each in discovered.windows], read)
 
 
 def _is_all_in(store: RunStore, contents: set[tuple[int, str, str]], check: bool) -> bool:

@@ -122,7 +122,7 @@ def add_tasks(
 
 
 def device_numbers(tasks: pl.DataFrame) -> Int64s:
-    """Device of each row, to tell lanes apart; -1 everywhere where there is only one device."""
+    """Device of each row, to tell tracks apart; -1 everywhere where there is only one device."""
     devices = tasks["deviceId"].fill_null(-1).to_numpy()
     return devices if len(np.unique(devices)) > 1 else np.full(len(devices), -1, np.int64)
 
@@ -204,7 +204,7 @@ def _tracks(device: DeviceTasks, group: Coded, timeline: DatabaseTimeline, group
     tracks = np.zeros(len(stream), np.int32)
     tracks[on_plane] = groups.tracks((group[0][on_plane], group[1]), plane[on_plane], number[on_plane])
     keys, places = distinct(number[~on_plane], stream[~on_plane])
-    lanes = [
+    plain_tracks = [
         timeline.track(
             "stream",
             HARDWARE,
@@ -214,8 +214,8 @@ def _tracks(device: DeviceTasks, group: Coded, timeline: DatabaseTimeline, group
         )
         for unit, where in keys
     ]
-    if lanes:
-        tracks[~on_plane] = np.array(lanes, np.int32)[places]
+    if plain_tracks:
+        tracks[~on_plane] = np.array(plain_tracks, np.int32)[places]
     return tracks
 
 

@@ -23,7 +23,7 @@ NO_VALUE: Final = 4294967295
 
 @dataclass(frozen=True)
 class Layer:
-    """A group of lanes, as the vendor's own timeline has it."""
+    """A group of tracks, as the vendor's own timeline has it."""
 
     name: str
     label: str

@@ -32,7 +32,7 @@ from stepscope.readers.ascend_text.task_tables import write_task_table
 from stepscope.readers.ascend_text.timeline import TraceTimeline, read_timeline
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
-from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.readers.slices.tracks import track_rows
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -68,9 +68,9 @@ def read(reading: Reading) -> None:
     timeline.slices.write(reading.out)
     _tables(timeline, files, row.get("framework"), reading)
     _write_tracks(timeline, reading.out)
-    lanes = Lanes(len(timeline.columns.tracks))
-    minddata.read_pipeline(reading.source.files, reading, lanes)
-    reading.out.add("tracks", lanes.frame())
+    track_numbers = TrackNumbers(len(timeline.columns.tracks))
+    minddata.read_pipeline(reading.source.files, reading, track_numbers)
+    reading.out.add("tracks", track_numbers.frame())
     reading.out.add("ranks", pl.DataFrame([_rank_row(reading.source, row, timeline)], infer_schema_length=None))
 
 
@@ -143,23 +143,23 @@ def _tables(timeline: TraceTimeline, files: Deliverables, framework: str | None,
 
 def _write_tracks(timeline: TraceTimeline, out: RankWriter) -> None:
     timeline.counters.write(out)
-    slices, lanes = timeline.slices, timeline.lanes
+    slices, known_tracks = timeline.slices, timeline.known_tracks
     used = np.unique(slices.track).tolist()
-    kinds = {number: TRACK_KINDS.get(LAYERS[lanes.layer[number]], "host") for number in used}
+    kinds = {number: TRACK_KINDS.get(LAYERS[known_tracks.layer[number]], "host") for number in used}
     kinds |= dict.fromkeys(timeline.counters.numbers, "counter")
     out.add("tracks", track_rows(timeline.columns.tracks, timeline.columns.metadata, kinds))
 
 
 def _rank_row(source: Source, row: dict[str, Any], timeline: TraceTimeline) -> dict[str, Any]:
-    slices, lanes = timeline.slices, timeline.lanes
+    slices, known_tracks = timeline.slices, timeline.known_tracks
     facts = row | {"clock_base_ns": 0, "source": str(source.path), "world_size": row["world_size"] or source.world_size}
     if source.path.is_dir():
         facts["framework"] = describe(source.path, []).framework or facts["framework"]
     on_device = timeline.on_layer("hardware", "group", "plane")
     if not on_device.any() and timeline.on_layer("cpu_op").any():
         facts["device_kind"] = "cpu"
-    if len(lanes.device) == 1 and facts["device_index"] is None:
-        facts["device_index"] = lanes.device[0]
+    if len(known_tracks.device) == 1 and facts["device_index"] is None:
+        facts["device_index"] = known_tracks.device[0]
     for path in source.files:
         if DEVICE_INFO.fullmatch(path.name):
             facts |= _device_facts(read_json(path))

@@ -127,7 +127,7 @@ def _calls_of_plane_tasks(timeline: TraceTimeline) -> Int64s:
     tasks = np.flatnonzero(timeline.on_layer("plane"))
     if len(tasks):
         row = np.full(len(timeline.columns.tracks), -1, np.int32)
-        for plane, group in timeline.lanes.group_of_plane.items():
+        for plane, group in timeline.known_tracks.group_of_plane.items():
             row[plane] = group
         call[tasks] = slices.nesting.containing(row[slices.track[tasks]], slices.start[tasks])
     return call
@@ -148,7 +148,7 @@ def _transfers(
     moves = np.array([kind is not None for kind in kinds])
     tasks = np.flatnonzero(timeline.on_layer("plane") & moves[argument["task_type"]])
     planes = np.full(len(timeline.columns.tracks) + 1, NULL, np.int64)
-    for track, plane in timeline.lanes.plane.items():
+    for track, plane in timeline.known_tracks.plane.items():
         planes[track] = plane
     frame = pl.DataFrame(
         {

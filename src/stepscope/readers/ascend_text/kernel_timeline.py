@@ -10,7 +10,7 @@ import polars as pl
 from stepscope.arrays import NULL
 from stepscope.readers.ascend.device_tasks import task_kind, unknown_task_kind
 from stepscope.readers.ascend_text.counters import CounterSeries
-from stepscope.readers.ascend_text.layers import CODE, lanes
+from stepscope.readers.ascend_text.layers import CODE, known_tracks
 from stepscope.readers.ascend_text.task_arguments import TaskArguments
 from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
@@ -49,7 +49,7 @@ def timeline_of_kernels(kernels: pl.DataFrame, table: str, notes: Notes) -> Trac
     start = kernels["start"].to_numpy() if count else np.empty(0, np.int64)
     dur = kernels["dur"].to_numpy() if count else np.empty(0, np.int64)
     keep, dur = believable(start, dur, notes, table)
-    known = lanes(columns.tracks, columns.metadata)
+    known = known_tracks(columns.tracks, columns.metadata)
     slices = SliceTable(
         np.arange(count, dtype=np.int64)[keep],
         np.array(track, np.int32)[keep],

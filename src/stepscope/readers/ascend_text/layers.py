@@ -40,7 +40,7 @@ _LAYER_BITS, _DEVICE_BITS = 5, 5  # pid = host pid << 10 | layer << 5 | device
 
 
 @dataclass
-class Lanes:
+class KnownTracks:
     """What is known of each track, by its number."""
 
     layer: Int32s  # code of LAYERS
@@ -54,7 +54,7 @@ class Lanes:
         return [int(number) for number in np.flatnonzero(self.layer == CODE[layer])]
 
 
-def lanes(tracks: Codes, metadata: dict[tuple[str, Any, Any], dict[str, Any]]) -> Lanes:
+def known_tracks(tracks: Codes, metadata: dict[tuple[str, Any, Any], dict[str, Any]]) -> KnownTracks:
     """Understand all tracks at once; the file may name a process after its events."""
     processes = {pid: values.get("name") for (name, pid, _), values in metadata.items() if name == "process_name"}
     threads = {
@@ -63,7 +63,7 @@ def lanes(tracks: Codes, metadata: dict[tuple[str, Any, Any], dict[str, Any]]) -
         if name == "thread_name"
     }
     pids = {pid for pid, _ in tracks}
-    result = Lanes(np.full(len(tracks), CODE["unknown"], np.int32), {}, {}, {}, {}, [])
+    result = KnownTracks(np.full(len(tracks), CODE["unknown"], np.int32), {}, {}, {}, {}, [])
     devices = set()
     host_threads = {}
     for (pid, tid), number in tracks.items():
@@ -100,7 +100,7 @@ def _layer(pid: Any, process: Any, thread: str, pids: set[Any]) -> str:
 
 
 def _groups_of_planes(
-    tracks: Codes, metadata: dict[tuple[str, Any, Any], dict[str, Any]], known: Lanes
+    tracks: Codes, metadata: dict[tuple[str, Any, Any], dict[str, Any]], known: KnownTracks
 ) -> dict[int, int]:
     """The planes of a group stand behind the row of its whole calls."""
     members: dict[Any, list[tuple[float, int]]] = {}

@@ -82,7 +82,7 @@ def _rebind_bare_threads(timeline: TraceTimeline) -> None:
     with_slices = np.zeros(len(timeline.columns.tracks) + 1, np.bool_)
     with_slices[timeline.slices.track] = True
     moved = track.copy()
-    for bare, same in timeline.lanes.same_thread.items():
+    for bare, same in timeline.known_tracks.same_thread.items():
         if not with_slices[bare]:
             moved[track == bare] = same
     if len(index):
@@ -136,9 +136,9 @@ def _operators(timeline: TraceTimeline, links: pl.DataFrame, launch: Int64s) -> 
     operator[dequeued] = around[enqueued[dequeued]]
     # A call of CANN belongs to what the same thread did in the framework's layer at that moment.
     native = np.flatnonzero(timeline.on_layer("cann"))
-    if len(native) and timeline.lanes.same_thread:
+    if len(native) and timeline.known_tracks.same_thread:
         same = np.full(len(timeline.columns.tracks), -1, np.int32)
-        same[list(timeline.lanes.same_thread)] = list(timeline.lanes.same_thread.values())
+        same[list(timeline.known_tracks.same_thread)] = list(timeline.known_tracks.same_thread.values())
         holder = slices.nesting.containing(same[slices.track[native]], slices.start[native])
         own = around[holder]
         behind = np.where(holder == NONE, NONE, operator[holder])

@@ -14,7 +14,7 @@ from stepscope.arrays import NULL, Bools, Int8s, Int32s, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.device_tasks import plane_kind, task_kind
 from stepscope.readers.ascend_text.counters import CounterSeries
-from stepscope.readers.ascend_text.layers import CODE, LAYERS, Lanes, lanes
+from stepscope.readers.ascend_text.layers import CODE, LAYERS, KnownTracks, known_tracks
 from stepscope.readers.ascend_text.task_arguments import FAMILY_LAYERS, TaskArguments
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
@@ -55,7 +55,7 @@ class TraceTimeline:
     file: str
     columns: EventColumns
     counters: CounterSeries
-    lanes: Lanes
+    known_tracks: KnownTracks
     slices: SliceTable
     argument: dict[str, npt.NDArray[Any]]
     texts: dict[str, Codes]
@@ -88,7 +88,7 @@ def read_timeline(paths: Sequence[Path], reading: Reading) -> TraceTimeline:
     index, track, category, name, start, dur, is_mark = columns.slices()
     reading.out.add("details", columns.pair_details)
     argument = arguments.take(len(index))
-    known = lanes(columns.tracks, columns.metadata)
+    known = known_tracks(columns.tracks, columns.metadata)
     _name_unknown_tracks(known, track, argument["family"])
     layer = known.layer[track] if len(track) else np.empty(0, np.int32)
     kind = _kinds(layer, category, name, columns, reading.notes)
@@ -114,7 +114,7 @@ def read_timeline(paths: Sequence[Path], reading: Reading) -> TraceTimeline:
     )
 
 
-def _name_unknown_tracks(known: Lanes, track: Int32s, family: Int32s) -> None:
+def _name_unknown_tracks(known: KnownTracks, track: Int32s, family: Int32s) -> None:
     """A file cut short may lack the names of its processes; what its events carry tells the layer too."""
     nameless = (known.layer[track] == CODE["unknown"]) & (family >= 0) if len(track) else np.zeros(0, np.bool_)
     layers = [CODE[layer] for layer in FAMILY_LAYERS.values()]
@@ -123,7 +123,7 @@ def _name_unknown_tracks(known: Lanes, track: Int32s, family: Int32s) -> None:
         known.layer[number] = layers[int(np.bincount(own).argmax())]
 
 
-def _number_streams(slices: SliceTable, known: Lanes, stream: Int64s) -> None:
+def _number_streams(slices: SliceTable, known: KnownTracks, stream: Int64s) -> None:
     """Old files give the stream only in the name of its thread."""
     named = np.full(len(known.layer) + 1, NULL, np.int64)
     named[list(known.stream)] = list(known.stream.values())

@@ -20,9 +20,9 @@ from stepscope.readers.minddata import batches, stages, summary
 from stepscope.readers.minddata.files import by_subject, rank_of, subject_of
 from stepscope.readers.minddata.get_next import read_get_next
 from stepscope.readers.minddata.processors import read_processors
-from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.steps import one_step
+from stepscope.readers.slices.track_numbers import TrackNumbers
 
 __all__ = ["claim", "claim_file", "rank_of", "read", "read_pipeline", "subject_of"]
 
@@ -56,8 +56,8 @@ def claim_file(path: Path, head: bytes) -> Source | None:
 
 def read(reading: Reading) -> None:
     """Read the pipeline files of one rank."""
-    lanes, parts = Lanes(), SliceParts()
-    read_pipeline(reading.source.files, reading, lanes, parts)
+    track_numbers, parts = TrackNumbers(), SliceParts()
+    read_pipeline(reading.source.files, reading, track_numbers, parts)
     slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     if len(slices):
         reading.notes.add("no_steps_in_files", file=reading.source.path.name)
@@ -65,7 +65,7 @@ def read(reading: Reading) -> None:
         slices.integers["step"] = steps.at(slices.start)
         reading.out.add("steps", steps.frame())
     slices.write(reading.out)
-    reading.out.add("tracks", lanes.frame())
+    reading.out.add("tracks", track_numbers.frame())
     row = {
         "framework": "mindspore",
         "world_size": reading.source.world_size,
@@ -80,27 +80,27 @@ def read(reading: Reading) -> None:
 def read_pipeline(
     files: Iterable[Path],
     reading: Reading,
-    lanes: Lanes,
+    track_numbers: TrackNumbers,
     parts: SliceParts | None = None,
 ) -> None:
     """Read all pipeline files among ``files``; others are passed over.
 
-    Counters need tracks: ``lanes`` numbers them, and the caller writes ``lanes.frame()`` to ``tracks``. ``parts``
+    Counters need tracks: ``track_numbers`` has them, and the caller writes its ``frame()`` to ``tracks``. ``parts``
     takes the slices of the device's waiting for data; a caller that has none need not give it.
     """
     file_of = by_subject(files)
     reported = Reported()
-    sampled_ms = read_processors(file_of["processors"], reading, lanes) if "processors" in file_of else []
-    pipeline = _read_stages(file_of, sampled_ms, reading, lanes, reported)
+    sampled_ms = read_processors(file_of["processors"], reading, track_numbers) if "processors" in file_of else []
+    pipeline = _read_stages(file_of, sampled_ms, reading, track_numbers, reported)
     if "device_queue" in file_of:
-        batches.read_batches(file_of["device_queue"], reading, lanes)
+        batches.read_batches(file_of["device_queue"], reading, track_numbers)
     if "iterator" in file_of:
         # In sink mode the device takes the batches; an iterator beside it is another loop, such as evaluation.
         beside = "device_queue" in file_of
-        batches.read_batches(file_of["iterator"], reading, lanes, reported if beside else None)
+        batches.read_batches(file_of["iterator"], reading, track_numbers, reported if beside else None)
     for subject in ("get_next", "get_next_gpu"):
         if subject in file_of and parts is not None:
-            read_get_next(file_of[subject], pipeline, reading, lanes, parts)
+            read_get_next(file_of[subject], pipeline, reading, track_numbers, parts)
     _read_summary(file_of, reported, reading)
     reported.write(reading.out)
 
@@ -109,7 +109,7 @@ def _read_stages(
     file_of: dict[str, Path],
     sampled_ms: list[int],
     reading: Reading,
-    lanes: Lanes,
+    track_numbers: TrackNumbers,
     reported: Reported,
 ) -> int:
     """Write the stages; returns the one that feeds the device."""
@@ -123,7 +123,7 @@ def _read_stages(
     if pipeline is None:
         return stages.DEVICE_QUEUE
     file = file_of["stages" if written is not None else "stages_csv"].name
-    stages.write_pipeline(pipeline, sampled_ms, reading.out, reading.notes, lanes, file)
+    stages.write_pipeline(pipeline, sampled_ms, reading.out, reading.notes, track_numbers, file)
     return pipeline.sink
 
 

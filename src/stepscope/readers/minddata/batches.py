@@ -14,7 +14,7 @@ import polars as pl
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import matched
-from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.store.rank_writer import RankWriter
 
 _LINE: Final = (
@@ -23,7 +23,7 @@ _LINE: Final = (
 _DURATIONS: Final = {0: "get_us", 1: "push_us", 2: "total_us"}
 
 
-def read_batches(path: Path, reading: Reading, lanes: Lanes, beside: Reported | None = None) -> None:
+def read_batches(path: Path, reading: Reading, track_numbers: TrackNumbers, beside: Reported | None = None) -> None:
     """One row of ``pipeline_batches`` per batch; the queue's fill over time as a counter.
 
     ``beside`` is given for an iterator that does not feed the training: its numbers go there instead.
@@ -48,7 +48,7 @@ def read_batches(path: Path, reading: Reading, lanes: Lanes, beside: Reported | 
         for row in rows.iter_rows(named=True):
             for metric in rows.columns[1:]:
                 beside.add(path.name, f"batch {row['batch']}", metric, row[metric])
-    _fill_over_time(lines, path, reading.out, lanes)
+    _fill_over_time(lines, path, reading.out, track_numbers)
 
 
 def _rows(lines: pl.DataFrame) -> pl.DataFrame:
@@ -68,12 +68,12 @@ def _rows(lines: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _fill_over_time(lines: pl.DataFrame, path: Path, out: RankWriter, lanes: Lanes) -> None:
+def _fill_over_time(lines: pl.DataFrame, path: Path, out: RankWriter, track_numbers: TrackNumbers) -> None:
     fill = lines.filter((pl.col("type") == 1) & pl.col("time").is_not_null())
     if fill.is_empty():
         return
     name = "host queue" if path.name.startswith("device_queue") else "iterator queue"
-    track = lanes.track("counter", name, "data pipeline")
+    track = track_numbers.track("counter", name, "data pipeline")
     out.add(
         "counters",
         fill.select(

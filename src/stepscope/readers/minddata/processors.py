@@ -16,7 +16,7 @@ import polars as pl
 from stepscope.readers.files.numbers import integer, number
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.text_files import read_json
-from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -36,7 +36,7 @@ _MEMORY: Final = ("process_memory_info", "system_memory_info")
 _NO_STAGE: Final = -1  # threads that belong to no stage
 
 
-def read_processors(path: Path, reading: Reading, lanes: Lanes) -> list[int]:
+def read_processors(path: Path, reading: Reading, track_numbers: TrackNumbers) -> list[int]:
     """Rows of ``cpu``; returns the times of the samples in ms of the host's steady clock."""
     content = read_json(path, reading)
     if not isinstance(content, dict):
@@ -65,7 +65,7 @@ def read_processors(path: Path, reading: Reading, lanes: Lanes) -> list[int]:
         scope = "worker" if op == _NO_STAGE else "op"
         rows += _rows(times, scope, op, _task(_dict(item.get("metrics")), times, reading.notes, path.name), 0.01, first)
     reading.out.add("cpu", pl.DataFrame(rows, infer_schema_length=None))
-    _write_memory(content, times, reading.out, reading.notes, lanes, path.name)
+    _write_memory(content, times, reading.out, reading.notes, track_numbers, path.name)
     return times
 
 
@@ -129,13 +129,13 @@ def _whole(sample: dict[str, float | None]) -> dict[str, Any]:
 
 
 def _write_memory(
-    content: dict[str, Any], times: list[int], out: RankWriter, notes: Notes, lanes: Lanes, file: str
+    content: dict[str, Any], times: list[int], out: RankWriter, notes: Notes, track_numbers: TrackNumbers, file: str
 ) -> None:
     """Memory of the process and of the machine, in MB as written, as counters."""
     for section in _MEMORY:
         for metric, listed in _dict(content.get(section)).items():
             values = _aligned([number(value) for value in _list(listed)], len(times), False, notes, file)
-            track = lanes.track("counter", str(metric), section.replace("_", " "))
+            track = track_numbers.track("counter", str(metric), section.replace("_", " "))
             rows = [
                 {"track": track, "time_ns": time * 10**6, "value": value}
                 for time, value in zip(times, values, strict=True)

@@ -14,7 +14,7 @@ from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import Table, read_csv, read_json
-from stepscope.readers.slices.lanes import Lanes
+from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -104,7 +104,7 @@ def note_disagreement(written: Pipeline, listed: Pipeline, file: str, notes: Not
 
 
 def write_pipeline(
-    pipeline: Pipeline, times_ms: list[int], out: RankWriter, notes: Notes, lanes: Lanes, file: str
+    pipeline: Pipeline, times_ms: list[int], out: RankWriter, notes: Notes, track_numbers: TrackNumbers, file: str
 ) -> None:
     """Tables ``pipeline_ops`` and ``pipeline_samples``; throughput, which old files have, as counters.
 
@@ -120,16 +120,22 @@ def write_pipeline(
         good = samples.drop_nulls("queue")
         notes.add("mindspore_cells_not_numbers", file=file, count=samples.height - good.height)
         out.add("pipeline_samples", good)
-        _write_throughput(stage, pipeline, times_ms, out, notes, lanes, file)
+        _write_throughput(stage, pipeline, times_ms, out, notes, track_numbers, file)
     notes.add("pipeline_samples_without_time", file=file, count=untimed)
 
 
 def _write_throughput(
-    stage: Stage, pipeline: Pipeline, times_ms: list[int], out: RankWriter, notes: Notes, lanes: Lanes, file: str
+    stage: Stage,
+    pipeline: Pipeline,
+    times_ms: list[int],
+    out: RankWriter,
+    notes: Notes,
+    track_numbers: TrackNumbers,
+    file: str,
 ) -> None:
     if not stage.throughput:
         return
-    track = lanes.track("counter", f"{stage.name} throughput", "data pipeline")
+    track = track_numbers.track("counter", f"{stage.name} throughput", "data pipeline")
     times = _times_ns(len(stage.throughput), times_ms, pipeline.interval_ms)
     values = [number(value) for value in stage.throughput]
     rows = pl.DataFrame({"track": [track] * len(times), "time_ns": times, "value": pl.Series(values, dtype=pl.Float64)})

@@ -19,8 +19,8 @@ from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import Table, first_line, lines, matched, read_csv
 from stepscope.readers.mindinsight.operators import DESCRIPTION
 from stepscope.readers.mindspore_cpu.scopes import module, phase
-from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.store.notes import Notes
 
 _TASK: Final = r"^(?<name>.+),\s*(?<stream>\d{1,9})\s*,\s*(?<start>[^,]+),\s*(?<dur>[^,]+)$"
@@ -78,7 +78,7 @@ def add_tasks(
     tasks: pl.DataFrame,
     hwts: pl.DataFrame,
     framework: pl.DataFrame,
-    lanes: Lanes,
+    track_numbers: TrackNumbers,
     parts: SliceParts,
     notes: Notes,
     device: str,
@@ -95,7 +95,7 @@ def add_tasks(
     notes.add("hwts_tasks_without_operator", file=files.get("hwts", ""), count=scheduling.height)
     described = _described(tasks, framework, notes, files.get("framework", ""))
     streams = pl.concat([tasks["stream"], scheduling["stream"]]).unique(maintain_order=True)
-    tracks = {stream: lanes.track("stream", f"Stream {stream}", device, str(stream)) for stream in streams}
+    tracks = {stream: track_numbers.track("stream", f"Stream {stream}", device, str(stream)) for stream in streams}
     track = pl.col("stream").replace_strict(tracks, default=None, return_dtype=pl.Int32).alias("track")
     if described.height:
         parts.add(
@@ -140,7 +140,9 @@ def read_aicpu(path: Path, reported: Reported, reading: Reading) -> Table | None
     return table
 
 
-def add_aicpu(table: Table, file: str, lanes: Lanes, parts: SliceParts, notes: Notes, device: str) -> list[int]:
+def add_aicpu(
+    table: Table, file: str, track_numbers: TrackNumbers, parts: SliceParts, notes: Notes, device: str
+) -> list[int]:
     """Slices of AI CPU kernels; returns their starts. The vendor's own times (with dispatch, in ms) are details."""
     cells = {name: table.cells(name) for name in ("kernel_type", "run_start", "run_end")}
     kinds, starts, ends = cells["kernel_type"] or table.cells("node_type_name", "op_type"), *list(cells.values())[1:]
@@ -152,7 +154,7 @@ def add_aicpu(table: Table, file: str, lanes: Lanes, parts: SliceParts, notes: N
     details = [_details(table, row) for row in table.rows]
     parts.add(
         pl.DataFrame({"name": kinds, "start_ns": start, "dur_ns": end - start, "json": details}).with_columns(
-            track=pl.lit(lanes.track("stream", "AI CPU", device, "AI CPU")),
+            track=pl.lit(track_numbers.track("stream", "AI CPU", device, "AI CPU")),
             kind=pl.lit("kernel"),
             core=pl.lit("AI_CPU"),
             type=pl.col("name").str.split("-").list.first(),

@@ -1,7 +1,7 @@
 """Chrome traces that the vendor puts together: ``ascend_timeline_display`` and ``gpu_timeline_display``.
 
 Their times are floats relative to the earliest event, so operators and AI CPU kernels are taken from the exact files
-where these exist, and the events here count as copies of them. What stands only here (steps, scopes, overlap lanes,
+where these exist, and the events here count as copies of them. What stands only here (steps, scopes, overlap tracks,
 activities) becomes slices. The tables of processes and threads are in ``facts/mindinsight.toml``.
 """
 
@@ -25,8 +25,8 @@ from stepscope.readers.files.repair import clean_text
 from stepscope.readers.mindinsight.operators import describe
 from stepscope.readers.mindinsight.step_trace import Step, StepTrace
 from stepscope.readers.mindspore_cpu.scopes import module, phase
-from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.readers.trace_json.event_columns import arguments
 from stepscope.readers.trace_json.trace_event import Event
 from stepscope.readers.trace_json.trace_text import TraceText
@@ -94,13 +94,13 @@ def add_display(
     rows: pl.DataFrame,
     known: Known,
     trace: StepTrace,
-    lanes: Lanes,
+    track_numbers: TrackNumbers,
     parts: SliceParts,
     notes: Notes,
     file: str,
     gpu: bool,
 ) -> None:
-    """Slices of all events that no exact file has; the vendor's own lanes are of kind ``reported``."""
+    """Slices of all events that no exact file has; the vendor's own track_numbers are of kind ``reported``."""
     if rows.is_empty():
         return
     rows = _classified(rows, gpu)
@@ -125,7 +125,7 @@ def add_display(
         notes.add("timeline_copies", file=file, count=others.filter(calls).height)
         others = others.with_columns(kind=pl.when(calls).then(pl.lit("reported")).otherwise("kind"))
     tracks = {
-        row: lanes.track(row[0], row[1], row[2], row[3])
+        row: track_numbers.track(row[0], row[1], row[2], row[3])
         for row in others.select("track_kind", "label", "owner", "thread").unique(maintain_order=True).iter_rows()
     }
     work = pl.col("kind").is_in(["kernel", "operator", "collective"])

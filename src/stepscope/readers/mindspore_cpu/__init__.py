@@ -22,10 +22,10 @@ from stepscope.readers.files.text_files import read_csv, read_json
 from stepscope.readers.mindspore_cpu.collectives import collectives
 from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
 from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
-from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import ChooseSteps, no_steps, one_step
+from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.store.notes import Notes
 
 _FILES: Final = {
@@ -91,16 +91,16 @@ def read(reading: Reading, choose_steps: ChooseSteps | None = None) -> None:
         for subject, name in _FILES.items()
         if name.fullmatch(_plain(file.name))
     }
-    lanes, parts, reported = Lanes(), SliceParts(), Reported()
+    track_numbers, parts, reported = TrackNumbers(), SliceParts(), Reported()
     types = read_details(file_of["details"], reported, reading) if "details" in file_of else {}
     if "types" in file_of and (table := read_csv(file_of["types"], reading)) is not None:
         reported.add_table(file_of["types"].name, table, ("op_type",), reading.notes)
     reported.write(reading.out)
     if "times" in file_of:
-        read_operators(file_of["times"], types, file_of.get("shapes"), lanes, parts, reading)
+        read_operators(file_of["times"], types, file_of.get("shapes"), track_numbers, parts, reading)
     if "memory" in file_of:
         read_memory_record(file_of["memory"], reading)
-    minddata.read_pipeline(reading.source.files, reading, lanes, parts)
+    minddata.read_pipeline(reading.source.files, reading, track_numbers, parts)
     if choose_steps is None:
         _note_what_is_missing(reading.source, file_of, reading.notes)
     slices = parts.build(reading.out, reading.notes, reading.source.path.name)
@@ -115,7 +115,7 @@ def read(reading: Reading, choose_steps: ChooseSteps | None = None) -> None:
         if choose_steps is None and any(minddata.rank_of(file.name) is not None for file in reading.source.files):
             reading.notes.add("pipeline_own_clock", file=reading.source.path.name)
     slices.write(reading.out)
-    reading.out.add("tracks", lanes.frame())
+    reading.out.add("tracks", track_numbers.frame())
     reading.out.add("ranks", pl.DataFrame([_rank_row(reading, slices)]))
 
 

@@ -15,8 +15,8 @@ from stepscope.readers.mindspore_cpu.collectives import is_communication
 from stepscope.readers.mindspore_cpu.kernel_times import read_kernel_times
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.mindspore_cpu.shapes import read_shapes, with_shapes
-from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
+from stepscope.readers.slices.track_numbers import TrackNumbers
 
 CORE: Final = "HOST_CPU"
 _TEXT_COLUMNS: Final = ("op_side", "op_type", "op_name", "subgraph", "pid")
@@ -26,7 +26,7 @@ def read_operators(
     times: Path,
     types: dict[str, str],
     shapes: Path | None,
-    lanes: Lanes,
+    track_numbers: TrackNumbers,
     parts: SliceParts,
     reading: Reading,
     shift_ns: int = 0,
@@ -39,7 +39,8 @@ def read_operators(
         return
     threads = runs["thread"].cast(pl.String).fill_null("").unique(maintain_order=True)
     tracks = {
-        thread: lanes.track("host", f"Thread {thread or 0}", "CPU operators", thread or "0") for thread in threads
+        thread: track_numbers.track("host", f"Thread {thread or 0}", "CPU operators", thread or "0")
+        for thread in threads
     }
     parts.add(
         described(runs, types).with_columns(

@@ -143,10 +143,10 @@ class DumpTimeline:
 
     def _on_tracks(self, rows: pl.DataFrame, kind: str, process: str, thread: str) -> pl.DataFrame:
         """The rows with the number of their track."""
-        lanes = rows.select(process, thread).unique(maintain_order=True)
-        numbers = [self.tracks[kind, *track] for track in lanes.iter_rows()]
-        lanes = lanes.with_columns(track=pl.Series(numbers, dtype=pl.Int64))
-        return rows.join(lanes, on=[process, thread], how="left", nulls_equal=True, maintain_order="left")
+        tracks = rows.select(process, thread).unique(maintain_order=True)
+        numbers = [self.tracks[kind, *track] for track in tracks.iter_rows()]
+        tracks = tracks.with_columns(track=pl.Series(numbers, dtype=pl.Int64))
+        return rows.join(tracks, on=[process, thread], how="left", nulls_equal=True, maintain_order="left")
 
     def _add_pairs(self, rows: pl.DataFrame) -> None:
         """Begins and ends; kernels run on their stream, all else on its thread."""

@@ -16,10 +16,10 @@ from stepscope.readers import kineto, minddata, mindspore_cpu
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.reader import claims_no_file as claim_file
-from stepscope.readers.slices.lanes import Lanes
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import Steps
+from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.readers.stepscope_capture.data_loaders import read_data_loaders
 from stepscope.readers.stepscope_capture.description import Description, read_description
 from stepscope.readers.stepscope_capture.last_moment import last_moment
@@ -70,16 +70,16 @@ def read(reading: Reading) -> None:
     lines = read_steps(raw, said, last_ns, reading)
     tap = Tap(reading.out, said.steady_offset_ns if said.backend == "mindspore" else None)
     _read_operators(reading, said, lines, tap)
-    lanes, parts = Lanes(tap.first_track), SliceParts()
+    track_numbers, parts = TrackNumbers(tap.first_track), SliceParts()
     steps = lines.own()
-    read_marks(raw, last_ns, lanes, parts, reading)
+    read_marks(raw, last_ns, track_numbers, parts, reading)
     read_samples(raw, reading, tap.memory_devices)
-    read_data_loaders(raw, reading).write(steps, lanes, parts, reading.out, reading.notes)
+    read_data_loaders(raw, reading).write(steps, track_numbers, parts, reading.out, reading.notes)
     slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     slices.id = slices.id + tap.first_slice
     slices.integers["step"] = steps.at(slices.start)
     slices.write(reading.out)
-    reading.out.add("tracks", lanes.frame())
+    reading.out.add("tracks", track_numbers.frame())
     _write_steps(lines, tap, reading.out)
     _write_communication(said, tap, reading.out)
     reading.out.add("ranks", pl.DataFrame([_rank_row(reading.source, said, tap, slices)], infer_schema_length=None))

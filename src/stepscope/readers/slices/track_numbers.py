@@ -10,7 +10,7 @@ from stepscope.readers.trace_json.codes import Codes
 
 
 @dataclass
-class Lanes:
+class TrackNumbers:
     """Tracks in order of first use; ``first`` is the first free number of the rank."""
 
     first: int = 0
@@ -20,7 +20,8 @@ class Lanes:
     def track(self, kind: str, name: str, process: str, thread: str | None = None) -> int:
         """The number of a track; the same words give the same number.
 
-        >>> lanes = Lanes(5); lanes.track("counter", "queue", "pipeline"), lanes.track("counter", "queue", "pipeline")
+        >>> numbers = TrackNumbers(5)
+        >>> numbers.track("counter", "queue", "pipeline"), numbers.track("counter", "queue", "pipeline")
         (5, 5)
         """
         number = self.first + self._known[name, process, name if thread is None else thread]
