@@ -104,7 +104,7 @@ def _numbers(sources_of_path: dict[Path, list[Source]]) -> dict[Path, int]:
 def _groups(
     sources_of_path: dict[Path, list[Source]], root: Path, numbers: dict[Path, int]
 ) -> Iterator[tuple[Path, list[Window]]]:
-    """The windows of each given directory, and of the given files of each directory, and the directory that holds them."""
+    """The windows of each given directory, and of the given files of each, with the directory that holds them."""
     files: dict[Path, list[Source]] = defaultdict(list)
     for path, members in sources_of_path.items():
         if path.is_dir():
