@@ -58,7 +58,7 @@ def mark_duplicates(timeline: TraceTimeline, notes: Notes) -> None:
     notes.add("ascend_task_shown_twice", file=timeline.file, count=len(twice))
 
 
-def mark_parts_of_calls(timeline: Timeline) -> None:
+def mark_parts_of_calls(timeline: TraceTimeline) -> None:
     """Copies on a stream that a communication call launched are its parts; at level 0 no plane shows them."""
     slices, connection = timeline.slices, timeline.argument["connection"]
     calls = connection[timeline.on_layer("group") & (connection != NULL)]

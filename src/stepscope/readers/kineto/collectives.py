@@ -56,13 +56,13 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
             own = calls.arguments.get(int(slices.id[operator[position]]), {})
         name = names[slices.name[position]] or ""
         kind = collective_kind(str(own.get("Collective name") or name))
-        enqueued = calls.enqueued[place]
+        enqueued = calls.enqueued[row]
         if kind in _SAY_LITTLE and enqueued.name:
             kind = collective_kind(enqueued.name)
         size, dtype = message_bytes(kind, own), own.get("dtype")
         if size is None:
             members = len(only_group.get("ranks") or ())
-            size, recorded = _recorded_bytes(kind, enqueued if enqueued.name else calls.own[place], members)
+            size, recorded = _recorded_bytes(kind, enqueued if enqueued.name else calls.own[row], members)
             dtype = dtype if dtype is not None else recorded
         rows.append(
             {
