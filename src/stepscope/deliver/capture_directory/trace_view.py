@@ -1,7 +1,8 @@
 """``trace_view.json``: the timeline in the processes and threads that the documents name.
 
-Vendor tools find things by these names: operators under ``Python``, calls under ``CANN``, device tasks under ``Ascend
-Hardware``, whole communication calls under ``HCCL``, and computed lanes under ``Overlap Analysis``.
+Vendor tools find things by these names: operators under ``Python`` (MindSpore: ``CPU OP``), calls under ``CANN``,
+device tasks under ``Ascend Hardware``, whole communication calls under ``HCCL`` in a thread per group, and computed
+lanes under ``Overlap Analysis``. A process without content is not there.
 """
 
 from __future__ import annotations
@@ -17,16 +18,20 @@ from stepscope.analysis.foundation.intervals import Intervals, difference, joine
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE
 from stepscope.analysis.timeline.clock import RankClock, RunClock
 from stepscope.analysis.timeline.lanes import rank_lanes
+from stepscope.deliver.capture_directory.communication_calls import CommunicationCall, communication_calls
 from stepscope.deliver.capture_directory.rank_data import RankData
 
-# Process, its place from the top, and its label.
+# Process and its place from the top.
 _PROCESSES: Final = {
-    "Python": (1, "CPU"),
-    "CANN": (2, "CPU"),
-    "Ascend Hardware": (3, "NPU"),
-    "HCCL": (4, "NPU"),
-    "Overlap Analysis": (5, "NPU"),
+    "Python": 1,
+    "MindSpore": 1,
+    "CPU OP": 2,
+    "CANN": 3,
+    "Ascend Hardware": 4,
+    "HCCL": 5,
+    "Overlap Analysis": 6,
 }
+_OF_THE_DEVICE: Final = ("Ascend Hardware", "HCCL", "Overlap Analysis")
 _PROCESS_OF_KIND: Final = {
     "runtime": "CANN",
     "kernel": "Ascend Hardware",
@@ -35,6 +40,7 @@ _PROCESS_OF_KIND: Final = {
     "comm_task": "HCCL",
     "collective": "HCCL",
 }
+_MARKERS: Final = {"torch": "ProfilerStep#{step}", "mindspore": "Python::PythonObserved::ProfilerStep#{step}"}
 _CATEGORIES: Final = {"operator": "cpu_op", "step": "cpu_op", "python": "python_function", "module": "python_function"}
 # Arrows: from operator to device, and from call to device.
 _FLOWS: Final = {
@@ -48,10 +54,9 @@ _LANES: Final = ("Computing", "Communication", "Communication(Not Overlapped)", 
 
 def write_trace_view(data: RankData, path: Path) -> None:
     """One JSON array of Chrome trace events; times are exact microseconds, as text."""
-    slices = _slices(data)
     with path.open("w", encoding="utf-8") as file:
         separator = "["
-        for event in _events(data, slices):
+        for event in _events(data):
             file.write(separator + event)
             separator = ",\n"
         file.write("]\n" if separator != "[" else "[]\n")
@@ -63,44 +68,92 @@ def _slices(data: RankData) -> pl.DataFrame:
         data.scan("slices").filter(pl.col("kind") != "reported").select(*columns, "input_shapes", "dtypes", "stack")
     )
     tracks = data.store.scan("tracks", [data.rank]).select("track", track_name="name", track_kind="kind")
-    process = pl.col("kind").cast(pl.String).replace_strict(_PROCESS_OF_KIND, default="Python")
+    host = pl.lit(_host_process(data))
+    process = pl.col("kind").cast(pl.String).replace_strict(_PROCESS_OF_KIND, default=None, return_dtype=pl.String)
     on_host = ~pl.col("track_kind").cast(pl.String).is_in(["stream", "plane"])
+    operators = pl.lit("CPU OP") if data.backend == "mindspore" else host
     return (
         slices.join(tracks, on="track", how="left")
         .with_columns(
-            process=pl.when(on_host & (process == "Ascend Hardware")).then(pl.lit("Python")).otherwise(process)
+            process=pl.when(on_host & (process == "Ascend Hardware"))
+            .then(host)
+            .when(pl.col("kind") == "operator")
+            .then(operators)
+            .otherwise(pl.coalesce(process, host))
         )
         .collect()
     )
 
 
-def _events(data: RankData, slices: pl.DataFrame) -> Iterator[str]:
-    for name, (pid, label) in _PROCESSES.items():
-        yield _meta("process_name", pid, 0, name=name)
-        yield _meta("process_labels", pid, 0, labels=label)
-        yield _meta("process_sort_index", pid, 0, sort_index=pid)
-    threads = slices.select("process", "track", "track_name").unique().sort("process", "track")
-    for process, track, name in threads.iter_rows():
-        yield _meta("thread_name", _PROCESSES[process][0], track, name=str(name))
-    yield from _slice_events(slices)
+def _host_process(data: RankData) -> str:
+    return "MindSpore" if data.backend == "mindspore" else "Python"
+
+
+def _events(data: RankData) -> Iterator[str]:
+    slices, markers = _slices(data), _step_markers(data)
+    calls = {call.slice: call for call in communication_calls(data)}
+    lanes = _overlap(data)
+    used = set(slices["process"].unique())
+    used |= {_host_process(data)} if markers else set()
+    used |= {"Overlap Analysis"} if any(len(lane.start) for lane in lanes) else set()
+    for name, pid in _PROCESSES.items():
+        if name in used:
+            yield _meta("process_name", pid, 0, name=name)
+            label = data.device.partition(":")[0] if name in _OF_THE_DEVICE else "CPU"
+            yield _meta("process_labels", pid, 0, labels="CPU" if label == "CPU" else "NPU")
+            yield _meta("process_sort_index", pid, 0, sort_index=pid)
+    yield from _thread_names(slices, calls)
+    marker_thread = 1 + int(slices["track"].max() or 0) if len(slices) else 0  # type: ignore[arg-type]
+    yield from _marker_events(markers, _PROCESSES[_host_process(data)], marker_thread)
+    yield from _slice_events(slices, calls)
     yield from _flow_events(data, slices)
-    yield from _overlap_events(data)
+    yield from _overlap_events(lanes)
 
 
-def _slice_events(slices: pl.DataFrame) -> Iterator[str]:
+def _step_markers(data: RankData) -> list[tuple[str, int, int]]:
+    """Name, start and end of steps that no slice marks."""
+    if not data.has_steps or not data.scan("slices").filter(pl.col("kind") == "step").head(1).collect().is_empty():
+        return []
+    rows = data.scan("steps").select("step", "host_start_ns", "host_end_ns").drop_nulls().collect()
+    return [(_MARKERS[data.backend].format(step=step), start, end) for step, start, end in rows.iter_rows()]
+
+
+def _marker_events(markers: list[tuple[str, int, int]], pid: int, tid: int) -> Iterator[str]:
+    if markers:
+        yield _meta("thread_name", pid, tid, name="Steps")
+    for name, start, end in markers:
+        event = {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": _micro(start), "dur": (end - start) / 1000}
+        yield _dump({**event, "cat": "cpu_op", "args": {}})
+
+
+def _thread_names(slices: pl.DataFrame, calls: dict[int, CommunicationCall]) -> Iterator[str]:
+    """Names and order of threads; those of whole calls tell their group, and its planes follow."""
+    groups = {group: number for number, group in enumerate(sorted({call.group for call in calls.values()}))}
+    threads = slices.group_by("process", "track", "track_name").agg(pl.col("slice").first()).sort("process", "track")
+    for process, track, recorded, first in threads.iter_rows():
+        name = str(recorded)
+        if process == "HCCL" and first in calls and "Communication" not in name:
+            name = f"Group {groups[calls[first].group]} Communication"
+        yield _meta("thread_name", _PROCESSES[process], track, name=name)
+        yield _meta("thread_sort_index", _PROCESSES[process], track, sort_index=track)
+
+
+def _slice_events(slices: pl.DataFrame, calls: dict[int, CommunicationCall]) -> Iterator[str]:
     for row in slices.iter_rows(named=True):
+        call = calls.get(row["slice"])
         arguments = {
             "Task Type": row["kind"] if row["process"] == "Ascend Hardware" else None,
             "Stream Id": row["stream"],
             "correlation_id": row["correlation"],
             "Input Dims": row["input_shapes"],
             "Input type": row["dtypes"],
+            "recorded name": row["name"] if call is not None and call.name != row["name"] else None,
         }
         yield _dump(
             {
                 "ph": "X" if row["kind"] != "mark" else "i",
-                "name": row["name"],
-                "pid": _PROCESSES[row["process"]][0],
+                "name": row["name"] if call is None else call.name,
+                "pid": _PROCESSES[row["process"]],
                 "tid": row["track"],
                 "ts": _micro(row["start_ns"]),
                 "dur": row["dur_ns"] / 1000,
@@ -128,7 +181,7 @@ def _flow_events(data: RankData, slices: pl.DataFrame) -> Iterator[str]:
                     "bp": "e",
                     "name": category if category != "HostToDevice" else f"HostToDevice{number}",
                     "id": str(number),
-                    "pid": _PROCESSES[row[f"process{suffix}"]][0],
+                    "pid": _PROCESSES[row[f"process{suffix}"]],
                     "tid": row[f"track{suffix}"],
                     "ts": _micro(row[f"start_ns{suffix}"]),
                     "cat": category,
@@ -136,10 +189,12 @@ def _flow_events(data: RankData, slices: pl.DataFrame) -> Iterator[str]:
             )
 
 
-def _overlap_events(data: RankData) -> Iterator[str]:
+def _overlap_events(lanes: tuple[Intervals, ...]) -> Iterator[str]:
     """The four computed lanes."""
-    pid = _PROCESSES["Overlap Analysis"][0]
-    for tid, (name, lane) in enumerate(zip(_LANES, _overlap(data), strict=True)):
+    pid = _PROCESSES["Overlap Analysis"]
+    for tid, (name, lane) in enumerate(zip(_LANES, lanes, strict=True)):
+        if not len(lane.start):
+            continue
         yield _meta("thread_name", pid, tid, name=name)
         for start, end in zip(lane.start.tolist(), lane.end.tolist(), strict=True):
             event = {"ph": "X", "name": name, "pid": pid, "tid": tid, "ts": _micro(start), "dur": (end - start) / 1000}
