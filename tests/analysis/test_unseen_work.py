@@ -59,6 +59,14 @@ def test_a_stream_that_waits_for_another_is_not_held(tmp_path: Path) -> None:
     assert periods_of(store, 0).start.tolist() == [0]
 
 
+def test_a_stream_that_begins_while_another_works_is_not_held(tmp_path: Path) -> None:
+    store = _run(
+        tmp_path, [((0, 10), (15, 20), 1), ((20, 30), (40, 9_000), 2), ((35, 38), (7_000, 7_100), 3)], (0, 9_100)
+    )
+    assert periods_of(store, 0).unseen == (0, 0)
+    assert periods_of(store, 0).start.tolist() == [0]
+
+
 def test_a_late_launch_is_the_hosts_and_nobody_elses(tmp_path: Path) -> None:
     store = _run(tmp_path, [((0, 10), (15, 20), 1), ((70_000, 70_010), (70_015, 70_100), 2)], (0, 70_200))
     assert periods_of(store, 0).unseen == (0, 0)

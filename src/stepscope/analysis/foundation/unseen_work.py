@@ -27,8 +27,9 @@ def unseen_work(store: RunStore, work: Work, first_step: int) -> tuple[int, int]
     launched, launch_end = _launch_ends(store, work.rank, work.slice[first])
     first, ready = first[launched], launch_end[launched]
     busy = union(work.start, work.end)
-    before = np.searchsorted(busy.end, work.start[first], side="right") - 1
-    idle_since = np.where(before >= 0, busy.end[np.maximum(before, 0)], work.start.min())
+    # What began earlier may still run, on another stream or on the host: then nothing stood still.
+    earlier = np.searchsorted(busy.start, work.start[first], side="left") - 1
+    idle_since = np.where(earlier >= 0, busy.end[np.maximum(earlier, 0)], work.start.min())
     since = np.maximum(idle_since, ready)
     held = work.start[first] - since > steps_facts().unseen_work.least_us * 1000
     if not held.any():
