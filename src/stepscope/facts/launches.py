@@ -20,6 +20,12 @@ class Idle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     between_kernels_us: int
 
 
+class Gaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[gaps]``."""
+
+    least_us: int
+
+
 class Queue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[queue]``."""
 
@@ -46,6 +52,7 @@ class LaunchesFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     statistics: Statistics
     idle: Idle
+    gaps: Gaps
     queue: Queue
     trend: Trend
     get_next: GetNext

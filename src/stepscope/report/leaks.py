@@ -17,7 +17,7 @@ _UNEXPLAINED, _RESERVED = "unexplained_growth", "reserved_growth"
 
 
 def show(answer: Answer[Leaks], lang: str) -> None:
-    """Which sites leak and why, then what only looks like it."""
+    """Graphs and pools that grow, then sites that leak, with the reason, and those that only look like it."""
     data = answer.data
     console = Console(highlight=False)
 
@@ -26,13 +26,6 @@ def show(answer: Answer[Leaks], lang: str) -> None:
 
     leaking = [site for site in data.sites if site.verdict == _LEAK]
     others = [site for site in data.sites if site.verdict != _LEAK and site.bytes_at_end]
-    if leaking:
-        worst = leaking[0]
-        sizes = {"rate": mib(data.leaking_bytes_per_step), "worst": mib(worst.bytes_per_step)}
-        say("report.leaks_found", count=data.leaking_sites, site=worst.site, confidence=worst.confidence, **sizes)
-    elif data.sites:
-        best = max(data.sites, key=lambda site: site.intervals)
-        say("report.leaks_none", confidence=best.confidence, intervals=best.intervals)
     for graph in data.graphs:
         say("report.leaks_graph", where=graph.where, sites=graph.sites, rate=mib(graph.bytes_per_step))
     for pool in data.pools:

@@ -1,4 +1,4 @@
-"""The input pipeline at a terminal: the verdict, then stages and batches."""
+"""The input pipeline at a terminal: what was seen of each rank, then stages and batches. Findings stand above it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_RANKS: Final = 8
 
 
 def show(answer: Answer[Pipeline], lang: str) -> None:
-    """The verdict of each rank with its reasons, the stages from reader to device, and the times of batches."""
+    """What each rank's loop showed and what to change, the stages from reader to device, and the times of batches."""
     console = Console(highlight=False)
     pipeline = answer.data
     starving = {entry.rank: entry for entry in pipeline.starving}
@@ -53,19 +53,7 @@ def show(answer: Answer[Pipeline], lang: str) -> None:
 
 
 def _lines(verdict: Verdict, starving: Starving, lang: str) -> list[str]:
-    head = [text("pipeline_report.rank", lang, rank=verdict.rank, bound=text(f"pipeline_bound.{verdict.bound}", lang))]
-    if verdict.op_name:
-        head.append(text("pipeline_report.stage", lang, op=verdict.op_name))
-    if verdict.rules:
-        head.append(text("pipeline_report.rules", lang, rules=", ".join(verdict.rules)))
-    if not verdict.certain and verdict.bound != "unknown":
-        head.append(text("pipeline_report.uncertain", lang))
-    lines = [("" if lang == "zh" else " ").join(head)]
-    lines += [f"  {_said(sentence, lang)}" for sentence in verdict.why]
-    if verdict.potential_speedup is not None:
-        limit = text("pipeline_report.training", lang) if verdict.limited_by == "training" else verdict.limited_by
-        speedup = f"{verdict.potential_speedup:.2f}"
-        lines.append("  " + text("pipeline_report.speedup", lang, speedup=speedup, limit=limit))
+    lines = [f"rank {verdict.rank}:", *(f"  {_said(sentence, lang)}" for sentence in verdict.why)]
     if starving.which:
         named = ", ".join(map(str, starving.which[:_MOST_NAMED])) + (" …" if starving.count > _MOST_NAMED else "")
         key = "pipeline_report.starving_steps" if starving.unit == "step" else "pipeline_report.starving_batches"

@@ -60,7 +60,7 @@ class StatsRequest(_Body):
     rows: Rows
     by: Literal["name", "kind", "track"] = "name"
     limit: Annotated[int, Field(ge=1, le=10_000)] = 500
-    gaps_over_ns: Annotated[int, Field(ge=0, le=1 << 53)] = 0
+    gaps_over_ns: Annotated[int, Field(ge=0, le=1 << 53)] | None = None
     gaps_limit: Annotated[int, Field(ge=0, le=1_000)] = 100
 
 

@@ -526,7 +526,7 @@ export interface LanesAnswer {
   readonly ranks: readonly LaneTotals[]
 }
 
-/** Host and launches of a run. */
+/** Host and launches of a run. `least_gap_us`: gaps from this length on are worth a look. */
 export interface Launches {
   readonly steps: readonly StepLaunches[]
   readonly idle: readonly Idle[]
@@ -539,6 +539,7 @@ export interface Launches {
   readonly get_next: readonly GetNext[]
   readonly ranks: readonly RankLaunches[]
   readonly rank_activities: readonly RankActivity[]
+  readonly least_gap_us: number
 }
 
 export interface LaunchesDocument {
@@ -1435,7 +1436,7 @@ export interface StatsRequest {
   readonly rows: readonly RowsRequest[]
   readonly by?: 'name' | 'kind' | 'track'
   readonly limit?: number
-  readonly gaps_over_ns?: number
+  readonly gaps_over_ns?: number | null
   readonly gaps_limit?: number
 }
 

@@ -3,7 +3,7 @@ import type { dataZh } from './data.zh'
 
 export const dataEn: Record<keyof typeof dataZh, string> = {
   'data.lead': 'Whether training waits for data, and for which stage of the pipeline.',
-  'data.certain': 'well observed',
+  'data.state': 'Steps and their data',
   'data.advice': 'What to change',
   'data.evidence': 'Evidence',
   'data.metric': 'Metric',
@@ -13,9 +13,6 @@ export const dataEn: Record<keyof typeof dataZh, string> = {
   'data.period': 'Mean time from step to step',
   'data.wait': 'Waiting for data, of a step',
   'data.interval': 'Between steps, of a step',
-  'data.speedup': 'Without it, at most',
-  'data.speedup_value': '{speedup}× as fast',
-  'data.speedup_limit': 'then {limit} is the limit',
   'data.mode.feed': 'the training loop takes each batch',
   'data.mode.sink': 'data sink: a thread feeds a queue on the device',
   'data.mode.unknown': 'how batches reach the device is not recorded',

@@ -1,7 +1,7 @@
 // 数据准备页面。
 export const dataZh = {
   'data.lead': '训练是否在等数据，等的是管道的哪一级。',
-  'data.certain': '观测充分',
+  'data.state': '迭代与数据',
   'data.advice': '怎么改',
   'data.evidence': '依据',
   'data.metric': '指标',
@@ -11,9 +11,6 @@ export const dataZh = {
   'data.period': '平均迭代周期',
   'data.wait': '等数据占迭代',
   'data.interval': '迭代间隙占迭代',
-  'data.speedup': '消除后速度最多为',
-  'data.speedup_value': '{speedup} 倍',
-  'data.speedup_limit': '届时受限于 {limit}',
   'data.mode.feed': '训练循环逐个取 batch',
   'data.mode.sink': '数据下沉：单独的线程向设备队列送数',
   'data.mode.unknown': '送数方式未知',

@@ -36,7 +36,6 @@ export const overviewEn: Record<keyof typeof overviewZh, string> = {
   'overview.data': 'Input pipeline',
   'overview.starving': '{count} of {total} {total|step waits|steps wait} for data',
   'overview.starving_batches': '{count} of {total} {total|batch is|batches are} waited for',
-  'overview.bottleneck': 'Bottleneck: {name}',
   'overview.memory': 'Memory peak',
   'overview.memory_of': 'of {capacity}',
   'overview.memory_step': 'in step {step}',

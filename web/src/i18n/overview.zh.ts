@@ -33,7 +33,6 @@ export const overviewZh = {
   'overview.data': '数据管道',
   'overview.starving': '{count} / {total} 个迭代在等数据',
   'overview.starving_batches': '{count} / {total} 个 batch 在等数据',
-  'overview.bottleneck': '瓶颈：{name}',
   'overview.memory': '内存峰值',
   'overview.memory_of': '共 {capacity}',
   'overview.memory_step': '在迭代 {step}',

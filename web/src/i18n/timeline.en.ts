@@ -82,7 +82,7 @@ export const timelineEn: Record<keyof typeof timelineZh, string> = {
   'lane.communication': 'Communication',
   'lane.exposed_communication': 'Exposed comm.',
   'lane.exposed_copy': 'Exposed copy',
-  'lane.free': 'Free',
+  'lane.free': 'Idle',
   'timeline.drawer': 'Details',
   'timeline.tab.details': 'Slice',
   'timeline.tab.range': 'Range',

@@ -15,6 +15,7 @@ from stepscope.analysis.foundation.idle import idle_of
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.question import AtLeast, question
 from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.step_parts import step_parts
 from stepscope.analysis.foundation.work import ranks_of, work_of
 from stepscope.analysis.launches import latency
 from stepscope.analysis.launches.get_next import get_next_rows
@@ -35,6 +36,7 @@ from stepscope.analysis.launches.types import (
     Sync,
 )
 from stepscope.errors import NoAnswerError
+from stepscope.facts.launches import launches_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -50,7 +52,7 @@ def launches(
     gaps: Annotated[int, AtLeast(0)] = 20,
 ) -> Answer[Launches]:
     """Launches and idle time per rank and step; ``gaps`` is how many of the longest gaps of each rank to list."""
-    answer, notes = Launches([], [], [], [], [], [], [], [], [], [], []), []
+    answer, notes = Launches([], [], [], [], [], [], [], [], [], [], [], launches_facts().gaps.least_us), []
     numbers: set[int] = set()
     for rank in ranks_of(store, ranks):
         marks = step_marks(store, rank)
@@ -63,7 +65,7 @@ def launches(
         raise NoAnswerError("no_steps")
     if steps and not (numbers & set(steps)):
         raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
-    if not any(getattr(answer, name) for name in Launches.__struct_fields__):
+    if not any(isinstance(entries, list) and entries for entries in msgspec.structs.astuple(answer)):
         raise NoAnswerError("launches_nothing_recorded")
     answer.ranks.extend(rank_rows(answer.idle, answer.steps))
     answer.rank_activities.extend(rank_activities(answer.activities))
@@ -82,7 +84,7 @@ def _rank(
     def asked(row: Idle | Activity | StepLaunches | Statistics | Sync | Pause | GetNext) -> bool:
         return not steps or row.step in steps
 
-    answer.idle.extend(filter(asked, idle_rows(rank, idle)))
+    answer.idle.extend(filter(asked, idle_rows(rank, idle, step_parts(store, rank)["free_ns"].fill_null(0).to_numpy())))
     answer.activities.extend(filter(asked, activity_rows(rank, idle)))
     answer.gaps.extend(gap_rows(rank, idle, steps, most))
     answer.queue.extend(queues(store, rank, launched))

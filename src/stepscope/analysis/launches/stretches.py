@@ -9,21 +9,15 @@ import polars as pl
 
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE
 from stepscope.analysis.foundation.idle import CAUSES, SYNC, RankIdle
-from stepscope.analysis.foundation.intervals import union
-from stepscope.analysis.foundation.launched import Launched
-from stepscope.analysis.foundation.periods import NEVER, Periods
 from stepscope.analysis.launches.types import Activity, Gap, Idle
 from stepscope.arrays import Int64s
 
 
-def idle_rows(rank: int, idle: RankIdle) -> list[Idle]:
-    """One entry per step of which the work is known."""
+def idle_rows(rank: int, idle: RankIdle, free: Int64s) -> list[Idle]:
+    """One entry per step of which the work is known; ``free`` is how long each had no work of its own in its span."""
     periods, gaps, count = idle.periods, idle.gaps, len(idle.periods.step)
     total, cause = idle.cause.sum(axis=1), idle.cause
     lead = gaps.per_period(np.where(gaps.lead, gaps.length, 0), count)
-    has_work = periods.work_start != NEVER
-    span = np.where(has_work, periods.work_end - periods.work_start, 0)
-    free = span - _own_busy(idle.launched, periods)
     # Inside its span a step is free of its own work; some of that time the device worked for another step.
     other_step = free - (total - lead)
     after_sync = gaps.per_period(np.where(gaps.blocked == NONE, 0, gaps.cause[:, SYNC]), count)
@@ -48,19 +42,6 @@ def idle_rows(rank: int, idle: RankIdle) -> list[Idle]:
             )
         )
     return rows
-
-
-def _own_busy(work: Launched, periods: Periods) -> Int64s:
-    """How long a step's own work ran, each step on a stretch of its own so that one sweep serves all."""
-    position = periods.index_of(work.step)
-    inside = position >= 0
-    index = position[inside]
-    has_work = periods.work_start != NEVER
-    first = np.where(has_work, periods.work_start, 0)
-    border = np.concatenate(([0], np.cumsum(np.where(has_work, periods.work_end - first, 0))))
-    start, end = (np.clip(moments[inside], first[index], periods.work_end[index]) for moments in (work.start, work.end))
-    shift = (border[:-1] - first)[index]
-    return union(start + shift, end + shift).covered_within(border[:-1], border[1:])
 
 
 def activity_rows(rank: int, idle: RankIdle) -> list[Activity]:

@@ -168,7 +168,7 @@ class RankActivity(msgspec.Struct, frozen=True):
 
 
 class Launches(msgspec.Struct, frozen=True):
-    """Host and launches of a run."""
+    """Host and launches of a run. ``least_gap_us``: gaps from this length on are worth a look."""
 
     steps: list[StepLaunches]
     idle: list[Idle]
@@ -181,3 +181,4 @@ class Launches(msgspec.Struct, frozen=True):
     get_next: list[GetNext]
     ranks: list[RankLaunches]
     rank_activities: list[RankActivity]
+    least_gap_us: int

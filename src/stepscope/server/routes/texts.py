@@ -21,8 +21,6 @@ PAGE_SECTIONS: Final = (
     "memory_cause",
     "memory_owner",
     "path_bound",
-    "pipeline_bound",
-    "pipeline_report",
 )
 
 

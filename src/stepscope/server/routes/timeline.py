@@ -16,6 +16,7 @@ from stepscope.analysis.timeline.search import Cursor, Question, SearchResult, s
 from stepscope.analysis.timeline.slice_details import SliceDetails, slice_details
 from stepscope.analysis.timeline.tracks import MOST_NAMES, NameTable, Tracks, names, tracks
 from stepscope.errors import UsageError
+from stepscope.facts.launches import launches_facts
 from stepscope.server.documentation import AnswerTypes
 from stepscope.server.library import Library
 from stepscope.server.replies import json_reply
@@ -96,7 +97,7 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
 
     @routes.post("/stats", responses=answers.json(RangeStats))
     def stats(run_id: str, wanted: StatsRequest) -> Response:
-        """What happened in a window on some rows."""
+        """What happened in a window on some rows; of its gaps those worth a look, unless a length is given."""
         _check_window(wanted.from_ns, wanted.to_ns)
         statistics = range_stats(
             library.ready(run_id)[1],
@@ -105,7 +106,7 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
             _ranges(wanted.rows),
             wanted.by,
             wanted.limit,
-            wanted.gaps_over_ns,
+            launches_facts().gaps.least_us * 1000 if wanted.gaps_over_ns is None else wanted.gaps_over_ns,
             wanted.gaps_limit,
         )
         return json_reply(statistics)

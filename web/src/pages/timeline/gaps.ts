@@ -7,8 +7,6 @@ import { t } from '../../i18n/language.svelte'
 import { said } from '../../state/texts.svelte'
 import type { TimelineStore } from './store.svelte'
 
-/** Shorter gaps are launch noise: the host prepares a kernel in about this time. */
-const LEAST_GAP_NS = 10_000
 const LIMIT = 500
 
 interface Found {
@@ -40,7 +38,7 @@ async function explained(store: TimelineStore, rank: number, after: number): Pro
     const { data } = await analysis<Launches>(store.session.runId ?? '', 'launches', { rank, gaps: LIMIT })
     const gaps = data.gaps
       .map((gap) => ({ gap, at_ns: Number(BigInt(gap.start_ns) + shift - origin), dur_ns: gap.duration_us * 1000 }))
-      .filter((one) => one.at_ns >= after && one.dur_ns >= LEAST_GAP_NS)
+      .filter((one) => one.at_ns >= after && one.gap.duration_us >= data.least_gap_us)
       .toSorted((a, b) => a.at_ns - b.at_ns)
     const next = gaps[0]
     if (!next) return null
@@ -64,7 +62,6 @@ async function bare(store: TimelineStore, rank: number, after: number): Promise<
     rows: deviceRows(store, rank),
     by: 'kind',
     limit: 1,
-    gaps_over_ns: LEAST_GAP_NS,
     gaps_limit: LIMIT,
   })
   const inner = gaps.largest.filter((gap) => gap.before !== null && gap.after !== null)
