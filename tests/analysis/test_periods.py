@@ -58,6 +58,17 @@ def _periods(store: RunStore) -> list[tuple[int, int]]:
     return list(zip((periods.start // 1000).tolist(), (periods.end // 1000).tolist(), strict=True))
 
 
+def test_steps_of_which_no_kernel_was_recorded_are_unknown(tmp_path: Path) -> None:
+    """MindInsight keeps the kernels of a few steps: here 15 of 322, each busy for 900 of 1000 us."""
+    store = _run(tmp_path, _thousands(322), [(step, step * 1000, step * 1000 + 900) for step in range(100, 115)])
+    rows = steps(store).data
+    assert rows.filter(pl.col("idle_us").is_null()).height == 322 - 15
+    (entry,) = summary(store).data.ranks
+    assert (entry.steps, entry.computing_us) == (15, pytest.approx(900))
+    assert entry.idle_us is not None
+    assert entry.idle_us < 1000 * 0.11
+
+
 def test_steps_that_launch_nothing_are_idle_and_not_unknown(tmp_path: Path) -> None:
     # Steps 1, 3, 5 and 6 of seven stall; the others are busy for 990 of 1000 us.
     store = _run(tmp_path, _thousands(7), [(step, step * 1000 + 5, step * 1000 + 995) for step in (0, 2, 4)])

@@ -70,3 +70,15 @@ def test_parts_of_communication_on_ascend_are_no_copies() -> None:
     ((kind, count, spent_ns),) = moved
     assert (kind, count) == ("comm_task", 72)
     assert spent_ns == pytest.approx(27_868_200, abs=100)
+
+
+def test_a_trace_of_2021_trains_and_its_loader_is_seen() -> None:
+    """Kineto's sample for TensorBoard: without workers, fetching takes 62.6 to 73.4 ms of every step."""
+    run = opened("tb_plugin/resnet50_workers0_v100.pt.trace.json.gz")
+    assert {row["mode"] for row in run.steps().to_dicts()} == {"training"}
+    fetches = run.sql(
+        "SELECT count(*), min(dur_ns) FROM slices WHERE kind = 'annotation' AND name LIKE 'enumerate(DataLoader)%'"
+    ).row(0)
+    assert fetches == (6, 62_633_000)
+    assert run.pipeline().starving[0].count == 6
+    assert run.diagnose().findings[0].kind == "data_starved"

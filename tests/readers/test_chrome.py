@@ -330,7 +330,7 @@ def test_steps_whose_number_is_none_are_no_steps(opened: Opened) -> None:
 # --- VizTracer --------------------------------------------------------------------------------------------
 
 
-def test_a_viztracer_file_has_its_frames(opened: Opened) -> None:
+def test_the_functions_of_a_viztracer_file_are_its_operators(opened: Opened) -> None:
     events = [
         named("process_name", "MainProcess", pid=9),
         named("thread_name", "MainThread", pid=9, tid=9),
@@ -344,8 +344,8 @@ def test_a_viztracer_file_has_its_frames(opened: Opened) -> None:
     }
     reading = opened({"traceEvents": events, **around})
     assert [(row["name"], row["kind"], row["row"]) for row in reading.rows("slices")] == [
-        ("main (a.py:1)", "python", 0),
-        ("helper (a.py:9)", "python", 1),
+        ("main (a.py:1)", "operator", 0),
+        ("helper (a.py:9)", "operator", 1),
     ]
     assert set(reading.codes) == {"no_step_marks"}
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from stepscope import facts
 from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.errors import UnreadableInputError
+from stepscope.readers.chrome.kinds import kinds
+from stepscope.readers.chrome.processes import TrackRoles, track_roles
 from stepscope.readers.chrome.stack_frames import referred_stacks
 from stepscope.readers.discovery.source import Source, named_rank
 from stepscope.readers.files.reading import Reading
@@ -31,11 +30,7 @@ from stepscope.store.notes import Notes
 __all__ = ["claim", "claim_file", "read"]
 
 
-_DEVICE_PROCESS: Final = re.compile(r"^/device:(GPU|TPU):(\d+)")
-# Rows that XProf computes itself: they sum up the operations below them.
-_SUMMARY_THREADS: Final = ("Steps", "XLA Modules", "Framework Name Scope", "Framework Ops", "Source code")
-_COPY: Final = re.compile(r"^Mem(?:cpy|set)")
-_PYTHON_CATEGORIES: Final = frozenset(("fee", "python"))
+_VIZTRACER: Final = "viztracer_metadata"
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
@@ -64,9 +59,10 @@ def read(reading: Reading) -> None:
     index, track, category, name, start, dur, is_mark = columns.slices()
     reading.out.add("details", columns.pair_details)
     keep, dur = believable(start, dur, reading.notes, path.name)
-    device, summary = _device_tracks(columns)
-    on_device, is_summary = np.isin(track, list(device)), np.isin(track, list(summary))
-    kind = _kinds(columns, category, name, on_device, is_summary)
+    roles = track_roles(columns)
+    device = roles.device
+    on_device = np.isin(track, list(device))
+    kind = kinds(columns, category, name, track, roles, only_python=_VIZTRACER in text.metadata)
     if device:
         kind[np.isin(index, list(correlations)) & ~on_device] = KIND["runtime"]
     kind[np.isin(index, list(step_numbers)) & ~on_device] = KIND["step"]
@@ -91,12 +87,8 @@ def read(reading: Reading) -> None:
     reading.out.add("steps", steps.frame())
     reading.out.add("links", flow_links(slices, columns, 0, {}, reading.notes))
     counters.write(reading.out, 0, reading.notes, path.name)
-    kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(
-        np.unique(slices.track[slices.is_kind("reported")]).tolist(), "vendor"
-    )
-    rows = track_rows(columns.tracks, columns.metadata, kinds | dict.fromkeys(counters.numbers, "counter"))
-    reading.out.add("tracks", _processes_apart(rows, columns.tracks))
-    reading.out.add("ranks", _rank_row(text.metadata, slices, device, path))
+    reading.out.add("tracks", _tracks(slices, on_device, columns, counters))
+    reading.out.add("ranks", _rank_row(text.metadata, slices, roles, path))
 
 
 def _numbers(batch: Batch, argument: str) -> dict[int, int]:
@@ -111,43 +103,6 @@ def _numbers(batch: Batch, argument: str) -> dict[int, int]:
             if number.isdecimal() and len(number) < 19:
                 numbers[int(batch.index[row])] = int(number)
     return numbers
-
-
-def _device_tracks(columns: EventColumns) -> tuple[dict[int, str], set[int]]:
-    """Tracks of devices with the device's kind; and those of them that only sum up others."""
-    device: dict[int, str] = {}
-    summary: set[int] = set()
-    processes = {
-        pid: str(values.get("name", ""))
-        for (name, pid, _), values in columns.metadata.items()
-        if name == "process_name"
-    }
-    for (pid, tid), number in columns.tracks.items():
-        match = _DEVICE_PROCESS.match(processes.get(pid, ""))
-        if match:
-            device[number] = match[1].lower()
-            thread = str(columns.metadata.get(("thread_name", pid, tid), {}).get("name", ""))
-            if thread.startswith(_SUMMARY_THREADS):
-                summary.add(number)
-    return device, summary
-
-
-def _kinds(
-    columns: EventColumns, category: npt.NDArray[Any], name: npt.NDArray[Any], on_device: Bools, is_summary: Bools
-) -> npt.NDArray[np.int8]:
-    is_python = np.array([(text or "").lower() in _PYTHON_CATEGORIES for text in columns.categories.texts()] or [False])
-    is_frame = np.array([(text or "").startswith("$") for text in columns.names.texts()] or [False])
-    kind = np.full(len(category), KIND["annotation"], np.int8)
-    kind[is_python[category] | is_frame[name]] = KIND["python"]
-    kind[on_device] = KIND["kernel"]
-    if on_device.any():
-        words = [text or "" for text in columns.names.texts()]
-        communicates = np.array([bool(facts.communication_kernel().search(word)) for word in words])
-        is_copy = np.array([bool(_COPY.match(word)) for word in words])
-        kind[on_device & communicates[name]] = KIND["collective"]
-        kind[on_device & is_copy[name]] = KIND["copy"]
-    kind[is_summary] = KIND["reported"]
-    return kind
 
 
 def _launches(slices: SliceTable, correlation: Int64s, on_device: Bools) -> Int64s:
@@ -168,6 +123,13 @@ def _launch_links(slices: SliceTable, launch: Int64s) -> pl.DataFrame:
     launched = np.flatnonzero(launch != NONE)
     kind = pl.Series(["launch"] * len(launched), dtype=pl.String)
     return pl.DataFrame({"kind": kind, "from_slice": slices.id[launch[launched]], "to_slice": slices.id[launched]})
+
+
+def _tracks(slices: SliceTable, on_device: Bools, columns: EventColumns, counters: CounterEvents) -> pl.DataFrame:
+    reported = np.unique(slices.track[slices.is_kind("reported")]).tolist()
+    track_kinds = kinds_of_tracks(slices.track, on_device) | dict.fromkeys(reported, "vendor")
+    track_kinds |= dict.fromkeys(counters.numbers, "counter")
+    return _processes_apart(track_rows(columns.tracks, columns.metadata, track_kinds), columns.tracks)
 
 
 def _processes_apart(rows: pl.DataFrame, tracks: Codes) -> pl.DataFrame:
@@ -191,16 +153,16 @@ def _steps(slices: SliceTable, numbers: dict[int, int], launch: Int64s, notes: N
     return Steps(number, slices.start[marks], slices.end[marks], "step_num")
 
 
-def _rank_row(metadata: dict[str, Any], slices: SliceTable, device: dict[int, str], path: Path) -> pl.DataFrame:
-    framework = "jax" if device or "highres-ticks" in str(metadata.get("metadata")) else None
+def _rank_row(metadata: dict[str, Any], slices: SliceTable, roles: TrackRoles, path: Path) -> pl.DataFrame:
+    xprof = "jax" if "highres-ticks" in str(metadata.get("metadata")) else None
     row: dict[str, Any] = {
-        "framework": framework,
-        "device_kind": next(iter(device.values()), "cpu"),
+        "framework": roles.framework or xprof,
+        "device_kind": next(iter(roles.device.values()), "cpu"),
         "clock_base_ns": 0,
         "source": str(path),
     }
-    if "viztracer_metadata" in metadata:
-        row["versions"] = str(metadata["viztracer_metadata"])
+    if _VIZTRACER in metadata:
+        row["versions"] = str(metadata[_VIZTRACER])
     if len(slices):
         row |= dict(zip(("first_ns", "last_ns"), extent(slices), strict=True))
     return pl.DataFrame([row])

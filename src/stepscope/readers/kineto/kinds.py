@@ -11,6 +11,7 @@ from stepscope import facts
 from stepscope.arrays import Int8s, Int32s
 from stepscope.facts.communication import communication_facts
 from stepscope.facts.kineto import kineto_facts
+from stepscope.facts.pytorch import pytorch_facts
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.slices.pytorch import MODULE_PREFIX
 from stepscope.readers.slices.slice_table import KIND
@@ -29,13 +30,16 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
     words = [text or "" for text in names.texts()] or [""]
     communicates = np.array([bool(facts.communication_kernel().search(word)) for word in words])
     is_module = np.array([word.startswith(MODULE_PREFIX) for word in words])
+    is_annotation = re.compile("|".join(pytorch_facts().annotations)).match
     prefixes = tuple(f"{backend}:" for backend in communication_facts().host_prefixes)
     is_host_collective = np.array([word.startswith(prefixes) for word in words])
+    is_range = np.array([bool(is_annotation(word)) for word in words])
     # Until about torch 1.11, marks of the host had the category of operators.
     on_host = np.array([(text or "").lower() in _MARKING for text in categories.texts()] or [False])[category]
     _set_device_events(kind, category, name, categories, words)
     kind[(kind == KIND["kernel"]) & communicates[name]] = KIND["collective"]
     kind[(kind == KIND["python"]) & is_module[name]] = KIND["module"]
+    kind[on_host & is_range[name]] = KIND["annotation"]
     used_on_host = np.zeros(len(words), np.bool_)
     used_on_host[name[on_host]] = True
     kind[on_host & step_names(words, used_on_host)[name]] = KIND["step"]

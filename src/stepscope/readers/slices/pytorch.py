@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Int8s, Int32s, Int64s
+from stepscope.facts.pytorch import pytorch_facts
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.step_names import spelling_of
 from stepscope.readers.slices.steps import Steps
@@ -27,9 +29,6 @@ FORWARD, BACKWARD, _OPTIMIZER, _DATA = range(4)
 
 MODULE_PREFIX: Final = "nn.Module: "
 _DEEPEST: Final = 500
-_BACKWARD_PREFIX: Final = "autograd::engine::evaluate_function"
-_OPTIMIZER_PREFIXES: Final = ("Optimizer.step#", "Optimizer.zero_grad#")
-_DATA_PREFIXES: Final = ("enumerate(DataLoader)", "enumerate(DataPipe)")
 
 
 def marked_steps(slices: SliceTable) -> Steps:
@@ -56,14 +55,11 @@ def phases(slices: SliceTable, launch: Int64s) -> Int8s:
     can_mark = slices.is_kind("operator", "annotation")
     used = np.zeros(len(by_name), np.bool_)
     used[slices.name[can_mark]] = True
+    names = pytorch_facts().phases
+    patterns = {BACKWARD: names.backward, _OPTIMIZER: names.optimizer, _DATA: names.data}
+    begins = {phase: re.compile("|".join(words)).match for phase, words in patterns.items()}
     for code, name in itertools.compress(enumerate(slices.names), used.tolist()):
-        word = str(name)
-        if word.startswith(_BACKWARD_PREFIX):
-            by_name[code] = BACKWARD
-        elif word.startswith(_OPTIMIZER_PREFIXES):
-            by_name[code] = _OPTIMIZER
-        elif word.startswith(_DATA_PREFIXES):
-            by_name[code] = _DATA
+        by_name[code] = next((phase for phase, matches in begins.items() if matches(str(name))), -1)
     marks = can_mark & (by_name[slices.name] >= 0)
     mark = nearest(slices.parent, marks)
     phase = np.full(len(slices), -1, np.int8)
