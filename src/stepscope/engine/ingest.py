@@ -14,7 +14,7 @@ from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.readers.discovery.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer, resolved
-from stepscope.store.run_store import Part, RunStore, open_store, sweep
+from stepscope.store.run_store import Part, RunStore, is_store, open_store, sweep
 
 if TYPE_CHECKING:  # opening what was read before needs nothing of this
     from stepscope.engine.completion import Wanted
@@ -52,6 +52,8 @@ def ingest(
     paths = resolved([capture] if isinstance(capture, Path) else capture)
     if not paths:
         raise UsageError("no_path")
+    if (stored := _stored_run(paths, window)) is not None:
+        return Ingested(stored, paths, [stored.manifest.window], [], time.perf_counter() - began)
 
     def opened(run: RunStore, windows: list[str], read: list[Part]) -> Ingested:
         name = run.manifest.window
@@ -98,6 +100,19 @@ def _kept(wanted: Wanted, old: RunStore, check: bool) -> list[Part]:
     damaged = set(old.damaged(manifest.sizes, thorough=check))
     contents = wanted.contents()
     return [part for part in manifest.parts if part.identity() in contents and damaged.isdisjoint(part.files())]
+
+
+def _stored_run(paths: list[Path], window: str | None) -> RunStore | None:
+    """A directory that is a stored run itself, as ``simulate`` writes one: nothing is to be read."""
+    path = paths[0]
+    if len(paths) > 1 or not path.is_dir() or not is_store(path):
+        return None
+    stored = open_store(path)
+    if stored is None or stored.damaged(stored.manifest.sizes, thorough=False):
+        raise UnreadableInputError("stored_run_unusable", path=str(path))
+    if window not in (None, stored.manifest.window):
+        raise UsageError("no_such_window", window=window, path=str(path), windows=stored.manifest.window)
+    return stored
 
 
 def _known_file(paths: list[Path], window: str | None, store: Path | None, check: bool) -> RunStore | None:

@@ -7,11 +7,14 @@ So the throughput of the whole is that of its slowest stage, and a slow consumer
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from stepscope.arrays import Float64s, Int64s
 from stepscope.simulate.scenario import Stage
+
+_NEVER: Final = 1 << 60
 
 
 @dataclass
@@ -21,11 +24,13 @@ class InputPipeline:
     stages: tuple[Stage, ...]
     ranks: int
     begun: list[list[Int64s]] = field(default_factory=list)  # when a worker took the batch
+    done: list[list[Int64s]] = field(default_factory=list)  # when the worker was done with it
     put: list[list[Int64s]] = field(default_factory=list)  # when it lay in the queue behind the stage
     taken: list[list[Int64s]] = field(default_factory=list)  # when it left that queue
+    asked: list[Int64s] = field(default_factory=list)  # when the training asked for the batch
 
     def __post_init__(self) -> None:
-        for times in (self.begun, self.put, self.taken):
+        for times in (self.begun, self.done, self.put, self.taken):
             times += [[] for _ in self.stages]
 
     def next_batch(self, factors: Float64s) -> Int64s:
@@ -42,16 +47,24 @@ class InputPipeline:
             self.begun[place].append(begin)
             if place:
                 self.taken[place - 1].append(begin)
-            done = begin + np.rint(stage.us * 1000 * factors[place]).astype(np.int64)
+            ready = begin + np.rint(stage.us * 1000 * factors[place]).astype(np.int64)
+            self.done[place].append(ready)
             if number >= stage.capacity:
-                done = np.maximum(done, self.taken[place][number - stage.capacity])
-            self.put[place].append(done)
-            ready = done
+                ready = np.maximum(ready, self.taken[place][number - stage.capacity])
+            self.put[place].append(ready)
         return ready
 
-    def take(self, moment: Int64s) -> None:
-        """The batch that was asked for last is taken."""
+    def take(self, asked: Int64s, moment: Int64s) -> None:
+        """The batch that is ready next was asked for and is taken."""
+        self.asked.append(asked)
         self.taken[-1].append(moment)
+
+    def run_on(self, factors: Float64s) -> None:
+        """Let the stages work on what they can before anybody asks for it: those batches lie in queues, too."""
+        for _ in range(sum(stage.capacity + stage.workers for stage in self.stages)):
+            self.next_batch(factors)
+            never = np.full(self.ranks, _NEVER, np.int64)
+            self.take(never, never)
 
     def fill(self, stage: int, rank: int, moments: Int64s) -> Int64s:
         """Batches in the queue behind a stage at some moments."""
@@ -61,6 +74,6 @@ class InputPipeline:
     def busy(self, stage: int, rank: int, edges: Int64s) -> Int64s:
         """Nanoseconds that the workers of a stage worked between each two edges."""
         start = np.array([batch[rank] for batch in self.begun[stage]], np.int64)
-        end = np.array([batch[rank] for batch in self.put[stage]], np.int64)
+        end = np.array([batch[rank] for batch in self.done[stage]], np.int64)
         low, high = edges[:-1, None], edges[1:, None]
         return np.asarray(np.clip(np.minimum(end, high) - np.maximum(start, low), 0, None).sum(axis=1), np.int64)

@@ -15,10 +15,12 @@ import numpy as np
 
 from stepscope.arrays import Float64s, Int64s
 from stepscope.facts.simulation import simulation_facts
+from stepscope.simulate.clocks import Clocks
 from stepscope.simulate.conditions import Conditions
 from stepscope.simulate.data_pipeline import InputPipeline
 from stepscope.simulate.instructions import COMPUTE, STREAMS, Block, Instruction
 from stepscope.simulate.lengths import StageLengths, StepLengths
+from stepscope.simulate.memory import MemoryPlan
 from stepscope.simulate.network import Links, collective_cost
 from stepscope.simulate.noise import MEETING, Noise
 from stepscope.simulate.plan import Layout
@@ -39,6 +41,8 @@ class Machine:
     links: Links
     conditions: Conditions
     noise: Noise
+    clocks: Clocks
+    memory: MemoryPlan = field(default_factory=MemoryPlan)
 
 
 @dataclass
@@ -237,7 +241,11 @@ class Execution:
             self.recorder.add(stage.number, row, instruction, begin, called, arrived, arrived, arrived)
             return
         layout, dimension = self.machine.layout, instruction.dimension
-        start = layout.spread(layout.in_groups(arrived, dimension).max(axis=1), dimension)
+        by_group = layout.in_groups(arrived, dimension)
+        latest = by_group.argmax(axis=1)
+        each = np.arange(len(latest))
+        start = layout.spread(by_group[each, latest], dimension)
+        last = layout.spread(layout.in_groups(stage.ranks, dimension)[each, latest], dimension)
         cost = self._cost(stage, instruction)
         factor = self.machine.conditions.communication.get(dimension)
         for factors in (factor, instruction.factor):
@@ -248,7 +256,7 @@ class Execution:
         late = np.abs(stage.now.normal[row]) * (self.machine.noise.levels.end_us * 1000)
         stage.tails[instruction.stream] = end = start + np.rint(cost + late).astype(np.int64)
         stage.waiting = stage.waiting + (start - arrived)
-        self.recorder.add(stage.number, row, instruction, begin, called, arrived, end, start)
+        self.recorder.add(stage.number, row, instruction, begin, called, arrived, end, start, last)
 
     def _cost(self, stage: _Stage, instruction: Instruction) -> Float64s:
         key = (stage.number, instruction.dimension, instruction.kind, instruction.size, instruction.packets)
@@ -262,7 +270,10 @@ class Execution:
     def _meet(self) -> None:
         """The collective of all ranks, once all stages have arrived."""
         world, levels = self.machine.layout.world, self.machine.noise.levels
-        last = np.max([arrived.max() for _, arrived in self._arrived.values()])
+        moments = {number: arrived for number, (_, arrived) in self._arrived.items()}
+        slowest = max(moments, key=lambda number: int(moments[number].max()))
+        late_rank = self._stages[slowest].ranks[int(moments[slowest].argmax())]
+        last = moments[slowest].max()
         (instruction,) = [each for each in self.programs[0].blocks[-2].instructions if each.dimension == "world"]
         if ("world",) not in self._costs:
             self._costs["world",] = np.array([_packed_cost(instruction, self.machine.links, list(range(world)))])
@@ -272,7 +283,7 @@ class Execution:
             end = last + np.rint(self._costs["world",][0] + late[stage.ranks] * 1000).astype(np.int64)
             stage.tails["world"] = end
             stage.waiting = stage.waiting + (last - arrived)
-            self.recorder.complete(number, row, end, np.full_like(arrived, last))
+            self.recorder.complete(number, row, end, np.full_like(arrived, last), np.full_like(arrived, late_rank))
         self._met = True
 
     def _transfer(self, stage: _Stage, instruction: Instruction, row: int) -> None:
@@ -289,8 +300,8 @@ class Execution:
         end: Int64s = start + np.rint(self._transfer_cost(sender, stage, sent.size)).astype(np.int64)
         sender.tails[sent.stream] = stage.tails[instruction.stream] = end
         stage.waiting = stage.waiting + (start - ready)
-        self.recorder.complete(sender.number, sent.row, end, start, offered)
-        self.recorder.add(stage.number, row, instruction, begin, called, ready, end, start)
+        self.recorder.complete(sender.number, sent.row, end, start, stage.ranks, offered)
+        self.recorder.add(stage.number, row, instruction, begin, called, ready, end, start, sender.ranks)
 
     def _transfer_cost(self, sender: _Stage, receiver: _Stage, size: int) -> Float64s:
         key = ("pp", sender.number, receiver.number, size)
@@ -324,13 +335,13 @@ class Execution:
         begin = stage.host
         if instruction.action == "get":
             taken = np.maximum(begin, ready)
-            self.input.take(taken)
+            self.input.take(begin, taken)
             stage.host = taken + _GET_NS
             self.recorder.add(stage.number, row, instruction, begin, stage.host)
             return
         asked = np.maximum(begin + self._latency_ns, stage.tails[COMPUTE])
         stage.tails[COMPUTE] = taken = np.maximum(asked, ready)
-        self.input.take(taken)
+        self.input.take(asked, taken)
         self.recorder.add(stage.number, row, instruction, begin, begin, asked, taken, taken)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.arrays import Int64s
+from stepscope.simulate.clocks import clocks_of
 from stepscope.simulate.conditions import Conditions
 from stepscope.simulate.data_pipeline import InputPipeline
 from stepscope.simulate.execution import Execution, Machine, Periods
@@ -48,7 +49,10 @@ class Model:
         stages = self.scenario.input.stages if self.scenario.input.mode != "none" else ()
         pipeline = InputPipeline(stages, self.layout.per_stage) if stages else None
         execution = Execution(self.machine, self.programs, recorder or Recorder(), pipeline)
-        return Result(self, execution.run(self.steps), pipeline)
+        periods = execution.run(self.steps)
+        if pipeline is not None:
+            pipeline.run_on(self.machine.conditions.input[:, : self.layout.per_stage, -1])
+        return Result(self, periods, pipeline)
 
     def recorder(self, *, coarse: bool = False) -> FullRecorder:
         return FullRecorder(self.programs, self.stage_ranks, coarse)
@@ -75,7 +79,9 @@ def build(scenario: Scenario, planted: Sequence[Planted] = ()) -> Model:
     layout = Layout(scenario.plan, scenario.host.ranks)
     steps = scenario.steps_before + scenario.steps
     conditions = Conditions(layout.world, steps, scenario.plan.micro_batches, len(scenario.input.stages))
-    machine = Machine(scenario, layout, Links(layout, scenario.network), conditions, Noise(scenario, layout.world))
+    noise = Noise(scenario, layout.world)
+    links, clocks = Links(layout, scenario.network), clocks_of(scenario, layout, noise)
+    machine = Machine(scenario, layout, links, conditions, noise, clocks)
     for fault in planted:
         fault.apply(machine)
 

@@ -16,8 +16,8 @@ from stepscope.arrays import Int64s
 from stepscope.simulate.instructions import COMPUTE, Instruction
 from stepscope.simulate.program import StageProgram
 
-HOST_START, HOST_END, START, END, READY = range(5)
-_TIMES: Final = 5
+HOST_START, HOST_END, START, END, READY, LAST = range(6)
+_TIMES: Final = 6
 _SEGMENT: Final = "segment"
 
 
@@ -37,10 +37,13 @@ class Recorder:
         start: Int64s | None = None,
         end: Int64s | None = None,
         ready: Int64s | None = None,
+        last: Int64s | None = None,
     ) -> None:
-        """An instruction's times on the ranks of a stage; ``ready`` is when the last of its group had arrived."""
+        """An instruction's times on the ranks of a stage; ``ready`` is when ``last``, the last of a group, arrived."""
 
-    def complete(self, stage: int, row: int, end: Int64s, ready: Int64s, start: Int64s | None = None) -> None:
+    def complete(
+        self, stage: int, row: int, end: Int64s, ready: Int64s, last: Int64s, start: Int64s | None = None
+    ) -> None:
         """The rest of the times, where others decide them."""
 
     def end_mark(self, stage: int, host: Int64s) -> None:
@@ -94,6 +97,7 @@ class FullRecorder(Recorder):
         start: Int64s | None = None,
         end: Int64s | None = None,
         ready: Int64s | None = None,
+        last: Int64s | None = None,
     ) -> None:
         record = self.records[stage]
         place = record.row_of[row]
@@ -108,11 +112,15 @@ class FullRecorder(Recorder):
         times[HOST_START], times[HOST_END] = host_start, host_end
         if start is not None:
             times[START], times[END], times[READY] = start, end, ready
+        if last is not None:
+            times[LAST] = last
 
-    def complete(self, stage: int, row: int, end: Int64s, ready: Int64s, start: Int64s | None = None) -> None:
+    def complete(
+        self, stage: int, row: int, end: Int64s, ready: Int64s, last: Int64s, start: Int64s | None = None
+    ) -> None:
         record = self.records[stage]
         times = record.times[record.row_of[row]]
-        times[END], times[READY] = end, ready
+        times[END], times[READY], times[LAST] = end, ready, last
         if start is not None:
             times[START] = start
 

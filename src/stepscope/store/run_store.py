@@ -181,6 +181,15 @@ class RunStore:
         ]
 
 
+def is_store(directory: Path) -> bool:
+    """Whether the directory says of itself that it is a stored run, of whatever version, whole or not."""
+    try:
+        manifest = json.loads((directory / _MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and {"schema_version", "parts", "merged"} <= manifest.keys()
+
+
 def open_store(directory: Path) -> RunStore | None:
     """The run stored here, or None if there is none, or one of another schema version, or its manifest is damaged."""
     try:

@@ -1,0 +1,1 @@
+"""From a simulated run to tables and files."""

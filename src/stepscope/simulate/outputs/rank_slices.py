@@ -1,0 +1,273 @@
+"""The slices of one rank: on the device what ran, on the host what launched it, with links between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.arrays import NONE, NULL, Bools, Int64s
+from stepscope.simulate.outputs.capture import Capture, DeviceRows
+from stepscope.simulate.outputs.kineto_arguments import kineto_details
+from stepscope.simulate.outputs.stage_rows import FIRST_PLANE, MAIN
+from stepscope.simulate.recording import END, HOST_END, HOST_START, READY, START
+from stepscope.store.nesting import nest
+
+_OPTIMIZER: Final = "Optimizer.step#AdamW.step"
+# Where in an operator its parts lie, as shares of its length: what autograd puts around it, and the call that launches.
+_INNER: Final = (0.08, 0.98)
+_CALL: Final = (0.5, 0.92)
+
+
+@dataclass(frozen=True)
+class RankSlices:
+    """Tables of a rank, without its number."""
+
+    slices: pl.DataFrame
+    links: pl.DataFrame
+    details: pl.DataFrame
+    device: DeviceRows
+    first_ns: int
+    last_ns: int
+
+
+def rank_slices(capture: Capture) -> RankSlices:
+    """The slices of a rank, numbered as they would be written, sorted by track, row and start."""
+    rows = capture.rows
+    step, row = _device_places(capture)
+    inside = step >= capture.before
+    calls = np.flatnonzero(inside & rows.called[row])
+    parts = [_marks(capture), _optimizer(capture), *_host_only(capture)]
+    on_host = rows.device == "cpu"
+    if not on_host:
+        call_step, call_row = step[calls], row[calls]
+        if not capture.coarse:
+            node = rows.with_node[call_row]
+            parts.append(_operator_part(capture, call_step[node], call_row[node], "node", (0.0, 1.0)))
+            parts.append(_operators(capture, call_step, call_row, node))
+        parts.append(_runtime(capture, call_step, call_row))
+    elif not capture.coarse:
+        node = rows.with_node[row] & inside
+        parts.append(_operator_part(capture, step[node], row[node], "node", (0.0, 1.0)))
+    counts = [part.height for part in parts]
+    device = _device_part(capture, step, row)
+    first_device = sum(counts)
+    parts.append(device)
+    if rows.device == "npu" and not capture.coarse:
+        parts += _planes(capture, step, row)
+    frame = pl.concat(parts, how="diagonal_relaxed").with_columns(slice=pl.int_range(pl.len(), dtype=pl.UInt32))
+    ids = first_device + np.arange(len(step))
+    links = _links(capture, counts, ids, calls, rows.device)
+    details = (
+        kineto_details(frame, capture, DeviceRows(step, row, ids))
+        if rows.device == "gpu" and not capture.coarse
+        else pl.DataFrame()
+    )
+    return RankSlices(
+        _nested(frame.drop("external", strict=False)),
+        links,
+        details,
+        DeviceRows(step, row, ids),
+        int(frame["start_ns"].min()),  # type: ignore[arg-type]
+        int((frame["start_ns"] + frame["dur_ns"]).max()),  # type: ignore[arg-type]
+    )
+
+
+def _device_places(capture: Capture) -> tuple[Int64s, Int64s]:
+    """Step and row of what the device did after the window opened, also where it was launched before."""
+    rows, times = capture.rows, capture.times
+    start, end = times[:, rows.on_device, START], times[:, rows.on_device, END]
+    happened = (end > start) | ~rows.optional[rows.on_device]
+    kept = happened & (end > capture.window_ns)
+    if rows.device == "cpu":
+        kept[: capture.before] = False
+    step, place = np.nonzero(kept)
+    return step, rows.on_device[place]
+
+
+def _part(
+    capture: Capture, step: Int64s, row: Int64s, columns: dict[str, str], start: Int64s, end: Int64s
+) -> pl.DataFrame:
+    """Slices with the texts of their rows; ``columns`` says which text becomes which column."""
+    number = np.where(step >= capture.before, step, NULL)
+    texts = capture.rows.texts.select(pl.col(text).alias(column) for column, text in columns.items())[row]
+    return texts.with_columns(
+        start_ns=pl.Series(start),
+        dur_ns=pl.Series(end - start),
+        step=pl.Series(number).replace(NULL, None) if (number == NULL).any() else pl.Series(number),
+    )
+
+
+def _marks(capture: Capture) -> pl.DataFrame:
+    steps = np.arange(capture.before, capture.steps)
+    start, end = capture.times[steps, 0, HOST_START], capture.times[steps, 0, HOST_END]
+    return pl.DataFrame(
+        {
+            "name": [f"ProfilerStep#{number}" for number in steps],
+            "kind": ["step"] * len(steps),
+            "track": np.full(len(steps), MAIN),
+            "start_ns": start,
+            "dur_ns": end - start,
+            "step": steps,
+        }
+    ).with_columns(pl.col("name", "kind").cast(pl.Categorical))
+
+
+def _optimizer(capture: Capture) -> pl.DataFrame:
+    """An annotation around the operators of each update."""
+    rows = capture.rows
+    own = [row for row in rows.on_device.tolist() if rows.instructions[row].phase == "optimizer"]
+    if not own or capture.coarse:
+        return _marks(capture).clear()
+    steps = np.arange(capture.before, capture.steps)
+    begin, done = capture.times[steps][:, own, HOST_START], capture.times[steps][:, own, HOST_END]
+    start, end = begin.min(axis=1), done.max(axis=1)
+    return pl.DataFrame(
+        {
+            "name": [_OPTIMIZER] * len(steps),
+            "kind": ["annotation"] * len(steps),
+            "phase": ["optimizer"] * len(steps),
+            "track": np.full(len(steps), MAIN),
+            "start_ns": start,
+            "dur_ns": end - start,
+            "step": steps,
+        }
+    ).with_columns(pl.col("name", "kind", "phase").cast(pl.Categorical))
+
+
+def _host_only(capture: Capture) -> list[pl.DataFrame]:
+    """What the host did besides launching: taking a batch, waiting for the device, collecting garbage."""
+    rows, times = capture.rows, capture.times
+    found = []
+    for own, in_operator in ((rows.host_only, False), (rows.syncs, True)):
+        if not len(own):
+            continue
+        start, end = times[capture.before :, own, HOST_START], times[capture.before :, own, HOST_END]
+        step, place = np.nonzero(end > start)
+        start, end, step, row = start[step, place], end[step, place], step + capture.before, own[place]
+        track = rows.host_track[row]
+        if in_operator:
+            operators = _part(capture, step, row, {"name": "operator", "phase": "phase"}, start, end)
+            found.append(operators.with_columns(track=pl.Series(track), kind=pl.lit("operator", pl.Categorical)))
+            start, end = start + (end - start) // 50, end - (end - start) // 100
+        texts = {"name": "slice_name", "phase": "phase", "kind": "slice_kind"} | (
+            {"operator": "operator"} if in_operator else {}
+        )
+        found.append(_part(capture, step, row, texts, start, end).with_columns(track=pl.Series(track)))
+    return found
+
+
+def _operators(capture: Capture, step: Int64s, row: Int64s, in_node: Bools) -> pl.DataFrame:
+    """The framework's operator of each launch, within its autograd node where it has one."""
+    begin, end = capture.times[step, row, HOST_START], capture.times[step, row, HOST_END]
+    length = end - begin
+    start = begin + np.where(in_node, (length * _INNER[0]).astype(np.int64), 0)
+    stop = begin + np.where(in_node, (length * _INNER[1]).astype(np.int64), length)
+    texts = {"name": "operator", "phase": "phase", "module": "module", "input_shapes": "shapes", "dtypes": "dtypes"}
+    track = pl.Series(capture.rows.host_track[row])
+    return _part(capture, step, row, texts, start, stop).with_columns(
+        track=track,
+        kind=pl.lit("operator", pl.Categorical),
+        external=pl.Series(capture.correlation(step, row)),
+    )
+
+
+def _operator_part(capture: Capture, step: Int64s, row: Int64s, text: str, within: tuple[float, float]) -> pl.DataFrame:
+    """A slice on the host around or inside each operator."""
+    begin = HOST_START if capture.rows.device != "cpu" else START
+    done = HOST_END if capture.rows.device != "cpu" else END
+    start, end = capture.times[step, row, begin], capture.times[step, row, done]
+    length = end - start
+    low, high = ((length * share).astype(np.int64) for share in within)
+    found = _part(capture, step, row, {"name": text, "phase": "phase"}, start + low, start + high)
+    return found.with_columns(track=pl.Series(capture.rows.host_track[row]), kind=pl.lit("operator", pl.Categorical))
+
+
+def _runtime(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
+    begin, end = capture.times[step, row, HOST_START], capture.times[step, row, HOST_END]
+    length = end - begin
+    low, high = (0.0, 1.0) if capture.coarse else _CALL
+    start, stop = begin + (length * low).astype(np.int64), begin + (length * high).astype(np.int64)
+    texts = {"name": "call", "phase": "phase"} | (
+        {} if capture.coarse else {"operator": "operator", "module": "module"}
+    )
+    return _part(capture, step, row, texts, start, stop).with_columns(
+        track=pl.Series(capture.rows.host_track[row]),
+        kind=pl.lit("runtime", pl.Categorical),
+        correlation=pl.Series(capture.correlation(step, row)),
+    )
+
+
+def _device_part(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
+    rows = capture.rows
+    start, end = capture.times[step, row, START], capture.times[step, row, END]
+    texts = {"name": "slice_name", "phase": "phase", "kind": "slice_kind"}
+    if rows.device == "cpu":
+        texts |= {"input_shapes": "shapes", "dtypes": "dtypes", "module": "module"}
+        return _part(capture, step, row, texts, start, end).with_columns(track=pl.Series(rows.device_track[row]))
+    texts |= {"operator": "operator", "type": "type", "core": "core"}
+    if not capture.coarse:
+        texts |= {"module": "module"}
+    if rows.device == "npu" and not capture.coarse:
+        texts |= {"input_shapes": "shapes", "dtypes": "dtypes"}
+    called = rows.called[row]
+    frame = _part(capture, step, row, texts, start, end).with_columns(
+        track=pl.Series(rows.device_track[row]),
+        stream=pl.Series(rows.stream[row]),
+        correlation=pl.Series(np.where(called, capture.correlation(step, row), NULL)).replace(NULL, None),
+    )
+    sized = np.array([each.slice_kind == "copy" or rows.device == "npu" for each in rows.instructions]) & (
+        rows.bytes > 0
+    )
+    return frame.with_columns(bytes=pl.Series(np.where(sized[row], rows.bytes[row], NULL)).replace(NULL, None))
+
+
+def _planes(capture: Capture, step: Int64s, row: Int64s) -> list[pl.DataFrame]:
+    """What a collective of HCCL is made of: waiting for the last to arrive, then moving data."""
+    rows = capture.rows
+    own = rows.collective[row]
+    step, row = step[own], row[own]
+    start, ready, end = (capture.times[step, row, which] for which in (START, READY, END))
+    found = []
+    for name, kind, low, high in (("Notify_Wait", "wait", start, ready), ("Memcpy", "comm_task", ready, end)):
+        lasting = high > low
+        track = FIRST_PLANE + rows.device_track[row[lasting]] % 10
+        part = _part(capture, step[lasting], row[lasting], {"phase": "phase"}, low[lasting], high[lasting])
+        found.append(
+            part.with_columns(
+                name=pl.lit(name, pl.Categorical),
+                kind=pl.lit(kind, pl.Categorical),
+                track=pl.Series(track),
+                stream=pl.Series(rows.stream[row[lasting]]),
+                correlation=pl.Series(capture.correlation(step[lasting], row[lasting])),
+            )
+        )
+    return found
+
+
+def _links(capture: Capture, counts: list[int], ids: Int64s, calls: Int64s, device: str) -> pl.DataFrame:
+    """From each call to what it launched; in Ascend captures from the operator, too."""
+    if device == "cpu" or not len(calls):
+        return pl.DataFrame()
+    first_call = sum(counts[:-1])
+    launch = pl.DataFrame({"from_slice": first_call + np.arange(len(calls)), "to_slice": ids[calls]})
+    found = [launch.with_columns(kind=pl.lit("launch"))]
+    if device == "npu" and not capture.coarse:
+        first_operator = sum(counts[:-2])
+        operators = pl.DataFrame({"from_slice": first_operator + np.arange(len(calls)), "to_slice": ids[calls]})
+        found.append(operators.with_columns(kind=pl.lit("operator_launch")))
+    return pl.concat(found)
+
+
+def _nested(frame: pl.DataFrame) -> pl.DataFrame:
+    track, start, dur = (frame[name].to_numpy() for name in ("track", "start_ns", "dur_ns"))
+    nesting = nest(track.astype(np.int32), start.astype(np.int64), dur.astype(np.int64))
+    parent = pl.Series(np.where(nesting.parent == NONE, NULL, nesting.parent)).replace(NULL, None)
+    return frame.with_columns(row=pl.Series(nesting.row), parent=parent)[nesting.by_row()]
+
+
+def used_tracks(slices: pl.DataFrame) -> list[int]:
+    """Tracks that have slices, in their order."""
+    return sorted(slices["track"].unique().to_list())

@@ -1,0 +1,165 @@
+"""A simulated run straight into a run store, rank by rank."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from stepscope.arrays import Int64s
+from stepscope.simulate.execution import Machine
+from stepscope.simulate.memory import ActivationRows, activation_rows, fixed_blocks
+from stepscope.simulate.model import Model, Result
+from stepscope.simulate.outputs.capture import Capture
+from stepscope.simulate.outputs.input_tables import RankInput
+from stepscope.simulate.outputs.memory_tables import RankMemory
+from stepscope.simulate.outputs.rank_slices import rank_slices
+from stepscope.simulate.outputs.rank_tables import RankTables
+from stepscope.simulate.outputs.stage_rows import StageRows
+from stepscope.simulate.plan import Group, layers_of_chunks
+from stepscope.simulate.recording import HOST_END, HOST_START, LAST, FullRecorder
+from stepscope.simulate.workload import Transformer
+from stepscope.store import schema
+from stepscope.store.rank_writer import RankWriter, write
+from stepscope.store.run_store import Manifest, Part, RunStore, save
+from stepscope.version import __version__
+
+WINDOW: Final = "simulated"
+_READER: Final = "simulated"
+_RANKS_AT_ONCE: Final = 64
+
+
+def write_store(model: Model, directory: Path, *, coarse: bool = False) -> tuple[RunStore, Result]:
+    """Run the model and write what a profiler would have recorded into an empty directory."""
+    recorder = model.recorder(coarse=coarse)
+    try:
+        result = model.run(recorder)
+        parts, merged = [], _MergedTables(directory)
+        for rank_tables in _ranks(model, result, recorder):
+            parts.append(_write_rank(rank_tables, directory, merged, model.scenario.name))
+            if len(parts) % _RANKS_AT_ONCE == 0:
+                merged.flush()
+        merged.add("groups", _groups(model.machine))
+        merged.flush()
+    finally:
+        recorder.close()
+    manifest = Manifest(model.scenario.name, WINDOW, parts, merged.files, written_by=__version__)
+    return save(directory, manifest), result
+
+
+class _MergedTables:
+    """Small tables of many ranks in few files."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.files: dict[str, dict[str, int]] = {}
+        self._waiting: dict[str, list[pl.DataFrame]] = {}
+
+    def add(self, table: str, frame: pl.DataFrame) -> None:
+        if not frame.is_empty():
+            self._waiting.setdefault(table, []).append(schema.conform(table, frame))
+
+    def flush(self) -> None:
+        (self.directory / "merged").mkdir(exist_ok=True)
+        for table, frames in self._waiting.items():
+            files = self.files.setdefault(table, {})
+            name = f"merged/{table}-{len(files)}.parquet"
+            frame = pl.concat(frames)
+            write(frame, self.directory / name)
+            files[name] = frame.height
+        self._waiting.clear()
+
+
+def _write_rank(tables: tuple[int, dict[str, pl.DataFrame]], directory: Path, merged: _MergedTables, name: str) -> Part:
+    rank, frames = tables
+    folder = f"rank-{rank}-{_READER}"
+    (directory / folder).mkdir()
+    writer = RankWriter(directory / folder, rank)
+    for table, frame in frames.items():
+        if schema.TABLES[table].per_rank:
+            writer.add(table, frame)
+        elif not frame.is_empty():
+            merged.add(table, frame.with_columns(rank=pl.lit(rank, pl.Int32)))
+    files = {table: {f"{folder}/{file}": rows for file, rows in own.items()} for table, own in writer.close().items()}
+    events = sum(files.get("slices", {}).values())
+    # No time of writing: the same scenario gives the same bytes.
+    return Part(rank, f"simulated:{name}", _READER, _READER, files, events, 0, 0.0)
+
+
+def _ranks(model: Model, result: Result, recorder: FullRecorder) -> Iterator[tuple[int, dict[str, pl.DataFrame]]]:
+    """All tables of each rank in turn."""
+    machine, device = model.machine, model.scenario.device.kind
+    by_dimension = {
+        dimension: {rank: group for group in groups for rank in group.ranks}
+        for dimension, groups in machine.layout.groups.items()
+    }
+    for stage, ranks in enumerate(model.stage_ranks):
+        rows = StageRows(recorder.records[stage].instructions, device)
+        stage_memory = None if recorder.coarse else _StageMemory.of(model, stage)
+        for place, rank in enumerate(ranks.tolist()):
+            true_times = recorder.of_rank(stage, place)
+            groups = {dimension: own[rank] for dimension, own in by_dimension.items() if rank in own}
+            capture = _capture(model, rows, rank, true_times, groups, coarse=recorder.coarse)
+            slices = rank_slices(capture)
+            tables = RankTables(machine, capture, slices)
+            frames = {
+                "slices": slices.slices,
+                "links": slices.links,
+                "details": slices.details,
+                "ranks": tables.ranks(),
+                "tracks": tables.tracks(),
+                "steps": tables.steps(),
+                "collectives": tables.collectives(),
+                "transfers": tables.transfers(),
+                "counters": tables.counters(),
+            }
+            if stage_memory is not None:
+                frames |= RankMemory(machine, capture, stage_memory.activations, stage_memory.fixed).tables()
+            if stage == 0 and result.input is not None:
+                before = model.scenario.steps_before
+                window = (int(true_times[before, 0, HOST_START]), int(true_times[-1, 0, HOST_END]))
+                frames |= RankInput(result.input, machine.clocks, rank, place, before, model.steps, window).tables()
+            yield rank, frames
+
+
+def _capture(
+    model: Model, rows: StageRows, rank: int, true_times: Int64s, groups: dict[str, Group], *, coarse: bool
+) -> Capture:
+    times = model.machine.clocks.local(rank, true_times)
+    times[:, :, LAST] = true_times[:, :, LAST]
+    index = rank % model.scenario.host.ranks
+    return Capture(rows, times, model.scenario.steps_before, coarse, rank, index, groups)
+
+
+class _StageMemory:
+    """What the ranks of a stage hold."""
+
+    def __init__(self, activations: ActivationRows, fixed: list[tuple[str, int]]) -> None:
+        self.activations, self.fixed = activations, fixed
+
+    @classmethod
+    def of(cls, model: Model, stage: int) -> _StageMemory:
+        scenario = model.scenario
+        chunks = layers_of_chunks(scenario.workload.layers, scenario.plan)
+        layers = sum(len(chunks[chunk * scenario.plan.pp + stage]) for chunk in range(scenario.plan.chunks))
+        outer = (stage == 0) + (stage == scenario.plan.pp - 1)
+        fixed = fixed_blocks(Transformer(scenario.workload, scenario.plan), layers, outer)
+        return cls(activation_rows(model.programs[stage]), fixed)
+
+
+def _groups(machine: Machine) -> pl.DataFrame:
+    rows = [
+        {
+            "group": group.name,
+            "name": group.dimension,
+            "ranks": list(group.ranks),
+            "dimension": group.dimension if group.dimension != "world" else None,
+            "origin": "distributedInfo",
+            "confidence": "stated",
+        }
+        for groups in machine.layout.groups.values()
+        for group in groups
+    ]
+    return pl.DataFrame(rows, schema_overrides={"ranks": pl.List(pl.Int32)}) if rows else pl.DataFrame()
