@@ -187,7 +187,8 @@ def is_store(directory: Path) -> bool:
         manifest = json.loads((directory / _MANIFEST).read_text("utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(manifest, dict) and {"schema_version", "parts", "merged"} <= manifest.keys()
+    content = manifest.get("content", manifest) if isinstance(manifest, dict) else None  # older ones are not sealed
+    return isinstance(content, dict) and {"schema_version", "parts", "merged"} <= content.keys()
 
 
 def open_store(directory: Path) -> RunStore | None:
@@ -209,15 +210,20 @@ def temporary_directory(directory: Path, attempt: str) -> Path:
     return path
 
 
-def save(directory: Path, manifest: Manifest, before: Manifest | None = None) -> RunStore:
-    """Make the manifest's files the stored run. Those that the run of ``before`` had are known to be on the disk."""
+def save(directory: Path, manifest: Manifest, before: Manifest | None = None, *, must_survive: bool = True) -> RunStore:
+    """Make the manifest's files the stored run. Those that the run of ``before`` had are known to be on the disk.
+
+    What can be made again at will need not wait for the disk: ``must_survive`` says whether it does.
+    """
     names = [name for part in manifest.parts for name in part.files()]
     names += [name for files in manifest.merged.values() for name in files]
     known = before.checksums if before else {}
     fresh = [name for name in names if name not in known]
     with ThreadPoolExecutor(_FLUSHED_AT_ONCE) as pool:
-        sums = dict(zip(fresh, pool.map(lambda name: checksum(directory / name, flush=True), fresh), strict=True))
-    for folder in {(directory / name).parent for name in fresh}:
+        sums = dict(
+            zip(fresh, pool.map(lambda name: checksum(directory / name, flush=must_survive), fresh), strict=True)
+        )
+    for folder in {(directory / name).parent for name in fresh} if must_survive else ():
         flush_directory(folder)
     flush_directory(directory)
     manifest.sizes = {name: (directory / name).stat().st_size for name in names}

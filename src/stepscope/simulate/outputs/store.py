@@ -46,7 +46,7 @@ def write_store(model: Model, directory: Path, *, coarse: bool = False) -> tuple
     finally:
         recorder.close()
     manifest = Manifest(model.scenario.name, WINDOW, parts, merged.files, written_by=__version__)
-    return save(directory, manifest), result
+    return save(directory, manifest, must_survive=False), result
 
 
 class _MergedTables:
