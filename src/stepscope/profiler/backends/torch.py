@@ -139,22 +139,19 @@ class TorchBackend(Backend):
         return remove
 
     def _export(self, kineto: Any) -> None:
-        draft = self._raw / f".{TRACE_FILE}"
-        kineto.export_chrome_trace(str(draft))
-        if not draft.exists():  # Kineto writes its failures to its log only
-            draft.with_name(f"{draft.name}.tmp").unlink(missing_ok=True)
-            draft.open("wb").close()  # fails for the same reason, and tells it
-            raise OSError(errno.ENOSPC, "Kineto could not write its trace", str(draft))
-        draft.chmod(0o640)
-        draft.replace(self._raw / TRACE_FILE)
+        trace, draft = self._raw / TRACE_FILE, self._raw / f".{TRACE_FILE}"
+        if not trace.exists():
+            _write_trace(kineto, draft)
+            draft.chmod(0o640)
+            draft.replace(trace)
         window = self._window()
         stepped = window is not None and window.steps_done + window.optimizer_steps > 0
-        if stepped and self.settings.on_host and not _has(self._raw / TRACE_FILE, b'"cat": "cpu_op"'):
+        if stepped and self.settings.on_host and not _has(trace, b'"cat": "cpu_op"'):
             warn("no_operators")
         # Kineto itself wakes the GPU; only a job that has put something there uses it.
         cuda = self._torch.cuda
         used = self.settings.on_device and cuda.is_initialized() and cuda.max_memory_allocated()
-        if used and not _has(self._raw / TRACE_FILE, b'"cat": "kernel"'):
+        if used and not _has(trace, b'"cat": "kernel"'):
             warn("no_kernels")  # where its counters are not permitted, Kineto goes on and says nothing to the user
 
     def _activities(self) -> list[Any]:
@@ -183,6 +180,16 @@ class TorchBackend(Backend):
             "memory_capacity": properties.total_memory,
             "compute_units": properties.multi_processor_count,
         }
+
+
+def _write_trace(kineto: Any, draft: Path) -> None:
+    """Kineto writes a trace once; after a call that was interrupted it is there."""
+    if not draft.exists():
+        kineto.export_chrome_trace(str(draft))
+    if not draft.exists():  # Kineto writes its failures to its log only
+        draft.with_name(f"{draft.name}.tmp").unlink(missing_ok=True)
+        draft.open("wb").close()  # fails for the same reason, and tells it
+        raise OSError(errno.ENOSPC, "Kineto could not write its trace", str(draft))
 
 
 def _has(trace: Path, words: bytes) -> bool:

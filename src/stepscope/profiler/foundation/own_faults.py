@@ -59,7 +59,8 @@ def raised_by_handler(error: BaseException, catching: FrameType) -> BaseExceptio
     for _ in range(_MOST_CONTEXTS):
         if current is None:
             return None
-        if any(_is_below(frame, catching) and _is_handler(frame) for frame in _frames(current)):
+        frames = [frame for frame in _frames(current) if frame is not catching]
+        if (current is error or any(_is_below(frame, catching) for frame in frames)) and any(map(_is_handler, frames)):
             return current
         current = current.__cause__ or current.__context__
     return None
@@ -73,8 +74,11 @@ def _frames(error: BaseException) -> Iterator[FrameType]:
 
 
 def _is_below(frame: FrameType, catching: FrameType) -> bool:
-    """Whether a frame was called from another: what the job caught before it called us lies elsewhere."""
-    caller = None if frame is catching else frame.f_back
+    """Whether a frame was called from another: what the job caught before it called us lies elsewhere.
+
+    A generator that has ended does not know its caller any more.
+    """
+    caller = frame.f_back
     while caller is not None and caller is not catching:
         caller = caller.f_back
     return caller is not None

@@ -62,7 +62,9 @@ class Switch:
     def close(self) -> None:
         """Children keep their own view."""
         self._page.close()
-        os.close(self._file)
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Only asked for while a child process is being spawned, which hands the open file on.

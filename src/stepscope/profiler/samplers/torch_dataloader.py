@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stepscope.layout.names import BATCHES_FILE, LOADERS_FILE
-from stepscope.profiler.foundation.guard import report
+from stepscope.profiler.foundation.guard import attempt, report
 from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.samplers import Sampler
 from stepscope.profiler.samplers.loader_stages import StageTimer, TimedWorkerLoop, replace, time_fetchers
@@ -50,7 +50,7 @@ class _Hooks:
     """What is in place in this process; several profiles share it."""
 
     def __init__(self) -> None:
-        self.users = 0
+        self.users: set[int] = set()
         self.undo: list[Callable[[], None]] = []
         self.window: Window | None = None
         self.switch: Switch | None = None
@@ -67,9 +67,10 @@ class DataLoaderSampler(Sampler):
     """Puts the hooks in place and takes them away."""
 
     def arm(self) -> None:
-        _hooks.users += 1
-        if _hooks.users == 1:
+        if not _hooks.users:
+            _take_away()  # what is left of an arming that was interrupted
             _put_in_place()
+        _hooks.users.add(id(self))
 
     def start(self, window: Window) -> None:
         _hooks.window, _hooks.loaders, _hooks.batches = window, [], {}
@@ -83,24 +84,33 @@ class DataLoaderSampler(Sampler):
             _hooks.switch.off()
 
     def disarm(self) -> None:
-        _hooks.users -= 1
-        if _hooks.users == 0:
-            while _hooks.undo:
-                _hooks.undo.pop()()
+        _hooks.users.discard(id(self))
+        if not _hooks.users:
+            _take_away()
+
+
+def _take_away() -> None:
+    while _hooks.undo:
+        attempt("data loader", _hooks.undo[-1])
+        _hooks.undo.pop()
+    _hooks.switch = None
 
 
 def _put_in_place() -> None:
     from torch.utils.data import _utils, dataloader
 
-    switch = _hooks.switch = Switch()
+    switch = Switch()
+    _hooks.undo.append(switch.close)
     timer = StageTimer(switch)
+    _hooks.undo.append(timer.close)
     iterator = dataloader._BaseDataLoaderIter
     worker_loop = TimedWorkerLoop(switch, _utils.worker._worker_loop)
     pin = _timed_pin(_utils.pin_memory.pin_memory, timer)
-    _hooks.undo = [switch.close, timer.close, time_fetchers(timer)]
+    _hooks.undo.append(time_fetchers(timer))
     _hooks.undo.append(replace(iterator, "__next__", _timed_next(iterator.__next__)))
     _hooks.undo.append(replace(_utils.worker, "_worker_loop", worker_loop))
     _hooks.undo.append(replace(_utils.pin_memory, "pin_memory", pin))
+    _hooks.switch = switch
     if not _hooks.watches_forks and hasattr(os, "register_at_fork"):
         _hooks.watches_forks = True
         os.register_at_fork(after_in_child=_in_child)
