@@ -10,7 +10,7 @@ import pytest
 
 from analysis.stores import make_store
 from stepscope.analysis.flops import Flops, flops
-from stepscope.analysis.flops.kernel_units import on_tensor_cores
+from stepscope.analysis.flops.kernel_units import on_tensor_cores, splits
 from stepscope.analysis.flops.peaks import peaks_of
 from stepscope.errors import NoAnswerError, UsageError
 from stepscope.questions import QUESTIONS
@@ -195,6 +195,12 @@ def test_32_bit_attention_has_a_third_of_the_tf32_peak_and_uses_the_unit_thrice(
         ("ampere_sgemm_128x64_nn", False),
         ("triton_poi_fused_add_1688", False),
         ("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>(int)", False),
+        ("Cijk_Alik_Bljk_BBS_BH_Bias_HA_S_SAV_UserArgs_MT256x32x64_MI16x16x1_SN_LDSB1", True),
+        ("Cijk_Ailk_Bljk_SB_MT64x64x16_MI16x16x16_SE_1LDSB0", True),
+        ("Cijk_Ailk_Bljk_SB_MT64x64x16_SE_1LDSB0", False),
+        ("igemm_fwd_gtcx3_nhwc_bf16_bx0_ex1_bt128x128x32", True),
+        ("_ZN2ck16tensor_operation6device37kernel_batched_gemm_xdlops_bwd_weightI", True),
+        ("batched_transpose_16x32_half", False),
     ],
 )
 def test_kernels_on_tensor_cores_are_known_by_name(kernel: str, expected: bool) -> None:
@@ -349,3 +355,17 @@ def test_warm_up_steps_do_not_count_in_the_ranks_share(tmp_path: Path) -> None:
     assert (found.ranks[0].duration_us, found.ranks[0].flops) == (10.0, _MM)
     only = _answer(_store(tmp_path / "again", slices, [], steps=steps), steps=[1])
     assert [(step.step, step.flops) for step in only.steps] == [(1, _MM)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [
+        ("fmha_cutlassF_f32_aligned_64x64_rf_sm80", True),
+        ("cutlass_80_tensorop_3xtf32gemm_128x64_32x3_nn_align4", True),
+        ("void cutlass::Kernel2<Gemm_OpMultiplyAddFastF32_sm80>(int)", True),
+        ("cutlass_80_tensorop_s1688tf32gemm_128x64_32x3_nn_align4", False),
+        ("ampere_sgemm_128x64_nn", False),
+    ],
+)
+def test_32_bit_products_in_three_parts_are_known_by_name(kernel: str, expected: bool) -> None:
+    assert splits(kernel) is expected

@@ -82,3 +82,24 @@ def test_a_trace_of_2021_trains_and_its_loader_is_seen() -> None:
     assert fetches == (6, 62_633_000)
     assert run.pipeline().starving[0].count == 6
     assert run.diagnose().findings[0].kind == "data_starved"
+
+
+def test_what_a_checkpoint_computes_again_is_no_work_of_the_model() -> None:
+    """ResNet-18 with 19 of its 20 convolutions computed twice, by a checkpoint without reentrance."""
+    answer = opened("tracelens/resnet_checkpoint_mi300_rank0of8.json.gz").flops()
+    for step in answer.steps:
+        assert step.flops / 1e9 == pytest.approx(140.4, abs=0.05)
+        assert step.model_flops / 1e9 == pytest.approx(106.5, abs=0.05)
+
+
+def test_products_of_an_amd_gpu_run_on_its_matrix_units() -> None:
+    answer = opened("tracelens/qwen15_mi300.json.gz").flops()
+    shares = {(row.name, row.dtype): row.tensor_core_share for row in answer.operators}
+    assert shares["aten::mm", "bf16"] == shares["aten::addmm", "bf16"] == 1.0
+    assert ("aten::bmm", "fp32") in shares, "the matrix units of AMD compute 32 bit in full"
+
+
+def test_rates_of_a_replayed_graph_are_called_lower_bounds() -> None:
+    answer = opened("tracelens/vllm_decode_graph_mi300.json.gz").ask("flops")
+    (note,) = [note for note in answer.notes if note.code == "flops_in_graphs_unknown"]
+    assert float(note.params["share"].rstrip("%")) > 80

@@ -49,6 +49,7 @@ class TensorCores(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names and counters that tell of matrix units."""
 
     pattern: str
+    full_float32: str
     counters: tuple[str, ...]
 
 
@@ -82,6 +83,12 @@ class Recomputation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     recorded: tuple[str, ...]
 
 
+class Coverage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How much must be known of what kernels compute."""
+
+    largest_unknown_share: float
+
+
 class FlopsFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
@@ -98,6 +105,7 @@ class FlopsFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counted: Counted
     short_float32: ShortFloat32
     recomputation: Recomputation
+    coverage: Coverage
 
 
 def flops_facts() -> FlopsFacts:

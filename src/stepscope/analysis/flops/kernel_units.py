@@ -11,8 +11,9 @@ from stepscope.store.run_store import RunStore
 
 
 def with_units(store: RunStore, rank: int, kernels: pl.DataFrame, device_kind: str | None) -> pl.DataFrame:
-    """Kernels with ``on_tensor_cores`` (null where unknown), ``short`` (32-bit numbers cut by an NPU) and ``split``
-    (32-bit numbers in several parts on a GPU), instead of their names.
+    """Kernels with ``on_tensor_cores`` (null where unknown), ``short`` (32-bit numbers cut by an NPU), ``split``
+    (32-bit numbers in several parts on a GPU) and ``full`` (32-bit numbers in full on its matrix units), instead of
+    their names.
     """
     table = flops_facts()
     metrics = [*table.tensor_cores.counters, table.short_float32.metric]
@@ -21,14 +22,19 @@ def with_units(store: RunStore, rank: int, kernels: pl.DataFrame, device_kind: s
     is_short = values["metric"] == table.short_float32.metric
     short = values.filter(is_short)["slice"]
     used = values.filter(~is_short).group_by("slice").agg(on_tensor_cores=pl.col("value").max() > 0)
+    no = pl.lit(False)
     kernels = kernels.with_columns(short=pl.col("slice").is_in(short.implode()))
     if len(used):
-        return kernels.join(used, on="slice", how="left").with_columns(split=pl.lit(False)).drop("name")
+        return kernels.join(used, on="slice", how="left").with_columns(split=no, full=no).drop("name")
     if device_kind != "gpu":
-        return kernels.with_columns(on_tensor_cores=pl.lit(None, pl.Boolean), split=pl.lit(False)).drop("name")
+        return kernels.with_columns(on_tensor_cores=pl.lit(None, pl.Boolean), split=no, full=no).drop("name")
     names = kernels["name"].unique()
     texts = names.cast(pl.String).to_list()
-    units = {"on_tensor_cores": [on_tensor_cores(name) for name in texts], "split": [splits(name) for name in texts]}
+    units = {
+        "on_tensor_cores": [on_tensor_cores(name) for name in texts],
+        "split": [splits(name) for name in texts],
+        "full": [bool(re.search(table.tensor_cores.full_float32, name)) for name in texts],
+    }
     return kernels.join(pl.DataFrame({"name": names, **units}), on="name", how="left").drop("name")
 
 

@@ -25,6 +25,7 @@ from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.errors import NoAnswerError
+from stepscope.facts.flops import flops_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -221,6 +222,8 @@ def _note_places(counted: pl.DataFrame, calls: pl.DataFrame, work: Work, rank: i
             notes.append(Note("flops_on_host", params={"gflop": gflop}, count=len(dropped), rank=rank))
     elif work.on_device and not work.linked and not calls["position"].is_in(work.slices["call"].implode()).all():
         notes.append(Note("flops_without_launches", rank=rank))
+    if work.linked and work.unknown_share > flops_facts().coverage.largest_unknown_share:
+        notes.append(Note("flops_in_graphs_unknown", {"share": f"{work.unknown_share:.1%}"}, rank=rank))
     if work.devices > 1:
         notes.append(Note("flops_of_several_devices", count=work.devices, rank=rank))
 

@@ -54,12 +54,13 @@ class OperatorFlops(msgspec.Struct, frozen=True):
 class Work:
     """What ran: on the device, or on the host where the run has no device."""
 
-    # slice, start_ns, dur_ns, device, call (position or NOWHERE), on_tensor_cores (null if unknown), short, split
+    # slice, start_ns, dur_ns, device, call (position or NOWHERE), on_tensor_cores (null if unknown), short, split, full
     slices: pl.DataFrame
     on_device: bool
     device_kind: str | None
     devices: int  # that ran kernels; one process may use several
     linked: bool  # whether any kernel is known to work for an operator
+    unknown_share: float  # of the kernels' time for which no operator is known
 
     def without_host_calls(self, calls: pl.DataFrame) -> pl.DataFrame:
         """Calls that ran on the device; all, where there is none or where nothing tells what each kernel works for."""
@@ -71,7 +72,7 @@ class Work:
 def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
     """Kernels with the call that each works for; without a device, the calls themselves."""
     scan = slices_of(store, rank)
-    columns = ("slice", "start_ns", "dur_ns", "name", "track")
+    columns = ("slice", "start_ns", "dur_ns", "name", "track", "step")
     kernels = scan.filter(pl.col("kind") == "kernel").select(columns).collect()
     on_device = len(kernels) > 0
     ranks = (
@@ -88,14 +89,17 @@ def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
         rows = scan.filter(pl.col("kind") == "operator").select("slice", "start_ns", "dur_ns").collect()
         unknown = pl.lit(None, pl.Boolean)
         no = pl.lit(False)
-        kernels = rows.with_columns(device=pl.lit(0), on_tensor_cores=unknown, short=no, split=no)
+        kernels = rows.with_columns(device=pl.lit(0), on_tensor_cores=unknown, short=no, split=no, full=no)
     call = pl.Series(counted.call_of(kernels["slice"].to_numpy()))
     kernels = kernels.with_columns(call=call)
     places = counted.owners.nesting.positions(kernels["slice"].to_numpy())
     if not on_device:
         kernels = kernels.filter(pl.col("call") == pl.Series(places))
-    linked = bool((counted.owners.owner[places] != NOWHERE).any())
-    return Work(kernels, on_device, device_kind, devices, linked)
+        return Work(kernels, on_device, device_kind, devices, linked=False, unknown_share=0.0)
+    known = counted.owners.owner[places] != NOWHERE
+    in_steps = kernels["dur_ns"].to_numpy() * kernels["step"].is_not_null().to_numpy()
+    unknown_share = float(in_steps[~known].sum() / in_steps.sum()) if in_steps.any() else 0.0
+    return Work(kernels.drop("step"), on_device, device_kind, devices, bool(known.any()), unknown_share)
 
 
 def _with_devices(store: RunStore, rank: int, kernels: pl.DataFrame) -> tuple[pl.DataFrame, int]:
@@ -115,7 +119,8 @@ def with_computing_types(calls: pl.DataFrame, work: Work) -> pl.DataFrame:
     joined = work.slices.filter(pl.col("call") != NOWHERE).join(
         calls.filter(pl.col("dtype") == "fp32").select("name", "input_shapes", call="position"), on="call"
     )
-    on_cores = duration.filter("on_tensor_cores").sum() > duration.sum() * _MOSTLY
+    shortens = pl.col("on_tensor_cores") & ~pl.col("full")
+    on_cores = duration.filter(shortens).sum() > duration.sum() * _MOSTLY
     groups = joined.group_by("name", "input_shapes").agg(
         short=duration.filter("short").sum() > duration.sum() * _MOSTLY,
         split=duration.filter("split").sum() > duration.sum() * _MOSTLY,

@@ -66,9 +66,14 @@ def _inside_other_nodes(
     body = call = calls["position"].to_numpy()[index]
     while (climbing := owners.above[body] != around[index]).any():
         body = np.where(climbing, owners.above[body], body)
+    outermost = call  # in the body: it is recorded where what it calls is not
+    while (climbing := (body != call) & (owners.above[outermost] != body)).any():
+        outermost = np.where(climbing, owners.above[outermost], outermost)
     last = _last_inside(body, store, rank, owners)
-    recorded = _recorded(np.concatenate([call, last]), store, rank, owners)
-    repeated[index] = (body != call) & (last != NOWHERE) & recorded[: len(call)] & ~recorded[len(call) :]
+    recorded, around_recorded, last_recorded = np.split(
+        _recorded(np.concatenate([call, outermost, last]), store, rank, owners), 3
+    )
+    repeated[index] = (body != call) & (last != NOWHERE) & (recorded | around_recorded) & ~last_recorded
     return repeated
 
 
