@@ -44,10 +44,10 @@ class StepGraph:
         weight = graph.weight.copy()
         on_device = np.isin(graph.kind, [kinds.COMPUTE, kinds.COMMUNICATION, kinds.COPY]) & np.isin(graph.about, slices)
         weight[on_device] = np.rint(graph.weight[on_device] * factor).astype(np.int64)
-        places = self.host.row_of(slices)
-        places = places[places != NONE]
-        for thread in np.unique(self.host.thread[places]):
-            mine = places[self.host.thread[places] == thread]
+        rows = self.host.row_of(slices)
+        rows = rows[rows != NONE]
+        for thread in np.unique(self.host.thread[rows]):
+            mine = rows[self.host.thread[rows] == thread]
             chosen = union(self.host.start[mine], self.host.end[mine])
             edges = np.flatnonzero((graph.kind == kinds.HOST) & (graph.about == thread) & (graph.weight > 0))
             first, last = graph.time[graph.source[edges]], graph.time[graph.target[edges]]

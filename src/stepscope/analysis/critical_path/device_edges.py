@@ -102,10 +102,10 @@ def _stated(ids: Int64s, nodes: Nodes, waits: RecordedWaits) -> list[tuple[Int64
     if not len(waits.event_source) or not len(ids):
         return []
     order = np.argsort(ids, kind="stable")
-    places = [
+    sorted_positions = [
         np.minimum(np.searchsorted(ids[order], side), len(ids) - 1) for side in (waits.event_source, waits.event_target)
     ]
-    source, target = (order[rows] for rows in places)
+    source, target = (order[rows] for rows in sorted_positions)
     there = (ids[source] == waits.event_source) & (ids[target] == waits.event_target)
     source, target = source[there], target[there]
     return [(nodes.end[source], nodes.start[target], np.zeros(len(source), np.int64), kinds.EVENT, ids[target])]

@@ -28,10 +28,10 @@ class Threads:
 
     busy: dict[int, Intervals]
     primary: list[int]  # the training loop and the threads of its backward pass
-    blocked: Int64s  # places of calls that wait for the device
-    enqueue: Int64s  # places of slices joined by queues
+    blocked: Int64s  # rows of calls that wait for the device
+    enqueue: Int64s  # rows of slices joined by queues
     dequeue: Int64s
-    collective: Int64s  # places of collectives that the host carries out
+    collective: Int64s  # rows of collectives that the host carries out
     point_thread: Int64s
     point_time: Int64s
 

@@ -15,7 +15,7 @@ _END, _POINT, _START = range(3)  # order of nodes at one moment: what ends lets 
 
 @dataclass(frozen=True)
 class Device:
-    """Device slices within a window, in order of start; ``work`` are their places in the work of the rank."""
+    """Device slices within a window, in order of start; ``work`` are their rows in the work of the rank."""
 
     work: Int64s
     track: Int64s
@@ -76,8 +76,8 @@ def _position(threads: Int64s, times: Int64s, thread: Int64s, time: Int64s) -> I
 def device_of(work: Launched, window: tuple[int, int]) -> Device:
     """What the device did within a window; slices that stick out are cut off there."""
     start, end = np.maximum(work.start, window[0]), np.minimum(work.end, window[1])
-    places = np.flatnonzero((end > start) & ~work.on_host)
-    return Device(places, work.track[places], start[places], end[places])
+    rows = np.flatnonzero((end > start) & ~work.on_host)
+    return Device(rows, work.track[rows], start[rows], end[rows])
 
 
 def stretches(start: Int64s, end: Int64s, gap: int) -> tuple[Int64s, Int64s]:

@@ -57,8 +57,8 @@ def parts_of(step: StepGraph, path: Int64s) -> Parts:
 def _merged(start: Int64s, end: Int64s) -> tuple[Int64s, Int64s]:
     """Stretches that follow each other become one."""
     new = np.concatenate(([True], start[1:] != end[:-1]))
-    places = np.flatnonzero(new)
-    return start[places], end[np.append(places[1:], len(end)) - 1]
+    starts = np.flatnonzero(new)
+    return start[starts], end[np.append(starts[1:], len(end)) - 1]
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,17 @@ def _units(step: StepGraph) -> _Units:
     outer = _outermost(host, telling)
     calls[_wrappers(host, calls, int(step.graph.time[-1] - step.graph.time[0]))] = False
     rest = _outermost(host, calls & ~_inside(host, outer))
-    places = np.concatenate((outer, rest))
-    return _Units(places, category[places])
+    units = np.concatenate((outer, rest))
+    return _Units(units, category[units])
 
 
 def _wrappers(host: Host, calls: Bools, window: int) -> Int64s:
     """Long calls most of whose time others take inside them."""
     limits = critical_path_facts().units
-    places = np.flatnonzero(calls & (host.end - host.start > limits.wrapper_from_share * window))
+    long_calls = np.flatnonzero(calls & (host.end - host.start > limits.wrapper_from_share * window))
     operators = np.flatnonzero(host.of("operator", "collective"))
     wrappers = []
-    for call in places.tolist():
+    for call in long_calls.tolist():
         inside = (host.thread[operators] == host.thread[call]) & (host.depth[operators] > host.depth[call])
         inside &= (host.start[operators] >= host.start[call]) & (host.end[operators] <= host.end[call])
         taken = union(host.start[operators[inside]], host.end[operators[inside]]).length
@@ -103,9 +103,9 @@ def _wrappers(host: Host, calls: Bools, window: int) -> Int64s:
 
 
 def _outermost(host: Host, chosen: Bools) -> Int64s:
-    places = np.flatnonzero(chosen & (host.end > host.start))
-    places = places[np.lexsort((-host.end[places], host.start[places]))]
-    return places[host.start[places] >= running_reach(host.thread[places], host.end[places])]
+    calls = np.flatnonzero(chosen & (host.end > host.start))
+    calls = calls[np.lexsort((-host.end[calls], host.start[calls]))]
+    return calls[host.start[calls] >= running_reach(host.thread[calls], host.end[calls])]
 
 
 def _inside(host: Host, outer: Int64s) -> Bools:

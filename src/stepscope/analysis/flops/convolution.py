@@ -13,22 +13,27 @@ _LEAST = 3  # batch, channels, one size
 
 
 def convolution(
-    places: Mapping[str, Any], inputs: Sequence[Shape | None], dtypes: Sequence[str | None], arguments: Sequence[str]
+    argument_of: Mapping[str, Any],
+    inputs: Sequence[Shape | None],
+    dtypes: Sequence[str | None],
+    arguments: Sequence[str],
 ) -> Cost | None:
-    """Cost of a convolution, forward or backward; ``places`` says where its arguments stand."""
-    if len(inputs) <= max(places["input"], places["weight"]):
+    """Cost of a convolution, forward or backward; ``argument_of`` says where its arguments stand."""
+    if len(inputs) <= max(argument_of["input"], argument_of["weight"]):
         return None
-    data, weight = inputs[places["input"]], inputs[places["weight"]]
+    data, weight = inputs[argument_of["input"]], inputs[argument_of["weight"]]
     if data is None or weight is None or len(weight) < _LEAST or len(data) not in (len(weight) - 1, len(weight)):
         return None
     data = data if len(data) == len(weight) else (1, *data)  # without a batch
-    if "transposed" in places and len(arguments) <= places["transposed"]:
+    if "transposed" in argument_of and len(arguments) <= argument_of["transposed"]:
         return None
-    transposed = arguments[places["transposed"]] == "True"
-    if "gradient" in places:
-        return _backward(places, data, weight, inputs, dtypes, arguments, transposed)
+    transposed = arguments[argument_of["transposed"]] == "True"
+    if "gradient" in argument_of:
+        return _backward(argument_of, data, weight, inputs, dtypes, arguments, transposed)
     made = (
-        _transposed_output(places, data, weight, arguments) if transposed else _output(places, data, weight, arguments)
+        _transposed_output(argument_of, data, weight, arguments)
+        if transposed
+        else _output(argument_of, data, weight, arguments)
     )
     if made is None:
         return None
@@ -37,8 +42,8 @@ def convolution(
     return Cost("convolution", flops, 0, moved_bytes(inputs, dtypes, [math.prod(made)]))
 
 
-def _output(places: Mapping[str, Any], data: Shape, weight: Shape, arguments: Sequence[str]) -> Shape | None:
-    numbers = _numbers(arguments, places, len(weight) - 2, "stride", "padding", "dilation")
+def _output(argument_of: Mapping[str, Any], data: Shape, weight: Shape, arguments: Sequence[str]) -> Shape | None:
+    numbers = _numbers(arguments, argument_of, len(weight) - 2, "stride", "padding", "dilation")
     if numbers is None or 0 in numbers[0]:
         return None
     sizes = (
@@ -48,9 +53,11 @@ def _output(places: Mapping[str, Any], data: Shape, weight: Shape, arguments: Se
     return (data[0], weight[0], *(max(size, 0) for size in sizes))
 
 
-def _transposed_output(places: Mapping[str, Any], data: Shape, weight: Shape, arguments: Sequence[str]) -> Shape | None:
-    numbers = _numbers(arguments, places, len(weight) - 2, "stride", "padding", "dilation", "output_padding")
-    groups = whole_numbers(arguments[places["groups"]]) if len(arguments) > places["groups"] else None
+def _transposed_output(
+    argument_of: Mapping[str, Any], data: Shape, weight: Shape, arguments: Sequence[str]
+) -> Shape | None:
+    numbers = _numbers(arguments, argument_of, len(weight) - 2, "stride", "padding", "dilation", "output_padding")
+    groups = whole_numbers(arguments[argument_of["groups"]]) if len(arguments) > argument_of["groups"] else None
     if numbers is None or groups is None:
         return None
     sizes = (
@@ -60,8 +67,8 @@ def _transposed_output(places: Mapping[str, Any], data: Shape, weight: Shape, ar
     return (data[0], weight[1] * groups[0], *(max(size, 0) for size in sizes))
 
 
-def _numbers(arguments: Sequence[str], places: Mapping[str, Any], count: int, *names: str) -> list[Shape] | None:
-    spread = [_spread(arguments[places[name]], count) for name in names if places[name] < len(arguments)]
+def _numbers(arguments: Sequence[str], argument_of: Mapping[str, Any], count: int, *names: str) -> list[Shape] | None:
+    spread = [_spread(arguments[argument_of[name]], count) for name in names if argument_of[name] < len(arguments)]
     known = [numbers for numbers in spread if numbers is not None]
     return known if len(known) == len(names) else None
 
@@ -75,7 +82,7 @@ def _spread(value: str, count: int) -> Shape | None:
 
 
 def _backward(
-    places: Mapping[str, Any],
+    argument_of: Mapping[str, Any],
     data: Shape,
     weight: Shape,
     inputs: Sequence[Shape | None],
@@ -84,11 +91,11 @@ def _backward(
     transposed: bool,
 ) -> Cost | None:
     """Gradients of input and weight, as far as they are asked for, cost as much as the forward pass each."""
-    gradient = inputs[places["gradient"]]
-    if gradient is None or len(gradient) not in (len(weight) - 1, len(weight)) or len(arguments) <= places["mask"]:
+    gradient = inputs[argument_of["gradient"]]
+    if gradient is None or len(gradient) not in (len(weight) - 1, len(weight)) or len(arguments) <= argument_of["mask"]:
         return None
     gradient = gradient if len(gradient) == len(weight) else (1, *gradient)
-    wanted = [word.strip() == "True" for word in arguments[places["mask"]].strip("[]").split(",")]
+    wanted = [word.strip() == "True" for word in arguments[argument_of["mask"]].strip("[]").split(",")]
     once = 2 * data[0] * math.prod((data if transposed else gradient)[2:]) * math.prod(weight)
     made = [math.prod(shape) for shape, asked in zip((data, weight), wanted, strict=False) if asked]
     return Cost("convolution", once * sum(wanted[:2]), 0, moved_bytes(inputs, dtypes, made))

@@ -86,19 +86,19 @@ def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Co
 def _with_counted_inside(calls: pl.DataFrame, owners: Ownership) -> Bools:
     """Operators in which a counted call lies, or whose kernel is one."""
     inside = np.zeros(owners.nesting.size + 1, bool)
-    places = calls["position"].to_numpy()
-    owner = owners.owner[places]
-    places = np.unique(np.where(owner != NOWHERE, owner, owners.above[places]))
-    while len(places := places[places != NOWHERE]):
-        inside[places] = True
-        places = np.unique(owners.above[places])
+    positions = calls["position"].to_numpy()
+    owner = owners.owner[positions]
+    positions = np.unique(np.where(owner != NOWHERE, owner, owners.above[positions]))
+    while len(positions := positions[positions != NOWHERE]):
+        inside[positions] = True
+        positions = np.unique(owners.above[positions])
     return inside
 
 
-def _around(owners: Ownership, places: Int64s, wanted: Bools) -> Int64s:
+def _around(owners: Ownership, positions: Int64s, wanted: Bools) -> Int64s:
     """The slice itself, else the innermost wanted operator around it or, on the device, around its owner."""
-    owner = owners.owner[places]
-    operator = np.where(wanted[places], places, np.where(owner != NOWHERE, owner, owners.above[places]))
+    owner = owners.owner[positions]
+    operator = np.where(wanted[positions], positions, np.where(owner != NOWHERE, owner, owners.above[positions]))
     while (climbing := (operator != NOWHERE) & ~wanted[operator]).any():
         operator = np.where(climbing, owners.above[operator], operator)
     return operator
@@ -106,13 +106,13 @@ def _around(owners: Ownership, places: Int64s, wanted: Bools) -> Int64s:
 
 def _innermost(calls: pl.DataFrame, owners: Ownership) -> pl.DataFrame:
     """Without calls that only hand on to others: ``linear`` calls ``addmm``, and only that one counts."""
-    places = calls["position"].to_numpy()
+    positions = calls["position"].to_numpy()
     mask = np.zeros(owners.nesting.size + 1, bool)
-    mask[places] = True
-    outer = _around(owners, owners.above[places], mask)
+    mask[positions] = True
+    outer = _around(owners, owners.above[positions], mask)
     hands_on = np.zeros(owners.nesting.size + 1, bool)
     hands_on[outer[outer != NOWHERE]] = True
-    return calls.filter(pl.Series(~hands_on[places]))
+    return calls.filter(pl.Series(~hands_on[positions]))
 
 
 def _by_formula(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
@@ -172,8 +172,8 @@ def _by_type(store: RunStore, rank: int, owners: Ownership, counted: Bools) -> t
     slices = store.scan("slices", [rank])
     kernels = slices.filter(typed).select("slice", "step", *(pl.col(name).cast(pl.String) for name in _TEXTS)).collect()
     kernels = kernels.filter(pl.col("input_shapes").is_not_null())
-    places = owners.nesting.positions(kernels["slice"].to_numpy())
-    kernels = kernels.filter(pl.Series(_around(owners, places, counted) == NOWHERE))
+    positions = owners.nesting.positions(kernels["slice"].to_numpy())
+    kernels = kernels.filter(pl.Series(_around(owners, positions, counted) == NOWHERE))
     kernels = kernels.with_columns(weight=_weights(slices, owners, kernels["slice"].to_numpy()))
     keys = ["type", "input_shapes", "output_shapes", "dtypes", "formats", "weight"]
     distinct = kernels.select(keys).unique()

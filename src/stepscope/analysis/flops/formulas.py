@@ -75,9 +75,9 @@ def cost(
     Cost(kind='matmul', flops=128, again=0, bytes=224)
     """
     table = flops_facts()
-    places = table.convolutions.get(name)
-    if places is not None:
-        return convolution(places, inputs, dtypes, arguments)
+    argument_of = table.convolutions.get(name)
+    if argument_of is not None:
+        return convolution(argument_of, inputs, dtypes, arguments)
     if name in table.recurrent:
         return recurrent(table.recurrent[name], inputs, lists, arguments)
     for formula in formulas().get(name, ()):

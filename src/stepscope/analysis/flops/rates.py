@@ -92,11 +92,11 @@ def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
         kernels = rows.with_columns(device=pl.lit(0), on_tensor_cores=unknown, short=no, split=no, full=no)
     call = pl.Series(counted.call_of(kernels["slice"].to_numpy()))
     kernels = kernels.with_columns(call=call)
-    places = counted.owners.nesting.positions(kernels["slice"].to_numpy())
+    positions = counted.owners.nesting.positions(kernels["slice"].to_numpy())
     if not on_device:
-        kernels = kernels.filter(pl.col("call") == pl.Series(places))
+        kernels = kernels.filter(pl.col("call") == pl.Series(positions))
         return Work(kernels, on_device, device_kind, devices, linked=False, unknown_share=0.0)
-    known = counted.owners.owner[places] != NOWHERE
+    known = counted.owners.owner[positions] != NOWHERE
     in_steps = kernels["dur_ns"].to_numpy() * kernels["step"].is_not_null().to_numpy()
     unknown_share = float(in_steps[~known].sum() / in_steps.sum()) if in_steps.any() else 0.0
     return Work(kernels.drop("step"), on_device, device_kind, devices, bool(known.any()), unknown_share)
@@ -141,7 +141,7 @@ def operators_of(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, by: s
         count=pl.len(),
         flops=pl.col("flops").cast(pl.Int128).sum(),
         bytes=pl.when(pl.col("bytes").null_count() == 0).then(pl.col("bytes").cast(pl.Int128).sum()),
-        places="position",
+        positions="position",
     )
     ties = [name for name in keys if name not in ("name", "dtype")]
     order = ["flops", "name", "dtype", *ties]
@@ -150,10 +150,10 @@ def operators_of(rank: int, calls: pl.DataFrame, work: Work, peaks: Peaks, by: s
 
 
 def _rows(rank: int, groups: pl.DataFrame, work: Work, peaks: Peaks) -> Iterator[OperatorFlops]:
-    number = pl.DataFrame({"call": groups["places"], "group": np.arange(len(groups))}).explode("call")
+    number = pl.DataFrame({"call": groups["positions"], "group": np.arange(len(groups))}).explode("call")
     slices = work.slices.join(number, on="call").sort("group")
     bounds = np.searchsorted(slices["group"].to_numpy(), np.arange(len(groups) + 1))
-    for index, row in enumerate(groups.drop("places").iter_rows(named=True)):
+    for index, row in enumerate(groups.drop("positions").iter_rows(named=True)):
         mine = slices[int(bounds[index]) : int(bounds[index + 1])]
         time = busy(mine, work.devices) / 1e9
         rate = row["flops"] / time if time else None

@@ -38,9 +38,9 @@ def with_recomputation(calls: pl.DataFrame, store: RunStore, rank: int, owners: 
         return calls
     checkpoint_nodes = operators.filter(pl.col("name").is_in(pl.concat([again, nodes]).implode()))
     checkpoint_nodes = checkpoint_nodes.select("slice", again=pl.col("name").is_in(again.implode()))
-    places = owners.nesting.positions(checkpoint_nodes["slice"].to_numpy())
+    positions = owners.nesting.positions(checkpoint_nodes["slice"].to_numpy())
     node, repeats = (np.zeros(owners.nesting.size + 1, bool) for _ in range(2))
-    node[places], repeats[places] = True, checkpoint_nodes["again"].to_numpy()
+    node[positions], repeats[positions] = True, checkpoint_nodes["again"].to_numpy()
     around = owners.above[calls["position"].to_numpy()]
     while (climbing := (around != NOWHERE) & ~node[around]).any():
         around = np.where(climbing, owners.above[around], around)
@@ -91,9 +91,9 @@ def _last_inside(bodies: Int64s, store: RunStore, rank: int, owners: Ownership) 
     return last[bodies]
 
 
-def _recorded(places: Int64s, store: RunStore, rank: int, owners: Ownership) -> Bools:
+def _recorded(positions: Int64s, store: RunStore, rank: int, owners: Ownership) -> Bools:
     """Whether each operator is recorded for differentiation: it has a number in the graph, and is no node of it."""
-    known = places[places != NOWHERE]
+    known = positions[positions != NOWHERE]
     wanted = pl.Series(np.unique(_slices(known, owners)), dtype=pl.UInt32)
     details = store.scan("details", [rank]).filter(pl.col("slice").is_in(wanted.implode()))
     patterns = flops_facts().recomputation.recorded
@@ -102,8 +102,8 @@ def _recorded(places: Int64s, store: RunStore, rank: int, owners: Ownership) -> 
     mask = np.zeros(owners.nesting.size + 1, bool)
     mask[owners.nesting.positions(recorded_slices)] = True
     mask[NOWHERE] = False
-    return mask[places]
+    return mask[positions]
 
 
-def _slices(places: Int64s, owners: Ownership) -> Int64s:
-    return owners.nesting.ids[places] if len(owners.nesting.ids) else places
+def _slices(positions: Int64s, owners: Ownership) -> Int64s:
+    return owners.nesting.ids[positions] if len(owners.nesting.ids) else positions

@@ -15,21 +15,21 @@ _OF_WEIGHTS: Final = 3  # index in the mask: gradients of input, state, cell sta
 
 
 def recurrent(
-    places: Recurrent,
+    layer: Recurrent,
     inputs: Sequence[Shape | None],
     lists: Sequence[tuple[Shape, ...] | None],
     arguments: Sequence[str],
 ) -> Cost | None:
-    """Cost of a recurrent layer, forward or backward; ``places`` says where its weights may stand.
+    """Cost of a recurrent layer, forward or backward; ``layer`` says where its weights may stand.
 
     Bytes are not told: shapes do not say how large the output is.
     """
     data = inputs[0] if inputs else None
-    candidates = (lists[argument] for argument in places.weights if argument < len(lists))
+    candidates = (lists[argument] for argument in layer.weights if argument < len(lists))
     weights = next((shapes for shapes in candidates if shapes and _are_weights(shapes)), None)
     if not data or weights is None:
         return None
-    passes = _passes(places, arguments)
+    passes = _passes(layer, arguments)
     once = 2 * math.prod(data[:-1]) * sum(math.prod(shape) for shape in weights if len(shape) == _MATRIX)
     return None if passes is None else Cost("matmul", passes * once, 0, None)
 
@@ -40,11 +40,11 @@ def _are_weights(shapes: tuple[Shape, ...]) -> bool:
     return _MATRIX in sizes and sizes <= {1, _MATRIX}
 
 
-def _passes(places: Recurrent, arguments: Sequence[str]) -> int | None:
+def _passes(layer: Recurrent, arguments: Sequence[str]) -> int | None:
     """Backward goes through the layer once for its data, and once more where the weights' gradient is asked for."""
-    if places.mask is None:
+    if layer.mask is None:
         return 1
-    if places.mask >= len(arguments):
+    if layer.mask >= len(arguments):
         return None
-    wanted = [word.strip() == "True" for word in arguments[places.mask].strip("[]").split(",")]
+    wanted = [word.strip() == "True" for word in arguments[layer.mask].strip("[]").split(",")]
     return 1 + wanted[_OF_WEIGHTS] if len(wanted) > _OF_WEIGHTS else None

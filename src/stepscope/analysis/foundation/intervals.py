@@ -69,8 +69,8 @@ def union(start: Int64s, end: Int64s) -> Intervals:
         start, end = start[order], end[order]
     reach = np.maximum.accumulate(end)
     first = np.concatenate(([True], start[1:] > reach[:-1]))
-    places = np.flatnonzero(first)
-    return Intervals(start[places], reach[np.concatenate((places[1:] - 1, [len(reach) - 1]))])
+    starts = np.flatnonzero(first)
+    return Intervals(start[starts], reach[np.concatenate((starts[1:] - 1, [len(reach) - 1]))])
 
 
 def intersection(one: Intervals, other: Intervals) -> Intervals:

@@ -19,15 +19,15 @@ _GC: Final = CATEGORIES.index("gc")
 def pause_rows(rank: int, work: Launched, marks: pl.DataFrame) -> list[Pause]:
     """All pauses in time order; collections inside others are one pause."""
     host = work.host
-    places = np.flatnonzero((host.category == _GC) & (host.end > host.start))
-    places = places[np.lexsort((-host.end[places], host.start[places]))]
-    reach = np.maximum.accumulate(host.end[places])
-    outer = np.concatenate(([True], host.end[places][1:] > reach[:-1])) if len(places) else np.empty(0, np.bool_)
-    places = places[outer]
-    start, end = host.start[places], host.end[places]
+    pauses = np.flatnonzero((host.category == _GC) & (host.end > host.start))
+    pauses = pauses[np.lexsort((-host.end[pauses], host.start[pauses]))]
+    reach = np.maximum.accumulate(host.end[pauses])
+    outer = np.concatenate(([True], host.end[pauses][1:] > reach[:-1])) if len(pauses) else np.empty(0, np.bool_)
+    pauses = pauses[outer]
+    start, end = host.start[pauses], host.end[pauses]
     busy = union(work.start, work.end).covered_within(start, end)
     steps = at_step(marks, start).to_list()
     return [
         Pause(rank, step, int(host.slice[row]), int(first), int(last - first) / 1000, int(last - first - taken) / 1000)
-        for row, step, first, last, taken in zip(places, steps, start, end, busy, strict=True)
+        for row, step, first, last, taken in zip(pauses, steps, start, end, busy, strict=True)
     ]

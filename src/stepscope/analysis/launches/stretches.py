@@ -96,8 +96,8 @@ def gap_rows(rank: int, idle: RankIdle, steps: Sequence[int] | None, most: int) 
     return rows
 
 
-def _names(names: pl.Series, places: Int64s) -> list[str | None]:
-    return [_name(names, index) for index in places.tolist()]
+def _names(names: pl.Series, indices: Int64s) -> list[str | None]:
+    return [_name(names, index) for index in indices.tolist()]
 
 
 def _name(names: pl.Series, index: int) -> str | None:

@@ -24,19 +24,19 @@ def with_graphs(sites: list[Site], first: int) -> tuple[list[Site], list[Graph]]
             groups.setdefault((_root(site.stack), rhythm), []).append(position)
     numbered = list(sites)
     graphs: list[Graph] = []
-    for (root, _), places in groups.items():
-        if not root or len({sites[position].operator for position in places}) < 2:
+    for (root, _), members in groups.items():
+        if not root or len({sites[position].operator for position in members}) < 2:
             continue
         number = first + len(graphs)
-        for position in places:
+        for position in members:
             numbered[position] = msgspec.structs.replace(numbered[position], graph=number)
         graphs.append(
             Graph(
                 graph=number,
-                rank=sites[places[0]].rank,
-                sites=len(places),
+                rank=sites[members[0]].rank,
+                sites=len(members),
                 where=root[-1],
-                bytes_per_step=sum(sites[position].bytes_per_step for position in places),
+                bytes_per_step=sum(sites[position].bytes_per_step for position in members),
             )
         )
     return numbered, graphs

@@ -71,8 +71,8 @@ def judge(course: Course, warm_up: int) -> Finding:
 def _kept(course: Course, births: Bools, warm_up: int) -> Finding:
     """Blocks are kept beyond the usual life. ``births``: in which of the steps watched."""
     limits = memory_facts().leaks
-    places = np.flatnonzero(births)
-    count, first, last = len(places), int(places[0]), int(places[-1])
+    birth_steps = np.flatnonzero(births)
+    count, first, last = len(birth_steps), int(birth_steps[0]), int(birth_steps[-1])
     values = {"births": str(count), "steps": str(len(births))}
     if count == 1:
         return Finding(False, "one_off", values={"step": str(course.numbers[first + warm_up])})

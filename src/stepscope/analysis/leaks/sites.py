@@ -58,13 +58,13 @@ def judged_sites(
     category = pl.Series([None] * len(site), dtype=pl.String)
     if len(site_levels.sites) or not here.all():
         category = categorised(blocks, phases_of(store, space.rank, blocks, windows), windows)["category"]
-    places = _origins(known, site[here], category.filter(here), blocks.bytes[here])
+    origins = _origins(known, site[here], category.filter(here), blocks.bytes[here])
     older = _origins(known, site[~here], category.filter(~here), blocks.bytes[~here])
     rows = [
-        _judged(space, places[number], site_levels, row, windows, room, warm_up)
+        _judged(space, origins[number], site_levels, row, windows, room, warm_up)
         for row, number in enumerate(site_levels.sites)
     ]
-    rows += [_quiet(space, places[number], "freed_in_step", windows, warm_up) for number in shown.tolist()]
+    rows += [_quiet(space, origins[number], "freed_in_step", windows, warm_up) for number in shown.tolist()]
     alive = blocks.older & (blocks.free_ns >= windows.end[-1])
     for number in np.unique(site[alive]).tolist():
         own = alive & (site == number)

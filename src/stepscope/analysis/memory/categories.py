@@ -75,8 +75,8 @@ def categorised(blocks: Blocks, phases: Phases, windows: StepWindows) -> pl.Data
     return pl.DataFrame({"category": _texts(words, category), "confidence": _texts(_CONFIDENCES, confidence)})
 
 
-def _texts(words: Sequence[str], places: npt.NDArray[np.int8]) -> pl.Series:
-    return pl.Series(words, dtype=pl.Enum(words))[places]
+def _texts(words: Sequence[str], codes: npt.NDArray[np.int8]) -> pl.Series:
+    return pl.Series(words, dtype=pl.Enum(words))[codes]
 
 
 def _stated(words: pl.Series) -> dict[str, Bools]:

@@ -21,14 +21,14 @@ def points_per_curve(curves: int) -> int:
 
 def curve(space: Space, most: int) -> Curve:
     """A space's lines; where the capture has no such line, null."""
-    places = decimated(space.time, list(space.lines.values()), most)
-    shown = {name: line[places].tolist() for name, line in space.lines.items()}
+    kept = decimated(space.time, list(space.lines.values()), most)
+    shown = {name: line[kept].tolist() for name, line in space.lines.items()}
     return Curve(
         rank=space.rank,
         device=space.device,
         component=space.component,
         points=len(space.time),
-        time_ns=space.time[places].tolist(),
+        time_ns=space.time[kept].tolist(),
         allocated_bytes=shown.get("allocated"),
         active_bytes=shown.get("active"),
         reserved_bytes=shown.get("reserved"),
@@ -43,8 +43,8 @@ def category_curves(blocks: Blocks, category: pl.Series, most: int) -> list[Cate
     curves = []
     for word in sorted(category.unique()):
         line = blocks.running - blocks.running_without((category == word).to_numpy())
-        places = decimated(time, [line], most)
-        curves.append(CategoryCurve(word, time[places].tolist(), line[places].tolist()))
+        kept = decimated(time, [line], most)
+        curves.append(CategoryCurve(word, time[kept].tolist(), line[kept].tolist()))
     return curves
 
 
@@ -67,6 +67,6 @@ def decimated(time: Int64s, lines: list[Int64s], most: int) -> Int64s:
 
 
 def _first_hits(hit: Bools, number: Int64s) -> Int64s:
-    places = np.flatnonzero(hit)
-    owner = number[places]
-    return np.asarray(places[np.append(True, owner[1:] != owner[:-1])])
+    hits = np.flatnonzero(hit)
+    owner = number[hits]
+    return np.asarray(hits[np.append(True, owner[1:] != owner[:-1])])

@@ -88,9 +88,9 @@ def _growths(reserved: Int64s, used: Int64s) -> tuple[int, int]:
     if not len(rises):
         return 0, 0
     asked = np.diff(used, prepend=used[0])
-    places = np.flatnonzero(asked > 0)
-    following = np.searchsorted(places, rises)
-    there = following < len(places)
-    request = np.where(there, asked[places[np.minimum(following, len(places) - 1)]] if len(places) else 0, 0)
+    requests = np.flatnonzero(asked > 0)
+    following = np.searchsorted(requests, rises)
+    there = following < len(requests)
+    request = np.where(there, asked[requests[np.minimum(following, len(requests) - 1)]] if len(requests) else 0, 0)
     room = reserved[rises - 1] - used[rises - 1]
     return len(rises), int((there & (request > 0) & (request <= room)).sum())

@@ -20,10 +20,10 @@ _WARM_UP: Final = 2
 
 
 def chosen_steps(windows: StepWindows, steps: Sequence[int] | None) -> tuple[int, int] | None:
-    """Places of the two steps to compare: those asked for, else the first after warm-up and the last."""
+    """Windows of the two steps to compare: those asked for, else the first after warm-up and the last."""
     if steps and len(set(steps)) == 2:
-        places = [int(window[0]) for step in steps if len(window := np.flatnonzero(windows.number == step))]
-        return (places[0], places[1]) if len(places) == 2 else None
+        pair = [int(window[0]) for step in steps if len(window := np.flatnonzero(windows.number == step))]
+        return (pair[0], pair[1]) if len(pair) == 2 else None
     first = min(_WARM_UP, len(windows) - 2)
     return (first, len(windows) - 1) if first >= 0 else None
 

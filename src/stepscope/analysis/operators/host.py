@@ -28,24 +28,24 @@ def calls(store: RunStore, rank: int, steps: Sequence[int] | None = None, *, by:
     rows = scan.filter(pl.col("kind") == "operator").select("slice", "dur_ns", "step", *_COLUMNS[by]).collect()
     work = scan.filter(pl.col("kind").is_in(list(LANES))).select("slice", "dur_ns", "step").collect()
     work = chosen_steps(work, steps)
-    places = owners.nesting.positions(rows["slice"].to_numpy())
+    positions = owners.nesting.positions(rows["slice"].to_numpy())
     own, total = owners.owned(owners.nesting.positions(work["slice"].to_numpy()), work["dur_ns"].to_numpy())
     rows = rows.with_columns(
-        self_ns=pl.Series(owners.self_time(places, rows["dur_ns"].to_numpy())),
-        device_self_ns=pl.Series(own[places]),
-        device_total_ns=pl.Series(total[places]),
+        self_ns=pl.Series(owners.self_time(positions, rows["dur_ns"].to_numpy())),
+        device_self_ns=pl.Series(own[positions]),
+        device_total_ns=pl.Series(total[positions]),
     )
     if by != "module":
         return chosen_steps(rows, steps)
-    return chosen_steps(_with_forward_modules(rows, places, owners), steps)
+    return chosen_steps(_with_forward_modules(rows, positions, owners), steps)
 
 
-def _with_forward_modules(rows: pl.DataFrame, places: Int64s, owners: Ownership) -> pl.DataFrame:
+def _with_forward_modules(rows: pl.DataFrame, positions: Int64s, owners: Ownership) -> pl.DataFrame:
     """Operators of a backward pass lie in no module; they belong to that of their forward operator."""
     if rows["module"].null_count() in (0, len(rows)):
         return rows
-    forward = pl.Series(owners.forward_of(places))
-    modules = pl.DataFrame({"forward": places, "forward_module": rows["module"]})
+    forward = pl.Series(owners.forward_of(positions))
+    modules = pl.DataFrame({"forward": positions, "forward_module": rows["module"]})
     rows = rows.with_columns(forward=forward).join(modules, on="forward", how="left", maintain_order="left")
     return rows.with_columns(module=pl.coalesce("module", "forward_module")).drop("forward", "forward_module")
 

@@ -26,7 +26,7 @@ class Nesting:
     ids: Int64s  # the slice at each position, sorted; empty where the position is the slice's number
     parent: Int64s
     kind: pl.Series
-    present: Int64s  # places that hold a slice, in the order of ``kind``
+    present: Int64s  # positions that hold a slice, in the order of ``kind``
 
     @property
     def size(self) -> int:

@@ -23,10 +23,10 @@ class Ownership:
     owner: Int64s  # the operator that launched each device slice
     forward: Int64s  # the forward operator of each backward operator
 
-    def owned(self, places: Int64s, amount: Int64s) -> tuple[Int64s, Int64s]:
+    def owned(self, positions: Int64s, amount: Int64s) -> tuple[Int64s, Int64s]:
         """Sums of ``amount`` of device slices: by their owner itself, and by every operator around the owner too."""
         own = np.zeros(self.nesting.size + 1, np.int64)
-        owner = self.owner[places]
+        owner = self.owner[positions]
         known = owner != NOWHERE
         np.add.at(own, owner[known], amount[known])
         total = own.copy()
@@ -39,13 +39,13 @@ class Ownership:
             np.add.at(total, operator, value)
         return own, total
 
-    def self_time(self, places: Int64s, duration: Int64s) -> Int64s:
+    def self_time(self, positions: Int64s, duration: Int64s) -> Int64s:
         """Durations of operators, less those of the operators directly in them."""
         inside = np.zeros(self.nesting.size + 1, np.int64)
-        above = self.above[places]
+        above = self.above[positions]
         known = above != NOWHERE
         np.add.at(inside, above[known], duration[known])
-        return np.asarray(np.maximum(duration - inside[places], 0), np.int64)
+        return np.asarray(np.maximum(duration - inside[positions], 0), np.int64)
 
     def forward_of(self, operators: Int64s) -> Int64s:
         """The forward operator behind each operator that runs in a backward pass, or NOWHERE."""

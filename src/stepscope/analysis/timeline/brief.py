@@ -28,11 +28,11 @@ class SliceBrief:
 
 def briefs(columns: RankColumns, positions: Iterable[int]) -> list[SliceBrief]:
     """Slices of a rank by their positions."""
-    places = np.fromiter(positions, np.int64)
-    rows = columns.row_of(places)
+    chosen = np.fromiter(positions, np.int64)
+    rows = columns.row_of(chosen)
     tracks = columns.track_index_of_row(rows)
-    names = columns.names.gather(columns.name[places]).to_list()
-    fields = (columns.slice[places], columns.kind[places], rows, columns.start[places], columns.duration(places))
+    names = columns.names.gather(columns.name[chosen]).to_list()
+    fields = (columns.slice[chosen], columns.kind[chosen], rows, columns.start[chosen], columns.duration(chosen))
     return [
         SliceBrief(columns.rank, number, name, kind_name(kind), columns.tracks[track], row, start, duration)
         for name, track, (number, kind, row, start, duration) in zip(

@@ -47,7 +47,7 @@ class RankColumns:
     @property
     def bytes(self) -> int:
         arrays = (self.row_first, self.start, self.busy, self.slice, self.name, self.kind)
-        # The table of places is made when first asked for; it is counted from the beginning.
+        # The table of positions is made when first asked for; it is counted from the beginning.
         return sum(array.nbytes for array in arrays) + 4 * len(self.slice) + int(self.names.estimated_size())
 
     def duration(self, positions: Int64s) -> Int64s:
@@ -81,15 +81,15 @@ class RankColumns:
         wanted = np.asarray(slices, np.int64)
         if not len(self.slice):
             return np.full(len(wanted), NONE, np.int64)
-        ids, places = self._places
+        ids, position_of = self._position_table
         index = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1) if ids is not None else wanted
         if ids is not None:
-            return np.where(ids[index] == wanted, places[index], NONE).astype(np.int64)
-        known = (wanted >= 0) & (wanted < len(places))
-        return np.where(known, places[np.where(known, wanted, 0)], NONE).astype(np.int64)
+            return np.where(ids[index] == wanted, position_of[index], NONE).astype(np.int64)
+        known = (wanted >= 0) & (wanted < len(position_of))
+        return np.where(known, position_of[np.where(known, wanted, 0)], NONE).astype(np.int64)
 
     @cached_property
-    def _places(self) -> tuple[UInt32s | None, npt.NDArray[np.int32]]:
+    def _position_table(self) -> tuple[UInt32s | None, npt.NDArray[np.int32]]:
         """A table by id where ids are dense, as event numbers are; else ids in order, and where each stands."""
         largest = int(self.slice.max())
         if largest > 8 * len(self.slice) + 1_000_000:

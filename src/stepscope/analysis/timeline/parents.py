@@ -48,7 +48,7 @@ class ParentColumns:
         Siblings on one row do not overlap, so their lengths add up. Captures that mix clocks have siblings on several
         rows that do; those are united.
         """
-        holder = own.places(inside.take(self.parent).astype(np.int64)) if len(own) else np.empty(0, np.int64)
+        holder = own.indices(inside.take(self.parent).astype(np.int64)) if len(own) else np.empty(0, np.int64)
         known = np.flatnonzero(holder != NONE)
         total = np.zeros(len(own), np.int64)
         if not len(known):

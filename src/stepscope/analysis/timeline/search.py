@@ -195,5 +195,5 @@ def _rows(columns: RankColumns, hits: Int64s) -> list[RowHits]:
 
 def _ticks(starts: Int64s, length: int) -> list[int]:
     width = max(1, -(-(length + 1) // TICKS))
-    places = starts // width
-    return [int(count) for count in np.bincount(places[(places >= 0) & (places < TICKS)], minlength=TICKS)]
+    ticks = starts // width
+    return [int(count) for count in np.bincount(ticks[(ticks >= 0) & (ticks < TICKS)], minlength=TICKS)]

@@ -34,7 +34,7 @@ class Selection:
         stretches = [values[low:high] for low, high in zip(self.low.tolist(), self.high.tolist(), strict=True)]
         return np.concatenate([values[:0], *stretches])  # type: ignore[return-value]
 
-    def places(self, positions: Int64s) -> Int64s:
+    def indices(self, positions: Int64s) -> Int64s:
         """Where positions stand among the chosen ones, NONE where they are not."""
         stretch = np.searchsorted(self.low, positions, side="right") - 1
         inside = (stretch >= 0) & (positions < self.high[stretch])

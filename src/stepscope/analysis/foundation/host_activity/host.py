@@ -156,7 +156,7 @@ class Host:
 
     @cached_property
     def _rows_downwards(self) -> list[tuple[int, int, int, int]]:
-        """Thread, depth and range of places of every row, deepest first."""
+        """Thread, depth and range of every row, deepest first."""
         if not len(self.slice):
             return []
         new = np.flatnonzero((np.diff(self.thread) != 0) | (np.diff(self.depth) != 0)) + 1

@@ -75,9 +75,9 @@ def _categories(rows: pl.DataFrame) -> Int8s:
     first = np.full(int(pair.max(initial=0)) + 1, NONE, np.int64)
     first[pair] = np.arange(len(pair))
     table = np.full(len(first), OTHER, np.int8)
-    places = first[first != NONE]
-    words = rows[places].select(pl.col("kind", "name").cast(pl.String).fill_null("")).iter_rows()
-    table[pair[places]] = [category_of(kind, name) for kind, name in words]
+    first_rows = first[first != NONE]
+    words = rows[first_rows].select(pl.col("kind", "name").cast(pl.String).fill_null("")).iter_rows()
+    table[pair[first_rows]] = [category_of(kind, name) for kind, name in words]
     chosen: Int8s = table[pair]
     return chosen
 
