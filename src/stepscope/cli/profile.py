@@ -125,8 +125,8 @@ def environment(options: dict[str, Any]) -> dict[str, str]:
     import stepscope
 
     package = Path(stepscope.__file__).parent
-    places = [str(package / "profiler" / "starting" / "bootstrap"), os.environ.get("PYTHONPATH", "")]
+    paths = [str(package / "profiler" / "starting" / "bootstrap"), os.environ.get("PYTHONPATH", "")]
     child = {name: value for name, value in os.environ.items() if name != _MINDSPORE_OPTIONS}
-    child["PYTHONPATH"] = os.pathsep.join(path for path in places if path)
+    child["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     child[_OURS] = json.dumps(options)
     return child

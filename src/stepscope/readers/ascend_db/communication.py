@@ -85,7 +85,7 @@ def collectives(
     """Rows of ``collectives``. ``parts`` as :func:`transfers` gives them; ``vendor`` has the vendor's times by name."""
     placed = np.flatnonzero(position != NONE)
     at = position[placed]
-    keys, places = distinct(calls.name[0][placed], calls.type[0][placed])
+    keys, key_of_call = distinct(calls.name[0][placed], calls.type[0][placed])
     names = [_word(calls.name, name) or "" for name, _ in keys]
     kinds = [collective_kind(_word(calls.type, kind) or name) for (_, kind), name in zip(keys, names, strict=True)]
     numbered = [call_number(name) for name in names]
@@ -94,8 +94,8 @@ def collectives(
             "op": numbers(calls.rows["opId"])[placed],
             "slice": slices.id[at],
             "group": _taken(calls.group, placed),
-            "seq": pl.Series([numbered[call] for call in places.tolist()], dtype=pl.Int64),
-            "kind": pl.Series([kinds[call] for call in places.tolist()], dtype=pl.String),
+            "seq": pl.Series([numbered[call] for call in key_of_call.tolist()], dtype=pl.Int64),
+            "kind": pl.Series([kinds[call] for call in key_of_call.tolist()], dtype=pl.String),
             "name": _taken(calls.name, placed),
             "step": nullable(step[at]),
             "start_ns": slices.start[at],
@@ -127,7 +127,7 @@ def transfers(
     link = small.spread_coded(strings.enum("ENUM_HCCL_LINK_TYPE", small.rows["linkType"]))
     way = small.spread_coded(strings.enum("ENUM_HCCL_TRANSPORT_TYPE", small.rows["transportType"]))
     remote = small.spread_coded(strings.enum("ENUM_HCCL_RDMA_TYPE", small.rows["rdmaType"]))
-    keys, places = distinct(task_type[0], link[0], way[0], remote[0])
+    keys, key_of_task = distinct(task_type[0], link[0], way[0], remote[0])
     kinds: list[str | None] = []
     transports: list[str | None] = []
     for kind, line, path, rdma in keys:
@@ -135,12 +135,12 @@ def transfers(
         kinds.append(None if kind_of_transfer == "payload" and _word(remote, rdma) in _SIGNALS else kind_of_transfer)
         transports.append(transport(_word(link, line), _word(way, path)))
     moves = np.array([kind is not None for kind in kinds], np.bool_)
-    chosen = np.flatnonzero(moves[places] & (position != NONE)) if len(moves) else np.empty(0, np.int64)
+    chosen = np.flatnonzero(moves[key_of_task] & (position != NONE)) if len(moves) else np.empty(0, np.int64)
     at = position[chosen]
     group = small.spread_coded(groups.ids(strings.coded(small.rows["groupName"])))
     plane = small.spread(numbers(small.rows["planeId"]))[chosen]
     size = small.spread(numbers(small.rows["size"]))[chosen]
-    kind_of = pl.Series(kinds, dtype=pl.String).gather(places[chosen]) if kinds else pl.Series([], dtype=pl.String)
+    kind_of = pl.Series(kinds, dtype=pl.String).gather(key_of_task[chosen]) if kinds else pl.Series([], dtype=pl.String)
     own_place, peer_in_group = (small.spread(_ranks(small.rows[end]))[chosen] for end in ("srcRank", "dstRank"))
     peer = groups.global_ranks((group[0][chosen], group[1]), peer_in_group, own_place, rank)
     return pl.DataFrame(
@@ -148,7 +148,7 @@ def transfers(
             "peer": nullable(peer).cast(pl.Int32),
             "kind": kind_of,
             "plane": nullable(np.where((plane >= 0) & (plane < 1 << 31), plane, NULL)).cast(pl.Int32),
-            "transport": pl.Series(transports, dtype=pl.String).gather(places[chosen]) if kinds else kind_of,
+            "transport": pl.Series(transports, dtype=pl.String).gather(key_of_task[chosen]) if kinds else kind_of,
             "group": _taken(group, chosen),
             "call": _taken(small.spread_coded(strings.coded(small.rows["name"])), chosen),
             "step": nullable(step[at]),
@@ -164,14 +164,14 @@ def transfers(
 
 def _ranks(column: pl.Series) -> Int64s:
     ranks_in_file = numbers(column)
-    known, places = np.unique(ranks_in_file, return_inverse=True)
+    known, rank_index = np.unique(ranks_in_file, return_inverse=True)
     ranks = [rank if (rank := rank_number(number)) is not None else NULL for number in known.tolist()]
-    return np.array(ranks, np.int64)[places] if ranks else ranks_in_file
+    return np.array(ranks, np.int64)[rank_index] if ranks else ranks_in_file
 
 
 def _word(column: Coded, code: int) -> str | None:
     return column[1][code] if code >= 0 else None
 
 
-def _taken(coded: Coded, places: Int64s) -> pl.Series:
-    return as_texts((coded[0][places], coded[1]))
+def _taken(coded: Coded, rows: Int64s) -> pl.Series:
+    return as_texts((coded[0][rows], coded[1]))

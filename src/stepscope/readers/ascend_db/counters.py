@@ -155,16 +155,16 @@ def _write(
         pl.col(_DEVICE).fill_null(-1),
     )
     several = good[_DEVICE].n_unique() > 1
-    places = [_DEVICE, *keys]
+    key_columns = [_DEVICE, *keys]
     for column, name in series.items():
         own = good.filter(pl.col(column).is_finite())
-        distinct = own.select(places).unique(maintain_order=True)
+        distinct = own.select(key_columns).unique(maintain_order=True)
         tracks = []
         for device, *values in distinct.iter_rows():
             label = name.format(*values)
             tracks.append(timeline.track("counter", samples.layer, label, label, device if several else None))
         numbered = distinct.with_columns(track=pl.Series(tracks, dtype=pl.Int32))
-        numbered_samples = own.join(numbered, on=places, how="left", maintain_order="left")
+        numbered_samples = own.join(numbered, on=key_columns, how="left", maintain_order="left")
         value = pl.col(column) / samples.divisor.get(column, 1.0)
         out.add(
             "counters",

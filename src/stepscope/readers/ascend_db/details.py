@@ -58,8 +58,8 @@ def write_all_details(
 
 
 def _spread(column: pl.Series, rows: Int64s, name: str) -> pl.Series:
-    places = pl.Series(rows)
-    return column.gather(places.set(places == NONE, None)).alias(name)
+    indices = pl.Series(rows)
+    return column.gather(indices.set(indices == NONE, None)).alias(name)
 
 
 def _write(

@@ -191,9 +191,9 @@ def _names(device: DeviceTasks, strings: Strings, small_type: Coded, timeline: D
         small_type,
         device.task_type,
     )
-    used, places = np.unique(codes, return_inverse=True)
+    used, name_of_row = np.unique(codes, return_inverse=True)
     names = [timeline.name(words[code] if code >= 0 else None) for code in used.tolist()]
-    return np.array(names, np.int32)[places] if names else np.empty(0, np.int32)
+    return np.array(names, np.int32)[name_of_row] if names else np.empty(0, np.int32)
 
 
 def _tracks(device: DeviceTasks, group: Coded, timeline: DatabaseTimeline, groups: Groups) -> Int32s:
@@ -203,7 +203,7 @@ def _tracks(device: DeviceTasks, group: Coded, timeline: DatabaseTimeline, group
     stream = numbers(device.tasks["streamId"])
     tracks = np.zeros(len(stream), np.int32)
     tracks[on_plane] = groups.tracks((group[0][on_plane], group[1]), plane[on_plane], number[on_plane])
-    keys, places = distinct(number[~on_plane], stream[~on_plane])
+    keys, key_of_row = distinct(number[~on_plane], stream[~on_plane])
     plain_tracks = [
         timeline.track(
             "stream",
@@ -215,7 +215,7 @@ def _tracks(device: DeviceTasks, group: Coded, timeline: DatabaseTimeline, group
         for unit, where in keys
     ]
     if plain_tracks:
-        tracks[~on_plane] = np.array(plain_tracks, np.int32)[places]
+        tracks[~on_plane] = np.array(plain_tracks, np.int32)[key_of_row]
     return tracks
 
 
@@ -230,6 +230,6 @@ def _unquoted(coded: Coded) -> Coded:
 def _formats(strings: Strings, compute: pl.DataFrame) -> Coded:
     """Input and output formats as one text."""
     (taken, ins), (given, outs) = (strings.coded(compute[f"{side}Formats"]) for side in ("input", "output"))
-    keys, places = distinct(taken, given)
+    keys, key_of_row = distinct(taken, given)
     texts: list[str | None] = [f"{ins[first] if first >= 0 else ''}->{outs[second]}" for first, second in keys]
-    return np.where(given < 0, -1, places), texts
+    return np.where(given < 0, -1, key_of_row), texts

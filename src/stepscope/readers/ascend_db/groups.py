@@ -45,9 +45,9 @@ class Groups:
     def tracks(self, ids: Coded, planes: Int64s, devices: Int64s) -> Int32s:
         """The track of each row: a plane of its group, or the group's row of whole calls where the plane is -1."""
         codes, texts = ids
-        keys, places = distinct(codes, planes, devices)
+        keys, key_of_row = distinct(codes, planes, devices)
         tracks = [self._track(texts[code] if code >= 0 else None, plane, device) for code, plane, device in keys]
-        return np.array(tracks, np.int32)[places]
+        return np.array(tracks, np.int32)[key_of_row]
 
     def global_ranks(self, ids: Coded, ranks_in_group: Int64s, own_place: Int64s, rank: int) -> Int64s:
         """Ranks of the job from ranks within a group, NULL where they cannot be known.

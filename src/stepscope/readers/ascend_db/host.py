@@ -88,12 +88,12 @@ def _python(
 def _python_kinds(
     types: pl.Series, name: Int32s, timeline: DatabaseTimeline, notes: Notes, file: str
 ) -> npt.NDArray[np.int8]:
-    distinct, places = np.unique(numbers(types), return_inverse=True)
+    distinct, type_of_row = np.unique(numbers(types), return_inverse=True)
     for index, number in enumerate(distinct.tolist()):
         if number not in _KINDS:
-            notes.add("category_unknown", file=file, count=int((places == index).sum()), category=str(number))
+            notes.add("category_unknown", file=file, count=int((type_of_row == index).sum()), category=str(number))
     by_type = [KIND[_KINDS.get(number, "annotation")] for number in distinct.tolist()]
-    kind = np.array(by_type, np.int8)[places] if len(distinct) else np.empty(0, np.int8)
+    kind = np.array(by_type, np.int8)[type_of_row] if len(distinct) else np.empty(0, np.int8)
     words = [text or "" for text in timeline.names.texts()] or [""]
     can_mark = np.zeros(len(words), np.bool_)
     can_mark[name[kind == KIND["operator"]]] = True
@@ -117,13 +117,13 @@ def _share_with_letters(coded: Coded) -> float:
 def _cann(database: Database, strings: Strings, timeline: DatabaseTimeline) -> pl.DataFrame:
     calls = database.frame("CANN_API", ["startNs", "endNs", "type", "globalTid", "connectionId"], ids=["name"])
     codes, texts = strings.coded(calls["name"])
-    keys, places = distinct(numbers(calls["type"]), codes)
+    keys, key_of_row = distinct(numbers(calls["type"]), codes)
     names = []
     for number, code in keys:
         word = texts[code] if code >= 0 else None
         layer = _CANN_LAYERS.get(number)
         names.append(timeline.name(f"{layer}@{word or UNKNOWN}" if layer else word))
-    name = np.array(names, np.int32)[places]
+    name = np.array(names, np.int32)[key_of_row]
     timeline.add(
         Part(
             "CANN_API",
@@ -183,7 +183,7 @@ def _plain(
 
 def _threads(global_ids: pl.Series, layer: Layer, timeline: DatabaseTimeline) -> tuple[Int32s, dict[int, int]]:
     """The track of each row, and of each thread; an id is the process in the upper half, the thread in the lower."""
-    distinct, places = np.unique(numbers(global_ids.fill_null(0)), return_inverse=True)
+    distinct, thread_of_row = np.unique(numbers(global_ids.fill_null(0)), return_inverse=True)
     processes = {number >> 32 for number in distinct.tolist()}
     tracks = {}
     for number in distinct.tolist():
@@ -191,4 +191,4 @@ def _threads(global_ids: pl.Series, layer: Layer, timeline: DatabaseTimeline) ->
         tracks[number] = timeline.track(
             "host", layer, thread, f"Thread {thread}", process if len(processes) > 1 else None
         )
-    return np.array(list(tracks.values()), np.int32)[places] if tracks else np.empty(0, np.int32), tracks
+    return np.array(list(tracks.values()), np.int32)[thread_of_row] if tracks else np.empty(0, np.int32), tracks

@@ -54,16 +54,16 @@ def first_match(keys: Int64s, wanted: Int64s) -> Int64s:
 def distinct(*columns: Int64s) -> tuple[list[tuple[int, ...]], Int64s]:
     """The different rows of some columns, and for each row the number of its like.
 
-    >>> rows, places = distinct(np.array([1, 2, 1]), np.array([5, 5, 5]))
-    >>> rows, places.tolist()
+    >>> rows, number_of_row = distinct(np.array([1, 2, 1]), np.array([5, 5, 5]))
+    >>> rows, number_of_row.tolist()
     ([(1, 5), (2, 5)], [0, 1, 0])
     """
     code = np.zeros(len(columns[0]), np.int64)
     for column in columns:
-        values, places = np.unique(column, return_inverse=True)
-        code = code * len(values) + places
-    _, first, places = np.unique(code, return_index=True, return_inverse=True)
-    return [tuple(int(column[row]) for column in columns) for row in first.tolist()], places
+        values, number_of_row = np.unique(column, return_inverse=True)
+        code = code * len(values) + number_of_row
+    _, first, number_of_row = np.unique(code, return_index=True, return_inverse=True)
+    return [tuple(int(column[row]) for column in columns) for row in first.tolist()], number_of_row
 
 
 def coalesced(*columns: Coded) -> Coded:

@@ -135,8 +135,8 @@ def _origins(timeline: DatabaseTimeline, slices: SliceTable, host: HostCalls, ar
     placed = np.flatnonzero(calls != NONE)
     if not len(placed) or not host.threads:
         return origin
-    threads, places = np.unique(host.cann_threads[placed], return_inverse=True)
-    tracks = np.array([host.threads.get(thread, -1) for thread in threads.tolist()], np.int32)[places]
+    threads, thread_of_call = np.unique(host.cann_threads[placed], return_inverse=True)
+    tracks = np.array([host.threads.get(thread, -1) for thread in threads.tolist()], np.int32)[thread_of_call]
     holder = slices.nesting.containing(tracks, slices.start[calls[placed]])
     dequeue = np.append(nearest(slices.parent, enqueued != NONE), NONE)[holder]
     origin[calls[placed]] = np.where(dequeue != NONE, enqueued[dequeue], holder)

@@ -54,17 +54,17 @@ class Strings:
 def as_texts(coded: Coded) -> pl.Series:
     """A column of texts from its codes."""
     codes, texts = coded
-    places = pl.Series(codes.astype(np.int64))
-    return pl.Series(texts or [None], dtype=pl.String).gather(places.set(places < 0, None))
+    indices = pl.Series(codes.astype(np.int64))
+    return pl.Series(texts or [None], dtype=pl.String).gather(indices.set(indices < 0, None))
 
 
 def _coded(ids: pl.Series, known: dict[int, str], unknown: set[int] | None = None) -> Coded:
     numbers = (ids.fill_null(_NOTHING) if ids.null_count() else ids).to_numpy()
-    distinct, places = np.unique(numbers, return_inverse=True)
+    distinct, text_of_row = np.unique(numbers, return_inverse=True)
     texts = [known.get(number) for number in distinct.tolist()]
     if unknown is not None:
         unknown.update(number for number in distinct.tolist() if number not in known and number != _NOTHING)
     code = np.array(
         [_NOTHING if text is None or is_missing(text) else index for index, text in enumerate(texts)], np.int64
     )
-    return (code[places] if len(code) else np.empty(0, np.int64)), list(texts)
+    return (code[text_of_row] if len(code) else np.empty(0, np.int64)), list(texts)

@@ -189,7 +189,7 @@ def _with_global_peers(frame: pl.DataFrame, groups: pl.DataFrame, rank: int, fil
     frame = frame.with_columns(peer=pl.when(limit).then("peer"))
     members = members_of(groups)
     if members:
-        places = pl.DataFrame(
+        members_of_groups = pl.DataFrame(
             [
                 (group, rank_in_group, member)
                 for group, ranks in members.items()
@@ -198,7 +198,7 @@ def _with_global_peers(frame: pl.DataFrame, groups: pl.DataFrame, rank: int, fil
             schema={"group": pl.String, "peer": pl.Int64, "global": pl.Int64},
             orient="row",
         )
-        frame = frame.join(places, on=["group", "peer"], how="left", maintain_order="left")
+        frame = frame.join(members_of_groups, on=["group", "peer"], how="left", maintain_order="left")
     else:
         frame = frame.with_columns(pl.lit(None, pl.Int64).alias("global"))
     listed = pl.col("group").is_in(list(members)).fill_null(False)

@@ -67,9 +67,9 @@ class CounterSeries:
             if values is not None:
                 self._add_plain(owners, series[plain], values, moments[plain])
         for number in np.unique(series[~plain]).tolist():
-            places = np.flatnonzero(series == number)
+            rows = np.flatnonzero(series == number)
             process, name = owners[number]
-            self._add_any(process, name, [raws[row] for row in places.tolist()], moments[places])
+            self._add_any(process, name, [raws[row] for row in rows.tolist()], moments[rows])
 
     def _owners_of(self, codes: list[int]) -> list[tuple[Any, str]]:
         """Process and name behind each code of track and name; the same few come again and again."""
@@ -101,17 +101,15 @@ class CounterSeries:
             for key, value in own.items():
                 number = value if type(value) is float else _number(value)
                 if number is not None and key != _ACCELERATOR:
-                    places, values = series.setdefault(
-                        (key, None if accelerator is None else str(accelerator)), ([], [])
-                    )
-                    places.append(row)
+                    rows, values = series.setdefault((key, None if accelerator is None else str(accelerator)), ([], []))
+                    rows.append(row)
                     values.append(number)
                     used = True
             empty += not used
         self.notes.add("ascend_counter_empty", file=self.columns.file, count=empty)
-        for (key, accelerator), (places, values) in series.items():
+        for (key, accelerator), (rows, values) in series.items():
             number = self._track(process, name, key, accelerator)
-            self._add(np.full(len(places), number, np.int32), moments[places], np.array(values, np.float64))
+            self._add(np.full(len(rows), number, np.int32), moments[rows], np.array(values, np.float64))
 
     def add_samples(self, process: str, name: str, moments: Int64s, values: pl.Series) -> None:
         """A series from elsewhere; nulls are left out."""

@@ -47,8 +47,8 @@ def mark_duplicates(timeline: TraceTimeline, notes: Notes) -> None:
     columns = {name: argument[name] for name in keys[:3]} | {"start": slices.start}
 
     def frame(layer: str) -> pl.DataFrame:
-        places = np.flatnonzero(timeline.on_layer(layer) & identified)
-        return pl.DataFrame({"position": places} | {name: values[places] for name, values in columns.items()})
+        tasks = np.flatnonzero(timeline.on_layer(layer) & identified)
+        return pl.DataFrame({"position": tasks} | {name: values[tasks] for name, values in columns.items()})
 
     pairs = frame("hardware").join(frame("plane"), on=keys, how="inner", suffix="_plane")
     twice = pairs["position"].unique().to_numpy()

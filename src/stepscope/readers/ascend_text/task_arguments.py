@@ -122,15 +122,15 @@ class TaskArguments:
         taken = {}
         for name in _COLUMNS:
             taken[name] = np.full(count, NULL, np.int64) if name in INTEGERS else np.full(count, -1, np.int32)
-            for places, values in self._parts.pop(name):
-                taken[name][places] = values
+            for rows, values in self._parts.pop(name):
+                taken[name][rows] = values
         return taken
 
     def _add_family(self, structure: type[msgspec.Struct], batch: Batch, chosen: Int64s) -> None:
-        places = chosen + self._count
-        self._parts["family"].append((places, np.full(len(places), _FAMILY_CODES[structure], np.int32)))
+        rows = chosen + self._count
+        self._parts["family"].append((rows, np.full(len(rows), _FAMILY_CODES[structure], np.int32)))
         for name, values in typed_columns(structure, batch, chosen, self.texts).items():
-            self._parts[name].append((places, values))
+            self._parts[name].append((rows, values))
 
 
 def _family(category: str | None, text: bytes) -> type[msgspec.Struct] | None:

@@ -46,9 +46,9 @@ def _tasks(timeline: TraceTimeline) -> pl.DataFrame:
     """Device tasks by stream and task, numbered where both come back."""
     argument, slices = timeline.argument, timeline.slices
     known = (argument["stream"] != NULL) & (argument["task"] != NULL)
-    places = np.flatnonzero(timeline.on_layer("hardware") & known & slices.is_kind("kernel"))
-    places = places[np.argsort(slices.start[places], kind="stable")]
+    tasks = np.flatnonzero(timeline.on_layer("hardware") & known & slices.is_kind("kernel"))
+    tasks = tasks[np.argsort(slices.start[tasks], kind="stable")]
     frame = pl.DataFrame(
-        {"stream": argument["stream"][places], "task": argument["task"][places], "slice": slices.id[places]}
+        {"stream": argument["stream"][tasks], "task": argument["task"][tasks], "slice": slices.id[tasks]}
     )
     return frame.with_columns(number=pl.int_range(pl.len(), dtype=pl.Int64).over("stream", "task"))

@@ -53,8 +53,8 @@ def read_database(database: Database, cluster: Cluster, notes: Notes) -> None:
     cluster.bands = database.frame(_BANDS, rank, BANDS, [*names, "transport_type|band_type"]).select(list(BAND_TYPES))
     links = database.frame(_LINKS, ["src_rank", "dst_rank"], list(vendor.LINK_COLUMNS), [*names, "transport_type"])
     cluster.links = links.with_columns(rank="src_rank").select(list(LINK_TYPES))
-    places = [f"{name}|{name}_index" for name in COORDINATES]
-    steps = database.frame(_STEPS, places, list(vendor.STEP_COLUMNS), ["step", "type", "index"])
+    coordinates = [f"{name}|{name}_index" for name in COORDINATES]
+    steps = database.frame(_STEPS, coordinates, list(vendor.STEP_COLUMNS), ["step", "type", "index"])
     cluster.steps = steps.select(list(STEP_TYPES))
     for members, group, long_name, label in database.frame(
         _GROUPS, texts=["rank_set", "group_name", "group_id", "pg_name"]

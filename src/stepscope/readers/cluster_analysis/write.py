@@ -29,12 +29,12 @@ def write(cluster: Cluster, source: str, out: RankWriter) -> None:
 
 def _ranks(cluster: Cluster, source: str) -> pl.DataFrame:
     steps = cluster.steps_with_ranks().drop_nulls("rank")
-    places = steps.group_by("rank").agg(pl.col(list(COORDINATES)).drop_nulls().first())
+    coordinates = steps.group_by("rank").agg(pl.col(list(COORDINATES)).drop_nulls().first())
     stated = [{"rank": rank, **columns} for rank, columns in cluster.ranks.items()]
     hosts = pl.DataFrame(stated, schema={"rank": pl.Int64, "host": pl.String, "device_index": pl.Int64})
     known = pl.DataFrame({"rank": cluster.known_ranks()}, schema={"rank": pl.Int64})
     return (
-        known.join(places, on="rank", how="left")
+        known.join(coordinates, on="rank", how="left")
         .join(hosts, on="rank", how="left")
         .sort("rank")
         .with_columns(

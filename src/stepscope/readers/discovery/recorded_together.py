@@ -113,10 +113,10 @@ def _transposed(ranks: list[list[Source]]) -> list[list[Source]]:
 
 def _by_name(sources: list[Source], root: Path) -> list[list[Source]]:
     """Groups whose paths differ only in the number that is the rank; none if the paths do not tell."""
-    places = [_place(source, root) for source in sources]
-    for which in range(min(len(_NUMBER.findall(path)) for path in places)):
+    paths = [_place(source, root) for source in sources]
+    for which in range(min(len(_NUMBER.findall(path)) for path in paths)):
         groups: dict[str, dict[int, Source]] = defaultdict(dict)
-        for source, path in zip(sources, places, strict=True):
+        for source, path in zip(sources, paths, strict=True):
             number = list(_NUMBER.finditer(path))[which]
             if int(number[0]) != source.rank:
                 break

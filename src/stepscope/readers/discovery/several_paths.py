@@ -146,10 +146,10 @@ def _joined(layer: list[tuple[Path, Window]], root: Path) -> list[Window]:
         members = sorted((source for window in windows for source in window.sources), key=lambda each: each.rank or 0)
         directory = Path(os.path.commonpath([source.path.parent for source in members]))
         return [Window(window_name(directory, root), members)]
-    places = {directory for directory, _ in layer}
-    if len(places) == 1:
+    directories = {directory for directory, _ in layer}
+    if len(directories) == 1:
         return windows
-    return [run for one in sorted(places) for run in _joined([each for each in layer if each[0] == one], root)]
+    return [run for one in sorted(directories) for run in _joined([each for each in layer if each[0] == one], root)]
 
 
 def _fit(windows: list[Window]) -> bool:

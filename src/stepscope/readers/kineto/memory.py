@@ -38,7 +38,7 @@ class MemoryEvents:
         self._parts: list[tuple[Int64s, ...]] = []
 
     def add(self, batch: Batch, names: Codes) -> Int64s:
-        """Takes the memory events out of a batch; returns the places of the others."""
+        """Takes the memory events out of a batch; returns the indices of the others."""
         is_memory = (batch.name == names.get(_NAME, -1)) & (batch.argument_lengths > 0)
         if is_memory.any():
             own = np.flatnonzero(is_memory)

@@ -20,7 +20,7 @@ _MEANING: Final = {"alloc": _ALLOC, "free_requested": _REQUEST, "free_completed"
 
 @dataclass
 class Lives:
-    """One entry per block that the trace touches; places are positions in the trace, NEVER where there is none."""
+    """One entry per block that the trace touches; numbers are positions in the trace, NEVER where there is none."""
 
     address: Int64s
     requested: Int64s
@@ -52,9 +52,9 @@ def pair(trace: Trace, actions: Codes) -> Lives:
     asks = bool((meaning == _REQUEST).any())
     is_life = meaning != _OTHER
     usable = is_life & (trace.address != NULL) & (trace.size >= 0) & (trace.size < LARGEST_SIZE)
-    places = np.flatnonzero(usable)
-    places = places[np.argsort(trace.address[places], kind="stable")]
-    address, what = trace.address[places], meaning[places]
+    events = np.flatnonzero(usable)
+    events = events[np.argsort(trace.address[events], kind="stable")]
+    address, what = trace.address[events], meaning[events]
     before = _neighbour(what, address, 1)
     after, after_next = _neighbour(what, address, -1), _neighbour(what, address, -2)
     first = before == _OTHER
@@ -72,7 +72,7 @@ def pair(trace: Trace, actions: Codes) -> Lives:
     lost = ~ended & (reborn != NEVER)
 
     def index_or_never(index: Int64s, wanted: Bools) -> Int64s:
-        return np.where(wanted, places[np.minimum(index, len(places) - 1)], NEVER) if len(places) else index
+        return np.where(wanted, events[np.minimum(index, len(events) - 1)], NEVER) if len(events) else index
 
     end = index_or_never(last, ended)
     asked = np.where(request != NEVER, index_or_never(request, request != NEVER), end)
@@ -82,12 +82,12 @@ def pair(trace: Trace, actions: Codes) -> Lives:
     counted = used + int((request != NEVER).sum()) + int(ended.sum())
     return Lives(
         address=address[begins],
-        requested=trace.size[places[begins]],
-        born=np.where(here == _ALLOC, places[begins], NEVER),
+        requested=trace.size[events[begins]],
+        born=np.where(here == _ALLOC, events[begins], NEVER),
         asked=asked,
         ended=end,
         lost_at=index_or_never(reborn, lost),
-        stray=len(places) - counted,
+        stray=len(events) - counted,
         incomplete=int((is_life & ~usable).sum()),
     )
 

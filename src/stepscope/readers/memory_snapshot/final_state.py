@@ -82,10 +82,10 @@ class FinalState:
         """The pool of the segment around each address, the default one outside all."""
         own = sorted((s.address, s.address + s.size, s.pool) for s in self.segments if s.device == device)
         starts = np.array([start for start, _, _ in own], np.int64)
-        places = np.searchsorted(starts, address, side="right") - 1
+        segments = np.searchsorted(starts, address, side="right") - 1
         return [
             own[index][2] if index >= 0 and where < own[index][1] else DEFAULT_POOL
-            for index, where in zip(places.tolist(), address.tolist(), strict=True)
+            for index, where in zip(segments.tolist(), address.tolist(), strict=True)
         ]
 
 

@@ -91,11 +91,11 @@ def read_activity_data(path: Path, reported: Reported, reading: Reading) -> pl.D
     if names is None:
         reading.notes.add("mindspore_columns_missing", file=path.name, columns="name")
         return no_activity_data()
-    places = [(text, column) for text in _ACTIVITY_TEXTS if (column := table.column(text)) is not None]
+    columns = [(text, column) for text in _ACTIVITY_TEXTS if (column := table.column(text)) is not None]
     rows = [
         {"name": name, "operator": said.get("op_full_name"), "type": said.get("type"), "json": json.dumps(said)}
         for name, row in zip(names, table.rows, strict=True)
-        if (said := {text: row[column] for text, column in places}) is not None
+        if (said := {text: row[column] for text, column in columns}) is not None
     ]
     return pl.DataFrame(rows, schema=_ACTIVITY_DATA).unique("name", keep="first", maintain_order=True)
 

@@ -166,11 +166,11 @@ class DumpTimeline:
             self.notes.add("end_without_begin", file=self.file, count=pairs.unmatched)
             self.notes.add("begin_without_end", file=self.file, count=pairs.open)
             last = keyed.select(pl.col("time").max().over("track"))["time"]
-            places = pl.Series(pairs.begin, dtype=pl.UInt32)
-            end = pl.Series(pairs.end_ns, dtype=pl.Int64).fill_null(last.gather(places))
+            begins_of_pairs = pl.Series(pairs.begin, dtype=pl.UInt32)
+            end = pl.Series(pairs.end_ns, dtype=pl.Int64).fill_null(last.gather(begins_of_pairs))
             kinds = pl.col("type").replace_strict({begin: kind for begin, (kind, _) in _PAIRED.items()})
             is_step = (pl.col("type") == "RANGE_START") & (pl.col("name") == _STEP_RANGE)
-            chosen = keyed[places].with_columns(
+            chosen = keyed[begins_of_pairs].with_columns(
                 dur=end - pl.col("time"), kind=pl.when(is_step).then(pl.lit("step")).otherwise(kinds)
             )
             self._add(chosen)

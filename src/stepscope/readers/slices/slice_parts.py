@@ -49,27 +49,27 @@ class SliceParts:
         self._frames = []
         # Files of one rank may be on different clocks, which shows only when they lie side by side.
         again, _ = believable(start[keep], dur[keep], notes, source)
-        places = np.flatnonzero(keep)[again]
-        chosen = frame if len(places) == frame.height else frame[places]
+        kept = np.flatnonzero(keep)[again]
+        chosen = frame if len(kept) == frame.height else frame[kept]
         words, texts = codes_of(chosen["name"])
         names = Codes()
         for text in texts:
             names[text]
         kinds, kind_texts = codes_of(chosen["kind"])
         slices = SliceTable(
-            places,
+            kept,
             chosen["track"].to_numpy(),
-            start[places],
-            dur[places],
+            start[kept],
+            dur[kept],
             words.astype(np.int32),
             names,
             np.array([KIND[str(kind)] for kind in kind_texts] or [0], np.int8)[kinds],
         )
         slices.integers = {name: _integers(chosen, name) for name in _INTEGERS}
         slices.texts = {name: codes_of(chosen[name]) for name in _TEXTS if name in chosen.columns}
-        slices.texts.setdefault("type", (np.full(len(places), -1, np.int64), []))
+        slices.texts.setdefault("type", (np.full(len(kept), -1, np.int64), []))
         if "json" in chosen.columns:
-            told = chosen.select("json").with_columns(slice=pl.Series(places)).filter(pl.col("json").is_not_null())
+            told = chosen.select("json").with_columns(slice=pl.Series(kept)).filter(pl.col("json").is_not_null())
             out.add("details", told)
         return slices
 

@@ -105,15 +105,15 @@ def with_device_work(
     steps: Steps, slices: SliceTable, step: Int64s, work: Bools, forward: Bools, backward: Bools, operator: Int64s
 ) -> pl.DataFrame:
     """Rows of ``steps`` with the device columns, from the device slices (``work``) that each step launched."""
-    places = np.flatnonzero(work & (step != NULL))
-    owner = operator[places]
+    launched = np.flatnonzero(work & (step != NULL))
+    owner = operator[launched]
     busy = pl.DataFrame(
         {
-            "step": step[places],
-            "start": slices.start[places],
-            "end": slices.end[places],
-            "forward": forward[places],
-            "backward": backward[places],
+            "step": step[launched],
+            "start": slices.start[launched],
+            "end": slices.end[launched],
+            "forward": forward[launched],
+            "backward": backward[launched],
             "operator": categorical(np.where(owner == NONE, -1, slices.name[owner]), slices.names.texts()),
         }
     )

@@ -76,14 +76,14 @@ def pair_details(pairs: Pairs, arguments: dict[int, bytes]) -> pl.DataFrame:
     return pl.DataFrame({"slice": pl.Series(list(rows), dtype=pl.Int64), "json": texts})
 
 
-def _match(places: Int64s, group: npt.NDArray[np.signedinteger[Any]], begins: Bools, end: Int64s) -> Int64s:
+def _match(rows: Int64s, group: npt.NDArray[np.signedinteger[Any]], begins: Bools, end: Int64s) -> Int64s:
     """Fill ``end`` of each begin whose end is there: the last open one of its group. Gives what has no partner.
 
-    ``places`` are in time order.
+    ``rows`` are in time order.
     """
     waiting: dict[int, list[int]] = {}
     alone: list[int] = []
-    for row, key, is_begin in zip(places.tolist(), group[places].tolist(), begins[places].tolist(), strict=True):
+    for row, key, is_begin in zip(rows.tolist(), group[rows].tolist(), begins[rows].tolist(), strict=True):
         if is_begin:
             waiting.setdefault(key, []).append(row)
         elif waiting.get(key):
@@ -94,7 +94,7 @@ def _match(places: Int64s, group: npt.NDArray[np.signedinteger[Any]], begins: Bo
         alone += still
     left = np.zeros(len(end), np.bool_)
     left[alone] = True
-    return places[left[places]]
+    return rows[left[rows]]
 
 
 def _groups(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> Int64s:

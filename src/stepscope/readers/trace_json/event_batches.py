@@ -28,9 +28,9 @@ Sort = tuple[Any, Any, Any, Any, Any, bool]
 NumberOfSort = Callable[[Sort], int]
 
 
-def pick(values: Sequence[_Value], places: Int64s) -> Sequence[_Value]:
-    """Those at the places."""
-    return values if len(places) == len(values) else [values[index] for index in places.tolist()]
+def pick(values: Sequence[_Value], indices: Int64s) -> Sequence[_Value]:
+    """Those at the indices."""
+    return values if len(indices) == len(values) else [values[index] for index in indices.tolist()]
 
 
 def field(events: Sequence[Event], name: str) -> list[Any]:
@@ -64,22 +64,22 @@ class DecodedEvents:
     def times(self) -> Int64s:
         return nanoseconds(field(self.objects, "ts"))
 
-    def durations(self, places: Int64s) -> Int64s:
-        return nanoseconds(field(pick(self.objects, places), "dur"))
+    def durations(self, indices: Int64s) -> Int64s:
+        return nanoseconds(field(pick(self.objects, indices), "dur"))
 
-    def arguments(self, places: Int64s) -> list[bytes]:
+    def arguments(self, indices: Int64s) -> list[bytes]:
         """As text, empty where there are none."""
-        return list(map(bytes, field(pick(self.objects, places), "args")))
+        return list(map(bytes, field(pick(self.objects, indices), "args")))
 
-    def argument_lengths(self, places: Int64s) -> Int64s:
-        return np.fromiter(map(len, field(pick(self.objects, places), "args")), np.int64, len(places))
+    def argument_lengths(self, indices: Int64s) -> Int64s:
+        return np.fromiter(map(len, field(pick(self.objects, indices), "args")), np.int64, len(indices))
 
-    def identities(self, places: Int64s) -> list[Any]:
+    def identities(self, indices: Int64s) -> list[Any]:
         """What the events of one operation have in common besides their category, as something to look up."""
-        return identities(pick(self.objects, places))
+        return identities(pick(self.objects, indices))
 
-    def have_ids(self, places: Int64s) -> bool:
-        own = pick(self.objects, places)
+    def have_ids(self, indices: Int64s) -> bool:
+        own = pick(self.objects, indices)
         return any(field(own, name).count(ABSENT) < len(own) for name in ("id", "id2"))
 
 
@@ -110,32 +110,32 @@ class ScannedEvents:
     def times(self) -> Int64s:
         return self._exactly("time", np.arange(len(self)))
 
-    def durations(self, places: Int64s) -> Int64s:
-        return self._exactly("duration", places)
+    def durations(self, indices: Int64s) -> Int64s:
+        return self._exactly("duration", indices)
 
-    def arguments(self, places: Int64s) -> Sequence[bytes]:
+    def arguments(self, indices: Int64s) -> Sequence[bytes]:
         """As text, empty where there are none."""
-        return pick(self.scan.arguments, places)
+        return pick(self.scan.arguments, indices)
 
-    def argument_lengths(self, places: Int64s) -> Int64s:
-        return self._column["arguments_length"][places]
+    def argument_lengths(self, indices: Int64s) -> Int64s:
+        return self._column["arguments_length"][indices]
 
-    def identities(self, places: Int64s) -> list[bytes]:
+    def identities(self, indices: Int64s) -> list[bytes]:
         """What the events of one operation have in common besides their category, as something to look up."""
-        return self.scan.ids(places.tobytes())
+        return self.scan.ids(indices.tobytes())
 
-    def have_ids(self, places: Int64s) -> bool:
-        return bool(self._column["id_end"][places].any())
+    def have_ids(self, indices: Int64s) -> bool:
+        return bool(self._column["id_end"][indices].any())
 
     def _text(self, what: str, index: int) -> bytes:
         return self.scan.text[self._column[what + "begin"][index] : self._column[what + "end"][index]]
 
-    def _exactly(self, what: str, places: Int64s) -> Int64s:
+    def _exactly(self, what: str, indices: Int64s) -> Int64s:
         """Times as the scan found them; it has none where they are not written plainly."""
-        times = self._column[what][places]
-        odd = np.flatnonzero((times == self.scan.ABSENT) & (self._column[what + "_end"][places] > 0))
+        times = self._column[what][indices]
+        odd = np.flatnonzero((times == self.scan.ABSENT) & (self._column[what + "_end"][indices] > 0))
         if len(odd):
-            times[odd] = nanoseconds([self._text(what + "_", index) for index in places[odd].tolist()])
+            times[odd] = nanoseconds([self._text(what + "_", index) for index in indices[odd].tolist()])
         return times
 
 

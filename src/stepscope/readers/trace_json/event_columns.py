@@ -74,25 +74,25 @@ class Batch:
     time: Int64s  # when it is, or begins, in the file's own ns
     arguments: Sequence[bytes]  # as text, empty where there are none
     argument_lengths: Int64s
-    places: Int64s  # among the events that were read together
+    indices: Int64s  # among the events that were read together
     scan: Scan | None  # which knows the arguments by name
 
     def __len__(self) -> int:
         return len(self.index)
 
-    def only(self, places: Int64s) -> Batch:
-        """Those at the places."""
-        if len(places) == len(self):
+    def only(self, rows: Int64s) -> Batch:
+        """Those rows."""
+        if len(rows) == len(self):
             return self
         return Batch(
-            self.index[places],
-            self.track[places],
-            self.category[places],
-            self.name[places],
-            self.time[places],
-            pick(self.arguments, places),
-            self.argument_lengths[places],
-            self.places[places],
+            self.index[rows],
+            self.track[rows],
+            self.category[rows],
+            self.name[rows],
+            self.time[rows],
+            pick(self.arguments, rows),
+            self.argument_lengths[rows],
+            self.indices[rows],
             self.scan,
         )
 
@@ -159,7 +159,7 @@ class EventColumns:
         sort = events.sorts(self._sorts.__getitem__)
         family, track, category, name, letter = (column[sort] for column in self._sorts.columns())
         times = events.times()
-        places = {phase: np.flatnonzero(family == code) for code, phase in enumerate(_FAMILIES)}
+        chosen_of_phase = {phase: np.flatnonzero(family == code) for code, phase in enumerate(_FAMILIES)}
         batches = {
             phase: Batch(
                 chosen + self.events,
@@ -172,21 +172,23 @@ class EventColumns:
                 chosen,
                 events.scan,
             )
-            for phase, chosen in places.items()
+            for phase, chosen in chosen_of_phase.items()
         }
         for index in np.flatnonzero(family == _OTHER).tolist():
             self._add_other(events.event(index), self.events + index)
         if isinstance(events, DecodedEvents):
             self._add_references(events.objects)
-        self.complete.add(batches["X"], batches["X"].time, events.durations(places["X"]))
+        self.complete.add(batches["X"], batches["X"].time, events.durations(chosen_of_phase["X"]))
         for phase, columns in (("B", self.pairs), ("s", self.flows)):
-            if len(places[phase]):
-                ids = map(self.flow_ids.__getitem__, events.identities(places[phase]))
-                numbers = np.fromiter(ids, np.int64, len(places[phase]))
-                columns.add(batches[phase], batches[phase].time, numbers, letter[places[phase]].astype(np.int64))
+            if len(chosen_of_phase[phase]):
+                ids = map(self.flow_ids.__getitem__, events.identities(chosen_of_phase[phase]))
+                numbers = np.fromiter(ids, np.int64, len(chosen_of_phase[phase]))
+                columns.add(
+                    batches[phase], batches[phase].time, numbers, letter[chosen_of_phase[phase]].astype(np.int64)
+                )
         if len(batches["B"]):
             batches["B"] = self._without_arguments(batches["B"])
-        if events.have_ids(places["C"]):
+        if events.have_ids(chosen_of_phase["C"]):
             self._tell_counters_apart(batches["C"], events)
         self.events += len(events)
         return batches
@@ -231,7 +233,7 @@ class EventColumns:
 
     def _tell_counters_apart(self, batch: Batch, events: DecodedEvents | ScannedEvents) -> None:
         """The id of a counter is part of its name."""
-        for index, event in enumerate(map(events.event, batch.places.tolist())):
+        for index, event in enumerate(map(events.event, batch.indices.tolist())):
             if (event.id or event.id2) and (label := counter_label(event)):
                 batch.name[index] = self.names[f"{event.name or ''}[{label}]"]
 
@@ -239,12 +241,12 @@ class EventColumns:
         """What few files have: slices that name the flows through them, or their call stack."""
         flows, frames = field(events, "bind_id"), field(events, "sf")
         if flows.count(ABSENT) < len(events):
-            places = [index for index, value in enumerate(flows) if value]
+            indices = [index for index, value in enumerate(flows) if value]
             self.bound_flows.extend(
-                np.array(places, np.int64) + self.events,
-                np.fromiter((self.flow_ids[bytes(flows[index])] for index in places), np.int64, len(places)),
-                np.array([events[index].flow_in == _YES for index in places], np.bool_),
-                np.array([events[index].flow_out == _YES for index in places], np.bool_),
+                np.array(indices, np.int64) + self.events,
+                np.fromiter((self.flow_ids[bytes(flows[index])] for index in indices), np.int64, len(indices)),
+                np.array([events[index].flow_in == _YES for index in indices], np.bool_),
+                np.array([events[index].flow_out == _YES for index in indices], np.bool_),
             )
         if frames.count(ABSENT) < len(events):
             self.frames |= {self.events + index: bytes(value) for index, value in enumerate(frames) if value}
@@ -309,9 +311,9 @@ def nullable(values: Int64s, name: str = "") -> pl.Series:
 def categorical(codes: npt.NDArray[np.integer[Any]], texts: Sequence[str | None]) -> pl.Series:
     """A text column from codes; a negative code is null."""
     words = pl.Series(list(texts), dtype=pl.String).cast(pl.Categorical)
-    places = pl.Series(codes.astype(np.int64, copy=False))
+    indices = pl.Series(codes.astype(np.int64, copy=False))
     return (
-        words.gather(places.set(places < 0, None))
+        words.gather(indices.set(indices < 0, None))
         if len(words)
         else pl.Series([None] * len(codes), dtype=pl.Categorical)
     )

@@ -37,25 +37,25 @@ def typed_columns(
     """The fields of the structure for the chosen events of a batch: integers with NULL, strings and raw texts as codes
     of ``texts`` with -1. Fields that none of them has are left out.
     """
-    places = batch.places[chosen].tobytes()
-    columns = _scanned(structure, batch.scan, places, texts) if batch.scan is not None else None
+    chosen_indices = batch.indices[chosen].tobytes()
+    columns = _scanned(structure, batch.scan, chosen_indices, texts) if batch.scan is not None else None
     return _decoded(structure, pick(batch.arguments, chosen), texts) if columns is None else columns
 
 
 def _scanned(
-    structure: type[msgspec.Struct], scan: Scan, places: bytes, texts: Mapping[str, Codes]
+    structure: type[msgspec.Struct], scan: Scan, chosen_indices: bytes, texts: Mapping[str, Codes]
 ) -> dict[str, Column] | None:
     """None if the scan met an unexpected type."""
     columns: dict[str, Column] = {}
     for name, key, kind in _fields(structure):
         values: bytearray | None
         if kind is int:
-            values, absent = scan.integers(places, key), NULL
+            values, absent = scan.integers(chosen_indices, key), NULL
         elif kind is msgspec.Raw:
-            values, absent = scan.texts(places, key, texts[name], False), -1
+            values, absent = scan.texts(chosen_indices, key, texts[name], False), -1
         else:
             try:
-                values, absent = scan.texts(places, key, _Unquoted(texts[name]), True), -1
+                values, absent = scan.texts(chosen_indices, key, _Unquoted(texts[name]), True), -1
             except FAULTS:
                 return None
         if values is None:
