@@ -106,10 +106,10 @@ def _slices(store: RunStore, rank: int) -> pl.DataFrame:
     row = slices["row"].to_numpy().astype(np.int64)
     expected = np.where(parent == NONE, 0, row[parent] + 1)
     shifted = nearest(parent, row != expected)
-    lane = np.where(shifted == NONE, 0, row[shifted])
-    width = max(_LEAST_TIDS_PER_TRACK, int(lane.max(initial=0)) + 1)
-    tid = slices["track"].to_numpy().astype(np.int64) * width + lane
-    slices = _with_moments(slices.with_columns(tid=tid, lane=lane))
+    extra_thread = np.where(shifted == NONE, 0, row[shifted])
+    width = max(_LEAST_TIDS_PER_TRACK, int(extra_thread.max(initial=0)) + 1)
+    tid = slices["track"].to_numpy().astype(np.int64) * width + extra_thread
+    slices = _with_moments(slices.with_columns(tid=tid, extra_thread=extra_thread))
     return slices.join(details, on="slice", how="left", maintain_order="left")
 
 
@@ -138,11 +138,11 @@ def _metadata(rank: int, tracks: pl.DataFrame, pids: dict[str, int], slices: pl.
         yield _event(ph="M", name="process_name", pid=pid, tid=0, args={"name": f"rank {rank}: {process}"})
         yield _event(ph="M", name="process_sort_index", pid=pid, tid=0, args={"sort_index": rank * 100 + order})
     names = {row["track"]: (pids[row["process"]], row["name"]) for row in tracks.iter_rows(named=True)}
-    for tid, track, lane in slices.select("tid", "track", "lane").unique().sort("tid").iter_rows():
+    for tid, track, extra in slices.select("tid", "track", "extra_thread").unique().sort("tid").iter_rows():
         if track in names:
             pid, name = names[track]
             yield _event(
-                ph="M", name="thread_name", pid=pid, tid=tid, args={"name": f"{name} +{lane}" if lane else name}
+                ph="M", name="thread_name", pid=pid, tid=tid, args={"name": f"{name} +{extra}" if extra else name}
             )
 
 

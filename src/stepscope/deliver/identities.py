@@ -24,8 +24,8 @@ _END: Final = r"""(?=[/\\\s"'<>|,;:)\]}]|$)"""
 _IN_HOME: Final = "(?:" + "|".join(rf"(?<=[\\/]{home}[\\/])|(?<=[\\/]{home}\\\\)" for home in _FACTS.homes) + ")"
 
 
-def _place_pattern(known: Iterable[str]) -> re.Pattern[str]:
-    """Where a piece of text names a place; ``known`` directories first.
+def _location_pattern(known: Iterable[str]) -> re.Pattern[str]:
+    """Where a piece of text names a location; ``known`` directories first.
 
     In a path that nobody knows, blanks are part of it only where something shows where it ends: a line number, quotes.
     """
@@ -65,8 +65,8 @@ class Finder:
     directories: set[str] = field(default_factory=set)
 
     @cached_property
-    def place(self) -> re.Pattern[str]:
-        return _place_pattern(self.known)
+    def pattern(self) -> re.Pattern[str]:
+        return _location_pattern(self.known)
 
     def host(self, name: str) -> None:
         """Take a name that is known to be a host's."""
@@ -76,17 +76,17 @@ class Finder:
     def capture(self, name: str) -> None:
         """Take the name of a captured file or directory, which may begin with a host."""
         for pattern in _HOST_IN_NAME:
-            if (found := pattern.match(name)) and found["host"].lower() not in _FACTS.plain_words:
-                self.host(found["host"])
+            if (match := pattern.match(name)) and match["host"].lower() not in _FACTS.plain_words:
+                self.host(match["host"])
 
     def piece(self, text: str) -> None:
         """Take what a piece of text names."""
-        for found in self.place.finditer(text.lstrip()):
-            if place := found["directory"] or found["below"]:
-                self.users.update(_USER.findall(_normal(place)))
-                if not _PACKAGES.match(place):
-                    self.directories.add(_normal(place))
-            if address := found["address"] or found["authority"]:
+        for match in self.pattern.finditer(text.lstrip()):
+            if directory := match["directory"] or match["below"]:
+                self.users.update(_USER.findall(_normal(directory)))
+                if not _PACKAGES.match(directory):
+                    self.directories.add(_normal(directory))
+            if address := match["address"] or match["authority"]:
                 self.addresses.add(_PORT.sub("", address).lower())
 
 
@@ -99,15 +99,15 @@ def pieces(text: str) -> Iterator[str]:
 class Pseudonyms:
     """Replaces what a finder has collected: ``host-1``, ``user-1``, ``dir-1``."""
 
-    def __init__(self, found: Finder) -> None:
-        self._pattern = found.place
-        told = [host for host in found.hosts if not _is_local(host)]
+    def __init__(self, finder: Finder) -> None:
+        self._pattern = finder.pattern
+        told = [host for host in finder.hosts if not _is_local(host)]
         full_name = {host.partition(".")[0]: host for host in told if "." in host and not _is_address(host)}
-        others = sorted(address for address in found.addresses - set(told) if not _is_local(address))
+        others = sorted(address for address in finder.addresses - set(told) if not _is_local(address))
         self._hosts = _numbered("host", [*(host for host in told if host not in full_name), *others])
         self._hosts |= {short: self._hosts[full] for short, full in full_name.items()}
-        self._directories = _numbered("dir", sorted(found.directories))
-        users = {name: number for name, number in _numbered("user", sorted(found.users)).items() if _is_telling(name)}
+        self._directories = _numbered("dir", sorted(finder.directories))
+        users = {name: number for name, number in _numbered("user", sorted(finder.users)).items() if _is_telling(name)}
         # Who stands in a URL need not be a host: s3://bucket.
         sure = {host: name for host, name in self._hosts.items() if host not in others or "." in host}
         hosts = {host: name for host, name in sure.items() if _is_telling(host)}
@@ -131,33 +131,33 @@ class Pseudonyms:
     def _piece(self, piece: str) -> str:
         text = piece.lstrip()
         blanks = piece[: len(piece) - len(text)]
-        return blanks + self._word.sub(self._name, self._pattern.sub(self._place, text))
+        return blanks + self._word.sub(self._name, self._pattern.sub(self._location, text))
 
-    def _name(self, found: re.Match[str]) -> str:
-        return self._words.get(found[0]) or self._words[found[0].lower()]
+    def _name(self, match: re.Match[str]) -> str:
+        return self._words.get(match[0]) or self._words[match[0].lower()]
 
-    def _place(self, found: re.Match[str]) -> str:
-        if found["directory"]:
-            return self._directory(found["directory"])
-        if found["address"]:
-            return self.host(found["address"])
-        port = _PORT.search(found["authority"])
-        host = self.host(_PORT.sub("", found["authority"])) + (port[0] if port else "")
-        below = f"/{self._directory(found['below'])}" if found["below"] and _normal(found["below"]) else found["below"]
-        return found["scheme"] + host + (below or "")
+    def _location(self, match: re.Match[str]) -> str:
+        if match["directory"]:
+            return self._directory(match["directory"])
+        if match["address"]:
+            return self.host(match["address"])
+        port = _PORT.search(match["authority"])
+        host = self.host(_PORT.sub("", match["authority"])) + (port[0] if port else "")
+        below = f"/{self._directory(match['below'])}" if match["below"] and _normal(match["below"]) else match["below"]
+        return match["scheme"] + host + (below or "")
 
-    def _directory(self, place: str) -> str:
-        if package := _PACKAGES.match(place):
-            return place[package.end() :]
-        if not _normal(place):
-            return place
-        return self._directories.get(_normal(place), "dir") + ("/" if place[-1] in "/\\" else "")
+    def _directory(self, directory: str) -> str:
+        if package := _PACKAGES.match(directory):
+            return directory[package.end() :]
+        if not _normal(directory):
+            return directory
+        return self._directories.get(_normal(directory), "dir") + ("/" if directory[-1] in "/\\" else "")
 
 
-def _normal(place: str) -> str:
+def _normal(directory: str) -> str:
     """A directory in one spelling; empty for the root, which tells nothing."""
-    found = re.sub(r"[\\/]+", "/", place).rstrip("/")
-    return "" if re.fullmatch(r"(?:[A-Za-z]:)?", found) else found
+    path = re.sub(r"[\\/]+", "/", directory).rstrip("/")
+    return "" if re.fullmatch(r"(?:[A-Za-z]:)?", path) else path
 
 
 def _numbered(kind: str, names: Iterable[str]) -> dict[str, str]:

@@ -25,24 +25,24 @@ def analyse(
     ``pretty`` is accepted and changes nothing; ``step_list`` keeps only these consecutive steps.
     """
     del pretty
-    place = Path(profiler_path)
-    found = captures(place)
-    if not found:
-        warn("nothing_to_parse", directory=str(place))
+    path = Path(profiler_path)
+    windows = captures(path)
+    if not windows:
+        warn("nothing_to_parse", directory=str(path))
         return
-    parse(place, simplify=data_simplification, steps=_steps(step_list), jobs=_processes(max_process_number))
+    parse(path, simplify=data_simplification, steps=_steps(step_list), jobs=_processes(max_process_number))
 
 
-def captures(place: Path) -> list[Path]:
+def captures(path: Path) -> list[Path]:
     """Directories of recorded windows at or below a place."""
-    found = []
-    for folder, below, files in os.walk(place):
+    windows = []
+    for folder, below, files in os.walk(path):
         if CAPTURE_FILE in files:
-            found.append(Path(folder))
+            windows.append(Path(folder))
             below.clear()
         else:
             below.sort()
-    return found
+    return windows
 
 
 def _steps(wanted: Any) -> list[int] | None:

@@ -72,7 +72,7 @@ def operator_details(data: RankData) -> pl.DataFrame | None:
     )
     # The documents show the innermost frame first.
     frames = pl.col("frames").cast(pl.String).str.split("\n").list.reverse().list.join(";\n").fill_null("")
-    found = rows.select(
+    table = rows.select(
         **{
             "Name": pl.col("name").cast(pl.String),
             "Input Shapes": shapes("input_shapes"),
@@ -86,4 +86,4 @@ def operator_details(data: RankData) -> pl.DataFrame | None:
             "Device Total Duration With AICore(us)": pl.lit("0.000"),
         }
     )
-    return found.select(columns.OPERATOR_DETAILS[data.backend])
+    return table.select(columns.OPERATOR_DETAILS[data.backend])

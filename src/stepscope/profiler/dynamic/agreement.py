@@ -58,7 +58,7 @@ def settle(board: Board, request: Request, at: int | None = None) -> Agreement:
         return _amend(board, agreed, request, at)
     agreed.handled, agreed.mark = request.identity, request.mark
     begun = _furthest(board, at)
-    slowest = min((place.step for place in board.places()), default=0)
+    slowest = min((entry.step for entry in board.places()), default=0)
     # What some rank may have begun goes on; what nobody has begun is replaced by the new request.
     agreed.windows = [one for one in agreed.windows if one.start <= begun + 1 and one.stop >= slowest]
     if request.problem:
@@ -119,5 +119,5 @@ def _agree(board: Board, agreed: Agreement, request: Request, at: int | None) ->
 def _furthest(board: Board, at: int | None) -> int:
     """The latest step that any rank has begun. A rank that asks at its own boundary has not begun ``at`` yet."""
     return max(
-        (at - 1 if at is not None and board.is_mine(place) else place.step for place in board.places()), default=0
+        (at - 1 if at is not None and board.is_mine(entry) else entry.step for entry in board.places()), default=0
     )

@@ -37,8 +37,8 @@ class CpuSampler(Sampler):
 
 def _row(time_ns: int, scope: str, number: int, before: Used, used: Used, elapsed: int) -> dict[str, Any]:
     row: dict[str, Any] = {"time_ns": time_ns, "scope": scope, "id": number, "dur_ns": elapsed}
-    for place, name in enumerate(("user", "system", "io", "idle")):
-        now, then = used[place], before[place]
+    for index, name in enumerate(("user", "system", "io", "idle")):
+        now, then = used[index], before[index]
         if now is not None and then is not None:
             row[name] = round((now - then) / elapsed, 4)
     if used.runnable is not None:

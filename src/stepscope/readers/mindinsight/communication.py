@@ -3,8 +3,8 @@
 A cell of links is ``{"source-target": {"SDMA": [ms, KB, KB/s], "RDMA": [ms, KB, KB/s, waiting ms]}}``, a cell of
 calls ``{"stream_48_0_Receive-op663": [step, communication ms, waiting ms, links]}``. A KB is 1000 bytes. In
 pipeline-parallel runs the numbers of a link are ranks within the communication group, not of the job: of a
-collective the group is taken to be the rank's stage, and the other end of a send or receive stays unknown. Sums of bandwidths are
-the vendor's, and stay in ``reported``.
+collective the group is taken to be the rank's stage, and the other end of a send or receive stays unknown. Sums of
+bandwidths are the vendor's, and stay in ``reported``.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def _chain() -> None:
     """The machine's own sitecustomize, which this one hides."""
     from importlib.util import module_from_spec
 
-    others = [place for place in sys.path if os.path.abspath(place) != _HERE]  # noqa: PTH100
+    others = [path for path in sys.path if os.path.abspath(path) != _HERE]  # noqa: PTH100
     spec = PathFinder.find_spec("sitecustomize", others)
     if spec is not None and spec.loader is not None:
         spec.loader.exec_module(module_from_spec(spec))
