@@ -28,13 +28,13 @@ class _Sealed(msgspec.Struct, forbid_unknown_fields=True):
 
 def checksum(path: Path, flush: bool = False) -> int:
     """CRC-32 of a file; with ``flush`` its bytes are on the disk afterwards, whatever happens to the machine."""
-    found = 0
+    total = 0
     with path.open("r+b" if flush else "rb", buffering=0) as file:
         while block := file.read(_BLOCK_BYTES):
-            found = zlib.crc32(block, found)
+            total = zlib.crc32(block, total)
         if flush:
             os.fsync(file.fileno())
-    return found
+    return total
 
 
 def save_document(path: Path, content: Any) -> None:

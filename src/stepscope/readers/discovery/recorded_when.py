@@ -74,7 +74,7 @@ def _extent(events: list[dict[str, Any]], last: str) -> tuple[int, int] | None:
     """From the first start to the last end, of the first events and of those in the last piece of the text."""
     timed = [(event.get("ts"), event.get("dur", 0)) for event in events if event.get("ph") in _LASTING]
     timed += _TIMED.findall(last)
-    start, length = (nanoseconds([str(pair[place]).encode() for pair in timed]) for place in (0, 1))
+    start, length = (nanoseconds([str(pair[column]).encode() for pair in timed]) for column in (0, 1))
     known = (start != NULL) & (length != NULL)
     return (int(start[known].min()), int((start + length)[known].max())) if known.any() else None
 

@@ -25,8 +25,8 @@ class StepName:
         >>> [name.number("ProfilerStep#7") for name in spellings()[:2]] == [7, NULL]
         True
         """
-        found = self.pattern.match(word)
-        return int(found[1]) if found and self.pattern.groups else NULL
+        match = self.pattern.match(word)
+        return int(match[1]) if match and self.pattern.groups else NULL
 
 
 @cache
