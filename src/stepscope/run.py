@@ -68,7 +68,7 @@ class Run(QuestionMethods):
     @property
     def ranks(self) -> list[int]:
         """Numbers of the ranks that were captured."""
-        return [part.rank for part in self.store.manifest.parts]
+        return self.store.ranks
 
     @property
     def notes(self) -> list[Note]:

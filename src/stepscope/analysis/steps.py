@@ -17,6 +17,7 @@ from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_parts import step_parts
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
+from stepscope.analysis.reported_steps import reported_steps
 from stepscope.analysis.step_statistics import StepStatistics, step_statistics
 from stepscope.errors import NoAnswerError
 from stepscope.facts.steps import steps_facts
@@ -29,8 +30,8 @@ class Step(msgspec.Struct, frozen=True):
 
     rank: int
     step: int
-    start_ns: int
-    period_start_ns: int
+    start_ns: int | None
+    period_start_ns: int | None
     period_us: float
     idle_us: float | None
     idle_by_cause: IdleByCause | None
@@ -67,7 +68,9 @@ def steps(
     for rank in ranks_of(store, ranks):
         marks = step_marks(store, rank)
         if marks.is_empty():
-            notes.append(Note("no_steps", rank=rank))
+            rows, file = reported_steps(store, rank)
+            notes.append(Note("steps_as_reported" if len(rows) else "no_steps", file=file, rank=rank))
+            frames += [_as_steps(rows)] if len(rows) else []
             continue
         work = work_of(store, rank)
         if not work.in_step.any():
@@ -93,6 +96,24 @@ def steps(
         if rows.is_empty():
             raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
     return Answer(rows, notes, {"statistics": step_statistics(rows)})
+
+
+def _as_steps(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with some of the fields of ``Step`` as whole ones."""
+    types: dict[str, pl.DataType | type[pl.DataType]] = dict.fromkeys(Step.__struct_fields__, pl.Float64)
+    causes = pl.Struct({f"{cause}_us": pl.Float64 for cause in CAUSES})
+    types |= {"rank": pl.Int32, "step": pl.Int64, "start_ns": pl.Int64, "period_start_ns": pl.Int64, "mode": pl.String}
+    types |= {"idle_by_cause": causes, "warm_up": pl.Boolean, "incomplete": pl.Boolean}
+    unknown = [(pl.col("idle_us") if cause == "unknown" else pl.lit(0.0)).alias(f"{cause}_us") for cause in CAUSES]
+    own = rows.with_columns(
+        idle_by_cause=pl.struct(unknown),
+        mode=pl.lit("reported"),
+        warm_up=pl.lit(False),
+        incomplete=pl.lit(False),
+    )
+    return own.select(
+        (pl.col(name) if name in own.columns else pl.lit(None)).cast(kind).alias(name) for name, kind in types.items()
+    )
 
 
 @cached_per_rank

@@ -47,7 +47,7 @@ class RunContext:
     @property
     def ranks(self) -> list[int]:
         """Numbers of the ranks that were captured."""
-        return sorted(part.rank for part in self.store.manifest.parts)
+        return sorted(self.store.ranks)
 
     @cached_property
     def waits_name_peers(self) -> bool:

@@ -103,6 +103,14 @@ class RunStore:
     _checked: dict[str, tuple[int, int, int]] = field(default_factory=dict, repr=False, compare=False)
     _mending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
+    @property
+    def ranks(self) -> list[int]:
+        """Numbers of the ranks in the run. What a tool summed up over a cluster is one part with many ranks."""
+        parts = [part.rank for part in self.manifest.parts]
+        if self.manifest.rows("ranks") <= len(parts):
+            return parts
+        return self.scan("ranks").select(pl.col("rank").unique().sort()).collect()["rank"].to_list()
+
     def scan(self, table: str, ranks: list[int] | None = None) -> pl.LazyFrame:
         """The rows of a table, lazily; only the files of ``ranks`` are touched."""
         files = self.whole(lambda: self._files(table, ranks))

@@ -35,7 +35,7 @@ def test_a_rank_directory_is_one_source_with_all_its_files(tmp_path: Path) -> No
     ]
     # Filled tables that carry data: PYTORCH_API, CANN_API, TASK, COMMUNICATION_OP, COMPUTE_TASK_INFO,
     # COMMUNICATION_TASK_INFO, MEMCPY_INFO, TASK_PMU_INFO, CONNECTION_IDS, PYTORCH_CALLCHAINS, STEP_TIME; StepTraceTime.
-    assert source.completeness == 12
+    assert source.completeness == 1012  # and a timeline
 
 
 @pytest.mark.parametrize(

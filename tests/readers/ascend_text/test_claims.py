@@ -26,7 +26,7 @@ def test_a_rank_directory_tells_rank_worker_and_time(tmp_path: Path) -> None:
     directory = write_rank(tmp_path, full_capture())
     [source] = claimed(directory) or []
     assert (source.reader, source.rank, source.worker, source.span) == ("ascend_text", 0, "host_77", 20250109123456789)
-    assert (source.form, source.completeness, source.path) == ("text", 4, directory)
+    assert (source.form, source.completeness, source.path) == ("text", 1004, directory)
     assert {file.name for file in source.files} == {*full_capture(), "profiler_info_0.json"}
 
 

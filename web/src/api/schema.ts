@@ -1444,8 +1444,8 @@ export interface StatsRequest {
 export interface Step {
   readonly rank: number
   readonly step: number
-  readonly start_ns: number | string
-  readonly period_start_ns: number | string
+  readonly start_ns: number | string | null
+  readonly period_start_ns: number | string | null
   readonly period_us: number
   readonly idle_us: number | null
   readonly idle_by_cause: IdleByCause | null

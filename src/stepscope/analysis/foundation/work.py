@@ -192,7 +192,7 @@ def device_tracks(store: RunStore, rank: int) -> list[int]:
 
 def ranks_of(store: RunStore, ranks: Sequence[int] | None) -> list[int]:
     """The ranks asked for, or all there are."""
-    known = [part.rank for part in store.manifest.parts]
+    known = store.ranks
     if ranks is None or not len(ranks):
         return known
     for rank in ranks:

@@ -56,7 +56,7 @@ class RunClock:
 def run_clock(store: RunStore) -> RunClock:
     """The clock of a run, from what ``ranks`` says."""
     rows = store.scan("ranks").collect().to_dicts()
-    clocks = {part.rank: RankClock() for part in store.manifest.parts}
+    clocks = {rank: RankClock() for rank in store.ranks}
     clocks |= {row["rank"]: _rank_clock(row) for row in rows}
     first = [clocks[row["rank"]].moment(row["first_ns"]) for row in rows if row["first_ns"] is not None]
     last = [clocks[row["rank"]].moment(row["last_ns"]) for row in rows if row["last_ns"] is not None]

@@ -23,7 +23,7 @@ from stepscope.readers.ascend.rank_directory import (
 from stepscope.readers.ascend.sqlite_file import MAGIC, files_of, open_database
 from stepscope.readers.ascend_db.identity import metadata_of
 from stepscope.readers.ascend_db.tables import TELLING, completeness
-from stepscope.readers.discovery.source import Source
+from stepscope.readers.discovery.source import WITH_TIMELINE, Source
 from stepscope.store.notes import Notes
 
 READER: Final = "ascend_db"
@@ -176,7 +176,18 @@ def _source(
         described.worker if described is not None and described.worker else in_name.get("worker"),
         described.span if described is not None and described.span else in_name.get("span"),
         "db",
-        look.completeness + (sum(_look(file).completeness for file in summaries) if database is not None else 0),
+        _completeness(look, database, summaries),
+    )
+
+
+def _completeness(look: _Look, database: Path | None, summaries: Sequence[Path]) -> int:
+    """Tables that hold anything; results without the events that they were made from are little."""
+    if database is None:
+        return look.completeness
+    return (
+        look.completeness
+        + sum(_look(file).completeness for file in summaries)
+        + WITH_TIMELINE * bool(look.completeness)
     )
 
 

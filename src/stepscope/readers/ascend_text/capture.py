@@ -19,12 +19,14 @@ from stepscope.readers.ascend.rank_directory import (
     read_json,
 )
 from stepscope.readers.ascend_text.files import known
-from stepscope.readers.discovery.source import Source
+from stepscope.readers.discovery.source import WITH_TIMELINE, Source
 
 READER: Final = "ascend_text"
 _PROF: Final = "PROF_"
 # Written by other profilers of MindSpore too, so they alone make no capture of ours.
 _SHARED_STEMS: Final = ("parallel_strategy",)
+_TIMELINES: Final = frozenset(("trace_view", "msprof", "kernel_details", "op_summary"))
+_EMPTY_BYTES: Final = 2  # "[]" and "{}"
 _NO_PIPELINE: Final = (None, "get_next", "get_next_gpu")
 _CPU_OPERATORS: Final = "cpu_op_execute_timestamp_"
 _IN_TRACE: Final = re.compile(
@@ -82,7 +84,7 @@ def _claim_rank(directory: Path, folders: list[str], files: list[str]) -> list[S
             described.worker,
             described.span,
             "text",
-            len(files_of_rank),
+            _completeness(files_of_rank, 1),
         )
     ]
 
@@ -97,8 +99,15 @@ def _source(path: Path, own_files: Sequence[Path], infos: Sequence[Path]) -> Sou
         (*own_files, *infos),
         span=int(span[1]) if span else None,
         form="text",
-        completeness=2 * len(own_files),  # a full capture is 12 files, or 24 tables of a database
+        completeness=_completeness(own_files, 2),  # a full capture is 12 files, or 24 tables of a database
     )
+
+
+def _completeness(files: Sequence[Path], weight: int) -> int:
+    """How much there is, for choosing between text and db; empty files tell nothing."""
+    filled = [file for file in files if file.stat().st_size > _EMPTY_BYTES]
+    stems = {file.stem for path in filled if (file := known(path)) is not None}
+    return weight * len(filled) + (WITH_TIMELINE if stems & _TIMELINES else 0)
 
 
 def _on_host(directory: Path, folders: list[str], own_files: Sequence[Path]) -> bool:

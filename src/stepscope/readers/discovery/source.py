@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+#: What a timeline adds to how complete a form is: more than all tables that sum something up.
+WITH_TIMELINE: Final = 1000
+
 RANK_IN_NAME: Final = re.compile(r"rank[-_.]?(\d{1,9})", re.IGNORECASE)
 
 

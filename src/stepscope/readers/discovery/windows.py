@@ -98,11 +98,16 @@ def without_summaries(listed: list[Source]) -> list[Source]:
     return [source for source in listed if source.reader != "cluster_analysis"] or listed
 
 
-def one_form_each(listed: list[Source], form: str | None, notes: Notes) -> list[Source]:
-    """Of a rank that was written as text and as db, the form that was asked for, else the more complete one."""
+def one_form_each(found: list[Source], form: str | None, notes: Notes) -> list[Source]:
+    """Of ranks that were written as text and as db, one form for all: the one asked for, else the more complete one.
+
+    A rank that lacks the form of the others is read as it is.
+    """
     by_place: dict[tuple[Path, int | None], list[Source]] = defaultdict(list)
-    for source in listed:
+    for source in found:
         by_place[source.path, source.rank].append(source)
+    twice = [source for candidates in by_place.values() if len(candidates) > 1 for source in candidates]
+    form = form or _more_complete(twice)
     chosen = []
     for candidates in by_place.values():
         asked = [source for source in candidates if form is None or source.form in (form, None)] or candidates
@@ -111,6 +116,14 @@ def one_form_each(listed: list[Source], form: str | None, notes: Notes) -> list[
             notes.add("form_chosen", form=best.form)
         chosen.append(best)
     return chosen
+
+
+def _more_complete(sources: list[Source]) -> str | None:
+    """The form in which more was written, over all ranks that were written in both."""
+    complete: dict[str, int] = defaultdict(int)
+    for source in sources:
+        complete[source.form or ""] += source.completeness
+    return max(complete, key=lambda form: complete[form], default=None) or None
 
 
 def _recorded_at_once(members: list[Source]) -> list[list[Source]] | None:

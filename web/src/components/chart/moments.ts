@@ -55,12 +55,13 @@ export function relativeAll(times: readonly Absolute[] | undefined, origin: bigi
 
 /** Steps as bands of a chart. */
 export function stepBands(
-  steps: readonly { readonly step: number; readonly start_ns: Absolute; readonly duration_us: number }[],
+  steps: readonly { readonly step: number; readonly start_ns: Absolute | null; readonly duration_us: number }[],
   origin: bigint,
 ): Band[] {
-  return steps.map((step) => {
+  return steps.flatMap((step) => {
+    if (step.start_ns == null) return [] // a summary tells how long steps were, and not when
     const start = relative(step.start_ns, origin)
-    return { name: String(step.step), start, end: start + Math.round(step.duration_us * 1000) }
+    return [{ name: String(step.step), start, end: start + Math.round(step.duration_us * 1000) }]
   })
 }
 
