@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from readers.kineto.opened_traces import Opened, frame
+from support.reading import read
 from support.traces import (
+    annotation,
     call,
     compact,
     complete,
+    document,
+    flow,
     kernel,
     operator,
+    write,
 )
 
 
@@ -93,3 +99,22 @@ def test_shapes_and_types_are_kept_as_recorded(opened: Opened) -> None:
     assert (json.loads(row["input_shapes"]), json.loads(row["dtypes"])) == ([[2, 3], []], ["float", "Scalar"])
     (details,) = reading.rows("details")
     assert details["json"] == compact(own)
+
+
+def test_older_rocm_traces_join_by_id_and_arrow(tmp_path: Path) -> None:
+    """Neither calls nor kernels have a correlation: the operator by its id, the launch by the arrow."""
+    step = [annotation("ProfilerStep#1", 1_000, 10_000), annotation("ProfilerStep#2", 20_000, 10_000)]
+    named = {"External id": 5}
+    events = [
+        *step,
+        operator("aten::mm", 2_000, 1_000, **named),
+        complete("cuda_runtime", "hipLaunchKernel", 2_100, 100, pid=100),
+        flow("s", "ac2g", 77, 2_100),
+        complete("kernel", "Cijk_gemm", 21_000, 500, pid=0, tid=3, **named),  # while the second step has begun
+        flow("f", "ac2g", 77, 21_000, pid=0, tid=3),
+    ]
+    reading = read(write(tmp_path / "trace.json", document(events)))
+    kernel_row = reading.named("Cijk_gemm")
+    assert (kernel_row["operator"], kernel_row["step"]) == ("aten::mm", 1)
+    links = [(row["kind"], row["from_slice"], row["to_slice"]) for row in reading.rows("links")]
+    assert links == [("launch", 3, 5)]

@@ -13,7 +13,7 @@ from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_text.kernel_details import fill_texts
 from stepscope.readers.ascend_text.links import Causes
-from stepscope.readers.ascend_text.steps import marked_steps, stated_steps, step_of_slices
+from stepscope.readers.ascend_text.steps import iteration_phases, marked_steps, stated_steps, step_of_slices
 from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.steps import with_device_work
@@ -40,6 +40,8 @@ def fill(
     step = step_of_slices(steps, timeline, cause.launch, operator, window, stated, row_of >= 0)
     phase = pytorch.phases(slices, operator)
     rows = with_device_work(steps, slices, step, work, phase == pytorch.FORWARD, phase == pytorch.BACKWARD, operator)
+    if steps.marks_from == "iteration":
+        rows = _with_phases(rows, iteration_phases(slices))
     out.add("steps", _with_windows(rows, steps.number, window))
     slices.integers |= {
         "step": step,
@@ -60,6 +62,17 @@ def fill(
         "dtypes": _joined(slices.texts.get("dtypes"), _decoded(timeline, "dtypes")),
     }
     return step
+
+
+def _with_phases(rows: pl.DataFrame, phases: pl.DataFrame) -> pl.DataFrame:
+    return (
+        rows.join(phases, on="step", how="left", maintain_order="left")
+        .with_columns(
+            forward_start_ns=pl.coalesce("forward_start_ns", "fp_start_ns"),
+            backward_end_ns=pl.coalesce("backward_end_ns", "bp_end_ns"),
+        )
+        .drop("fp_start_ns", "bp_end_ns")
+    )
 
 
 def _with_windows(rows: pl.DataFrame, number: Int64s, window: tuple[Int64s, Int64s]) -> pl.DataFrame:

@@ -92,7 +92,7 @@ def _layer(pid: Any, process: Any, thread: str, pids: set[Any]) -> str:
         known = ascend_facts().layer_numbers.get(str(pid >> _DEVICE_BITS & ((1 << _LAYER_BITS) - 1)))
     if known == "communication":
         return "plane" if _PLANE.match(thread) else "group"
-    if known == "hardware" and thread == "Step Trace":
+    if known == "hardware" and thread.startswith("Step Trace"):
         return "vendor"
     if known == "hardware" and "MSTX" in thread:
         return "annotation"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,9 @@ from stepscope.readers.slices.steps import Steps, told_apart, whole_window
 from stepscope.store.notes import Notes
 
 _KERNEL_TABLE: Final = "kernel_table"
+# msprof's Step Trace: "Iteration 3" with "FP_BP Time 3" in it.
+_ITERATION: Final = re.compile(r"Iteration (\d{1,18})")
+_PHASES: Final = re.compile(r"FP_BP Time (\d{1,18})")
 
 
 def stated_steps(kernels: pl.DataFrame, row_of: Int64s) -> Int64s:
@@ -32,12 +36,34 @@ def marked_steps(slices: SliceTable, stated: Int64s, notes: Notes, file: str) ->
         return steps
     named = stated != NULL
     if not named.any():
-        return whole_window(slices, notes, file)
+        iterations = _iterations(slices)
+        return iterations if len(iterations.number) else whole_window(slices, notes, file)
     rows = pl.DataFrame({"step": stated[named], "start": slices.start[named], "end": slices.end[named]})
     spans = rows.group_by("step").agg(pl.col("start").min(), pl.col("end").max()).sort("start", "step")
     notes.add("ascend_steps_from_kernels", file=file, count=spans.height)
     number, start, end = (spans[name].to_numpy() for name in ("step", "start", "end"))
     return Steps(number, start, end, _KERNEL_TABLE)
+
+
+def _iterations(slices: SliceTable) -> Steps:
+    """What msprof calls iterations: from the end of the one before to the end of its own, on the device."""
+    words = slices.names.texts()
+    number = np.array(
+        [int(found[1]) if (found := _ITERATION.fullmatch(word or "")) else NULL for word in words or [""]]
+    )
+    marks = np.flatnonzero((number[slices.name] != NULL) & slices.is_kind("reported")) if len(slices) else slices.id[:0]
+    marks = marks[np.argsort(slices.start[marks], kind="stable")]
+    return Steps(number[slices.name[marks]], slices.start[marks], slices.end[marks], "iteration")
+
+
+def iteration_phases(slices: SliceTable) -> pl.DataFrame:
+    """Per iteration when its first forward operator began and its last backward operator ended (FP Start, BP End)."""
+    words = slices.names.texts()
+    number = np.array([int(found[1]) if (found := _PHASES.fullmatch(word or "")) else NULL for word in words or [""]])
+    spans = np.flatnonzero((number[slices.name] != NULL) & slices.is_kind("reported")) if len(slices) else slices.id[:0]
+    return pl.DataFrame(
+        {"step": number[slices.name[spans]], "fp_start_ns": slices.start[spans], "bp_end_ns": slices.end[spans]}
+    ).unique("step", keep="first", maintain_order=True)
 
 
 def step_of_slices(

@@ -16,6 +16,7 @@ from stepscope.readers.files.reading import Reading
 from stepscope.readers.kineto import collectives as communication
 from stepscope.readers.kineto import identity
 from stepscope.readers.kineto.arguments import ArgumentColumns
+from stepscope.readers.kineto.arrows import LAUNCH_FLOWS
 from stepscope.readers.kineto.memory import MemoryEvents
 from stepscope.readers.kineto.recognition import claim_file
 from stepscope.readers.kineto.trace_slices import Joins, TraceSlices, joined, slices_of_trace
@@ -36,7 +37,7 @@ from stepscope.store.nesting import nearest
 __all__ = ["claim", "claim_file", "read"]
 
 # Launches are joined by correlation; these arrows say the same, but every call has an end, launched or not.
-_UNUSED_FLOWS: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu")
+_UNUSED_FLOWS: Final = LAUNCH_FLOWS
 _FLOW_KINDS: Final = {"fwdbwd": "forward_backward", "forward_backward": "forward_backward"}
 
 
@@ -71,7 +72,7 @@ def read(
     slices = trace.table
     reading.out.add("details", columns.pair_details)
     groups = identity.groups(text.metadata)
-    joins = joined(trace, arguments, reading)
+    joins = joined(trace, arguments, base_ns, reading)
     step = _write_steps(trace, joins, choose_steps, reading)
     stack, stacks = pytorch.stacks(
         slices, joins.launch, trace.argument["stack"], arguments.texts["stack"], of_frames=True

@@ -12,6 +12,7 @@ import polars as pl
 from stepscope.arrays import NONE, NULL, Bools, Int64s
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.kineto.arguments import ArgumentColumns
+from stepscope.readers.kineto.arrows import launches_by_arrow
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.kineto.device_tracks import DeviceTracks
 from stepscope.readers.kineto.kinds import kinds
@@ -64,7 +65,7 @@ def slices_of_trace(columns: EventColumns, arguments: ArgumentColumns, base_ns: 
     return TraceSlices(table, argument, on_device[keep], tracks)
 
 
-def joined(trace: TraceSlices, arguments: ArgumentColumns, reading: Reading) -> Joins:
+def joined(trace: TraceSlices, arguments: ArgumentColumns, base_ns: int, reading: Reading) -> Joins:
     """How the slices hang together; kernels that carry a collective become one. Links of launches are written."""
     slices = trace.table
     carries_collective = np.isin(
@@ -73,6 +74,9 @@ def joined(trace: TraceSlices, arguments: ArgumentColumns, reading: Reading) -> 
     slices.kind[slices.is_kind("kernel") & carries_collective] = KIND["collective"]
     file = reading.source.path.name
     launch = launches(slices, trace.argument["correlation"], trace.on_device, reading.notes, file)
+    device_work = trace.on_device & slices.is_kind("kernel", "collective", "copy")
+    if device_work.any() and (trace.argument["correlation"][device_work] == NULL).all():
+        launch = launches_by_arrow(slices, device_work, base_ns, reading)
     launched = np.flatnonzero(launch != NONE)
     reading.out.add(
         "links",
@@ -85,5 +89,4 @@ def joined(trace: TraceSlices, arguments: ArgumentColumns, reading: Reading) -> 
         ),
     )
     operator = operators(slices, trace.argument.pop("external"), launch, trace.on_device)
-    device_work = trace.on_device & slices.is_kind("kernel", "collective", "copy")
     return Joins(launch, operator, pytorch.phases(slices, launch), device_work)
