@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from stepscope.cli.options import Language, language
+from stepscope.profiler.settings.schedule import Schedule
+from stepscope.profiler.starting.bounded_run import DEFAULT_LIMITS, DEFAULT_WINDOW
 
 #: MindSpore starts its own profiler where this is set, so its options are taken over and the child does not see it.
 _MINDSPORE_OPTIONS: Final = "MS_PROFILER_OPTIONS"
 _OURS: Final = "STEPSCOPE_PROFILE"
+
+
+def _shown(number: str) -> str:
+    return str(DEFAULT_WINDOW[number])
 
 
 def profile(
@@ -24,17 +31,32 @@ def profile(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Directory for the captures.", show_default="data")
     ] = None,
+    whole: Annotated[
+        bool, typer.Option("--all", help="Record the whole run, without an end. Slow and large for long runs.")
+    ] = False,
     skip_first: Annotated[
-        int | None, typer.Option(min=0, help="Steps to skip at the beginning.", show_default="0")
+        int | None, typer.Option(min=0, help="Steps to skip at the beginning.", show_default=_shown("skip_first"))
     ] = None,
-    wait: Annotated[int | None, typer.Option(min=0, help="Steps to wait before each window.", show_default="0")] = None,
+    wait: Annotated[
+        int | None, typer.Option(min=0, help="Steps to wait before each window.", show_default=_shown("wait"))
+    ] = None,
     warmup: Annotated[
-        int | None, typer.Option(min=0, help="Steps to warm up before each window.", show_default="0")
+        int | None, typer.Option(min=0, help="Steps to warm up before each window.", show_default=_shown("warmup"))
     ] = None,
-    active: Annotated[int, typer.Option(min=0, help="Steps to record per window; 0 records the whole run.")] = 0,
+    active: Annotated[
+        int | None,
+        typer.Option(min=0, help="Steps to record per window; 0 is the same as --all.", show_default=_shown("active")),
+    ] = None,
     repeat: Annotated[
-        int | None, typer.Option(min=0, help="Number of windows; 0 repeats until the run ends.", show_default="1")
+        int | None,
+        typer.Option(min=0, help="Number of windows; 0 repeats until the run ends.", show_default=_shown("repeat")),
     ] = None,
+    seconds: Annotated[
+        float, typer.Option(min=0.1, help="End a window with its step once it has taken this long.")
+    ] = DEFAULT_LIMITS["seconds"],
+    megabytes: Annotated[
+        float, typer.Option(min=1, help="End a window with its step once the recording holds this much memory.")
+    ] = DEFAULT_LIMITS["megabytes"],
     level: Annotated[int, typer.Option(min=0, max=2, help="Profiler level.")] = 0,
     shapes: Annotated[bool, typer.Option("--shapes", help="Record operator shapes.")] = False,
     stack: Annotated[bool, typer.Option("--stack", help="Record Python stacks.")] = False,
@@ -46,7 +68,11 @@ def profile(
     ] = None,
     lang: Language = None,
 ) -> None:
-    """Run a command and record it, without changing the script. Optimizer updates mark the steps."""
+    """Run a command and record a window of it, without changing the script. Optimizer updates mark the steps.
+
+    The window ends by itself, and the training goes on without it. A script without optimizer updates is recorded for
+    some seconds instead.
+    """
     from stepscope.errors import UsageError
     from stepscope.texts import text
 
@@ -56,8 +82,9 @@ def profile(
         raise UsageError("no_such_command", command=command[0])
     numbers = {"wait": wait, "warmup": warmup, "repeat": repeat, "skip_first": skip_first}
     given = [f"--{name.replace('_', '-')}" for name, value in numbers.items() if value is not None]
-    if given and not active:
-        raise UsageError("schedule_without_active", options=", ".join(given))
+    whole = whole or active == 0
+    if whole and (given or active):
+        raise UsageError("schedule_of_whole_run", options=", ".join([*given, "--active"] if active else given))
     options = {"output_path": "data", "analyse": True, **taken_over(os.environ.get(_MINDSPORE_OPTIONS))}
     asked: dict[str, Any] = {
         "output_path": None if out is None else str(out),
@@ -68,17 +95,43 @@ def profile(
         "data_process": data or None,
         "analyse": parse,
     }
-    if active:
-        asked["schedule"] = {"repeat": 1, "active": active, **_set(numbers)}
     options.update(_set(asked))
+    if whole:
+        options["all"] = True
+    else:
+        options["schedule"] = {**DEFAULT_WINDOW, **_set({**numbers, "active": active})}
+        options["limits"] = {"seconds": seconds, "megabytes": megabytes}
     if isinstance(options["output_path"], str):
         options["output_path"] = str(Path(options["output_path"]).absolute())  # wherever the script goes from here
     if is_out_of_reach(command):
         typer.echo(text("report.python_out_of_reach", language(), command=command[0]), err=True)
+    typer.echo(announced(options), err=True)
+    ours = {"launcher": os.getpid(), "parser": {"python": sys.executable, "path": os.environ.get("PYTHONPATH", "")}}
     try:
-        os.execvpe(command[0], command, environment({**options, "launcher": os.getpid()}))
+        os.execvpe(command[0], command, environment({**options, **ours}))
     except OSError as error:
         raise UsageError("command_not_started", command=command[0], reason=error.strerror or str(error)) from error
+
+
+def announced(options: dict[str, Any]) -> str:
+    """What will be recorded, said before it begins."""
+    from stepscope.texts import text
+
+    output = options["output_path"]
+    if options.get("all"):
+        return text("report.recording_all", language(), output=output)
+    plan = Schedule(**options["schedule"])
+    skipped = plan.skip_first + plan.wait + plan.warmup
+    return text(
+        "report.recording_window" if plan.repeat == 1 else "report.recording_windows",
+        language(),
+        skipped=skipped,
+        active=plan.active,
+        repeat=plan.repeat or "∞",
+        seconds=f"{options['limits']['seconds']:g}",
+        megabytes=f"{options['limits']['megabytes']:g}",
+        output=output,
+    )
 
 
 def is_out_of_reach(command: list[str]) -> bool:

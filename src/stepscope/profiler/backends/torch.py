@@ -129,14 +129,27 @@ class TorchBackend(Backend):
         from torch.optim.optimizer import register_optimizer_step_post_hook
 
         seen: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        watch = _Watch()
 
         @guarded
         def after(optimizer: Any, args: Any, kwargs: Any) -> None:
             del args, kwargs
-            on_step(seen.setdefault(optimizer, len(seen)))
+            if watch.over:
+                return
+            watch.inside = True
+            try:
+                on_step(seen.setdefault(optimizer, len(seen)))
+            finally:
+                watch.inside = False
 
-        remove: Callable[[], None] = register_optimizer_step_post_hook(after).remove
-        return remove
+        hook = register_optimizer_step_post_hook(after)
+
+        def end() -> None:
+            watch.over = True
+            if not watch.inside:  # PyTorch goes through its hooks just now: one less would be an error in the training
+                hook.remove()
+
+        return end
 
     def _export(self, kineto: Any) -> None:
         trace, draft = self._raw / TRACE_FILE, self._raw / f".{TRACE_FILE}"
@@ -180,6 +193,13 @@ class TorchBackend(Backend):
             "memory_capacity": properties.total_memory,
             "compute_units": properties.multi_processor_count,
         }
+
+
+class _Watch:
+    """Whether an optimizer's hook still counts, and whether it is being called."""
+
+    inside = False
+    over = False
 
 
 def _write_trace(kineto: Any, draft: Path) -> None:

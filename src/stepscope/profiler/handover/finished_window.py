@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stepscope.profiler.foundation.messages import tell
+
 if TYPE_CHECKING:
     from stepscope.profiler.settings.profile_settings import Settings
 
@@ -16,13 +18,22 @@ class FinishedWindow:
         self.directory = directory
         self.rank = rank
         self.settings = settings
+        self.world_size = 1
+        self.steps = 0
+        self.seconds = 0.0
+        self.stopped_ns = 0
         self.handed_over = False
+        self.announced = False
 
     def analyse(self, async_mode: bool = False) -> None:
         """Write the documented files, in a process of its own; ``async_mode`` does not wait for it."""
         from stepscope.profiler.handover.parsing import parse
 
-        parse(self.directory, wait=not async_mode, simplify=self.settings.data_simplification)
+        # The last line of the recording tells that it is parsed; one rank speaks for all.
+        if self.rank == 0 and not async_mode:
+            tell("parsing", directory=str(self.directory))
+        quiet = self.rank != 0 or not async_mode
+        parse(self.directory, wait=not async_mode, simplify=self.settings.data_simplification, quiet=quiet)
 
     def __repr__(self) -> str:
         return f"FinishedWindow({str(self.directory)!r}, rank={self.rank})"

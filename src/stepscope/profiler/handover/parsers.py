@@ -21,10 +21,11 @@ _PROC = Path("/proc")
 
 
 class Parser:
-    """One process that writes the documented files of a window."""
+    """One process that writes the documented files of a window; ``quiet`` says nothing where that goes well."""
 
-    def __init__(self, command: list[str], environment: dict[str, str], directory: Path) -> None:
+    def __init__(self, command: list[str], environment: dict[str, str], directory: Path, quiet: bool = False) -> None:
         self.directory = directory
+        self._quiet = quiet
         self._began = self._got_on = time.monotonic()
         self._used = 0
         self._pid = os.getpid()
@@ -62,7 +63,8 @@ class Parser:
                 return False
         _at_work.forget(self)
         if self._process.returncode == 0:
-            tell("parsed", directory=str(self.directory), seconds=f"{time.monotonic() - self._began:.1f}")
+            if not self._quiet:
+                tell("parsed", directory=str(self.directory), seconds=f"{time.monotonic() - self._began:.1f}")
             return True
         lines = errors.decode("utf-8", "replace").strip().splitlines()
         reason = lines[-1] if lines else f"exit {self._process.returncode}"

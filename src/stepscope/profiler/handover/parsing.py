@@ -17,29 +17,56 @@ _NOT_FOR_THE_PARSER = ("MS_PROFILER_OPTIONS", "STEPSCOPE_PROFILE", "LD_PRELOAD",
 _NEEDED = ("polars", "numpy", "msgspec", "typer")
 
 
+class _State:
+    """Who parses for this process, and whether there is time for it."""
+
+    def __init__(self) -> None:
+        self.installation: tuple[str, str] | None = None
+        self.later = False
+
+
+_state = _State()
+
+
+def parse_with(python: str, path: str) -> None:
+    """Have this interpreter parse, with this PYTHONPATH: that of the launcher, whatever Python the job runs in."""
+    _state.installation = (python, path)
+
+
+def leave_to_later() -> None:
+    """The process is being ended: windows are saved and left as recorded."""
+    _state.later = True
+
+
 def parse(
     directory: Path,
     wait: bool = True,
     simplify: bool = True,
     steps: Iterable[int] | None = None,
     jobs: int | None = None,
+    quiet: bool = False,
 ) -> bool:
-    """Write the documented files of a capture; False if it is left as recorded. Says how it went."""
-    if not parser_is_here():
+    """Write the documented files of a capture; False if it is left as recorded. Says how it went, unless ``quiet``."""
+    if _state.later:
+        return False
+    parser = _parser()
+    if parser is None:
         warn("parsing_elsewhere", directory=str(directory))
         return False
     if one_stands_still():
         warn("parsing_not_begun", directory=str(directory))
         return False
+    python, environment = parser
     # Python 3.11 knows -P: a file of the job's working directory must not stand for a module of the same name.
-    command = [sys.executable, "-P", "-m", "stepscope", "analyse", str(directory)]
+    command = [python, "-P", "-m", "stepscope", "analyse", str(directory)]
     command += [] if simplify else ["--keep-all"]
     command += [] if jobs is None else ["--jobs", str(jobs)]
     for step in steps or ():
         command += ["--step", str(step)]
-    tell("parsing", directory=str(directory))
-    parser = Parser(command, _environment(), directory)
-    return parser.finish() if wait else True
+    if not quiet:
+        tell("parsing", directory=str(directory))
+    process = Parser(command, environment, directory, quiet)
+    return process.finish() if wait else True
 
 
 def parser_is_here() -> bool:
@@ -49,6 +76,18 @@ def parser_is_here() -> bool:
         return new_enough and all(importlib.util.find_spec(name) for name in (*_NEEDED, "stepscope.deliver"))
     except ours(ImportError, ValueError):
         return False
+
+
+def _parser() -> tuple[str, dict[str, str]] | None:
+    """The interpreter that parses, with its environment; None where the analysis side cannot be had."""
+    if _state.installation is not None:
+        python, path = _state.installation
+        if os.access(python, os.X_OK):  # a container may not have it
+            environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_PARSER}
+            environment.pop("PYTHONHOME", None)
+            environment["PYTHONPATH"] = path
+            return python, environment
+    return (sys.executable, _environment()) if parser_is_here() else None
 
 
 def _environment() -> dict[str, str]:

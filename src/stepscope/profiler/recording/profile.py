@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -12,10 +13,13 @@ from stepscope.layout.optimizer_steps import LeadingOptimizer
 from stepscope.profiler import backends
 from stepscope.profiler.foundation.guard import attempt, guarded
 from stepscope.profiler.foundation.line_files import absolute
-from stepscope.profiler.foundation.messages import read_sentences, warn
+from stepscope.profiler.foundation.messages import read_sentences, tell, warn
 from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.handover.announcement import announce
 from stepscope.profiler.handover.finished_window import FinishedWindow
-from stepscope.profiler.recording import running_profiles
+from stepscope.profiler.recording import running_profiles, termination
+from stepscope.profiler.recording.limits import Limits, LimitWatch
+from stepscope.profiler.recording.own_time import OwnTime
 from stepscope.profiler.recording.transitions import ACTIONS, EXIT
 from stepscope.profiler.recording.window import Window, WindowFolder
 from stepscope.profiler.samplers import Samplers
@@ -63,6 +67,7 @@ class Profile:
         self.settings = settings
         self._output = str(absolute(settings.output_path))
         self.step_num = 0
+        self.limits: Limits | None = None
         self.windows: list[FinishedWindow] = []
         self._plan = understood(settings.schedule or record_all)
         self._has_plan = settings.schedule is not None
@@ -72,6 +77,10 @@ class Profile:
         self._keep = False
         self._failed = False
         self._came_to_window = False
+        self._ends_by: str | None = None
+        self.own_time = OwnTime()
+        self._thread = 0  # the one that opened the window
+        self._limit_watch: LimitWatch | None = None
         self._window: Window | None = None
         self._due: list[Callable[[], None]] = []
         self._metadata: dict[str, Any] = {}
@@ -93,11 +102,13 @@ class Profile:
         if self._running:
             warn("already_started")
             return
-        self._running = True
-        running_profiles.enter(self)
-        self._samplers.arm()
-        self._move(self._plan(self.step_num))
-        self._begin_step()
+        with self.own_time:
+            self._running = True
+            self._ends_by = None
+            running_profiles.enter(self)
+            self._samplers.arm()
+            self._move(self._plan(self.step_num))
+            self._begin_step()
 
     @guarded
     def step(self) -> None:
@@ -105,12 +116,13 @@ class Profile:
         if not self._running:
             warn("not_started", method="step")
             return
-        self._stepped = True
-        if self._window is not None:
-            attempt("step", self._window.end_step)
-        self.step_num += 1
-        self._move(self._plan(self.step_num))
-        self._begin_step()
+        with self.own_time:
+            self._stepped = True
+            if self._window is not None:
+                attempt("step", self._window.end_step)
+            self.step_num += 1
+            self._move(self._wanted())
+            self._begin_step()
 
     @guarded
     def stop(self, keep: bool = False) -> None:
@@ -122,13 +134,30 @@ class Profile:
         if not self._running:
             warn("not_started", method="stop")
             return
-        self._keep = keep
-        self._failed = keep and (sys.exc_info()[0] is not None or hasattr(sys, "last_value"))
-        try:
-            self._end()
-        except BaseException:  # of a signal handler of the job's: it goes on when all is in order
-            self._end()
-            raise
+        with self.own_time:
+            self._keep = keep
+            self._failed = keep and (sys.exc_info()[0] is not None or hasattr(sys, "last_value"))
+            try:
+                self._end()
+            except BaseException:  # of a signal handler of the job's: it goes on when all is in order
+                self._end()
+                raise
+
+    def end_window(self, why: str) -> None:
+        """End the open window with the step that is under way, and open no other."""
+        self._ends_by = why
+
+    @guarded
+    def cut(self, why: str) -> None:
+        """End the recording inside its step; what the window has is kept."""
+        if self._running:
+            self._ends_by = why
+            self.stop(keep=True)
+
+    @property
+    def records_here(self) -> bool:
+        """Whether this thread opened the window; frameworks record the thread that does."""
+        return self._thread == threading.get_ident()
 
     @guarded
     def abandon(self) -> None:
@@ -209,9 +238,29 @@ class Profile:
         if self._window is not None and self._state in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             attempt("step", self._window.begin_step, self.step_num)
 
+    def _wanted(self) -> ProfilerAction:
+        """What the plan says, unless the window has to end here."""
+        if self._ends_by is None and self._limit_watch is not None:
+            self._ends_by = self._limit_watch.reached()
+        if self._ends_by is None:
+            return self._plan(self.step_num)
+        if self._state is ProfilerAction.RECORD:
+            self._state = ProfilerAction.RECORD_AND_SAVE
+            self._say_why_it_ends()
+        return ProfilerAction.NONE
+
     def _on_optimizer(self, optimizer: int) -> None:
         if self._running and self._lead.is_step(optimizer):
             self.step()
+            if self._is_over:
+                self.stop()  # nobody else will, and the training goes on alone
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether no window follows."""
+        plan = self.settings.schedule
+        ends = isinstance(plan, Schedule) and plan.last is not None and self.step_num > plan.last
+        return self._running and self._window is None and (ends or self._ends_by is not None)
 
     def _prepare(self) -> None:
         if self._window is not None:  # of a call that was interrupted
@@ -237,8 +286,17 @@ class Profile:
     def _start_window(self) -> None:
         if self._window is not None and not self._window.start():
             self._drop()
-        if self._window is not None and not self._has_plan:
+        if self._window is None:
+            return
+        self._thread = threading.get_ident()
+        attempt("SIGTERM", termination.guard_window, self)
+        if self.limits is not None:
+            attempt("limits", self._watch_limits, self.limits, self._window)
+        if not self._has_plan:
             attempt("optimizer", self._watch_optimizer, self._window)
+
+    def _watch_limits(self, limits: Limits, window: Window) -> None:
+        self._limit_watch = LimitWatch(limits, window.raw, lambda why: self.own_time.when_free(lambda: self.cut(why)))
 
     def _watch_optimizer(self, window: Window) -> None:
         self._end_watch = window.backend.watch_optimizer(window.optimizer_step)
@@ -247,6 +305,9 @@ class Profile:
         if self._end_watch is not None:
             attempt("optimizer", self._end_watch)
             self._end_watch = None
+        if self._limit_watch is not None:
+            self._limit_watch.end()
+            self._limit_watch = None
         if self._window is not None:
             self._window.stop()
 
@@ -254,8 +315,14 @@ class Profile:
         window = self._window
         if window is not None:
             window.finalize(self._metadata)
-            finished = FinishedWindow(window.directory, window.identity.rank, self.settings)
-            self._window, self.windows = None, [*self.windows, finished]
+            self._window, self.windows = None, [*self.windows, window.finished()]
+            termination.release_window(self)
+
+    def _announce(self) -> None:
+        """The last line of a recording: where it is, how long it took, what to do next."""
+        if self.windows and not self.windows[-1].announced:
+            self.windows[-1].announced = True
+            attempt("announcement", announce, self.windows[-1])
 
     def _hand_over(self) -> None:
         """The user's callback; a window that was dropped is not handed over."""
@@ -275,6 +342,7 @@ class Profile:
         if self._window is not None:
             self._window.discard()
             self._window = None
+            termination.release_window(self)
 
     def _end_early(self) -> None:
         """The profile ends inside a window: keep it if it has anything, and say what is missing."""
@@ -287,12 +355,20 @@ class Profile:
             if not self.windows:
                 warn("ended_before")
             return
+        if self._ends_by is not None:
+            self._say_why_it_ends()
+            return
         wanted = self.settings.schedule.active if isinstance(self.settings.schedule, Schedule) else None
         window.why_incomplete = "stopped_early"
         if self._failed:
             warn("interrupted", done=window.steps_done)
             return
         warn("stopped_early", done=window.steps_done, wanted="?" if wanted is None else wanted)
+
+    def _say_why_it_ends(self) -> None:
+        if self._window is not None and self._ends_by is not None:
+            self._window.why_incomplete = self._ends_by
+            tell(f"ended_by_{self._ends_by}", done=self._window.steps_done)
 
     def _warn_cut_short(self) -> None:
         if self._window is not None:

@@ -10,7 +10,7 @@ NONE, WARM_UP, RECORD, SAVE = ProfilerAction
 EXIT = None
 
 #: Names of methods of the profile, in the order in which they are called.
-_END = ("stop_window", "finalize", "hand_over")
+_END = ("stop_window", "finalize", "hand_over", "announce")
 
 ACTIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
     (NONE, NONE): (),
@@ -21,8 +21,8 @@ ACTIONS: dict[tuple[ProfilerAction, ProfilerAction | None], tuple[str, ...]] = {
     (WARM_UP, WARM_UP): (),
     (WARM_UP, RECORD): ("start_window",),
     (WARM_UP, SAVE): ("start_window",),
-    (RECORD, NONE): ("warn_cut_short", "stop_window", "finalize"),
-    (RECORD, WARM_UP): ("warn_cut_short", "stop_window", "finalize", "prepare"),
+    (RECORD, NONE): ("warn_cut_short", "stop_window", "finalize", "announce"),
+    (RECORD, WARM_UP): ("warn_cut_short", "stop_window", "finalize", "announce", "prepare"),
     (RECORD, RECORD): (),
     (RECORD, SAVE): (),
     (SAVE, NONE): _END,

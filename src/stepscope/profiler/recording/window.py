@@ -20,6 +20,7 @@ from stepscope.profiler.foundation.guard import attempt, report
 from stepscope.profiler.foundation.line_files import LineStream, Streams, remove_tree, write_json
 from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.foundation.rank_identity import Identity, identity
+from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.recording import info_files
 from stepscope.profiler.samplers import Samplers
 from stepscope.profiler.settings.profile_settings import Settings
@@ -166,6 +167,15 @@ class Window:
         self.state = "complete"
         self._describe()
         self._close_log()
+
+    def finished(self) -> FinishedWindow:
+        """What is handed on when the window is whole."""
+        made = FinishedWindow(self.directory, self.identity.rank, self.settings)
+        made.world_size = self.identity.world_size
+        made.steps = self.steps_done or self.optimizer_steps
+        made.stopped_ns = self._times.get("stopped_ns", time.time_ns())
+        made.seconds = (made.stopped_ns - self._times.get("started_ns", made.stopped_ns)) / 1e9
+        return made
 
     def discard(self) -> None:
         """Nothing worth keeping was recorded: leave no trace of the window."""

@@ -48,6 +48,16 @@ class Schedule:
             return ProfilerAction.WARM_UP
         return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
 
+    @property
+    def last(self) -> int | None:
+        """The last step that is recorded; None where there is no last one.
+
+        >>> Schedule(wait=1, active=2, repeat=2, skip_first=3).last, Schedule(wait=1, active=2).last
+        (8, None)
+        """
+        cycle = self.wait + self.warmup + self.active
+        return self.skip_first + self.repeat * cycle - 1 if self.repeat else None
+
     def to_dict(self) -> dict[str, int]:
         """The five numbers by name."""
         return {

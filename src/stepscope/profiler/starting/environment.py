@@ -1,7 +1,8 @@
 """Profiling that is switched on from outside: by ``MS_PROFILER_OPTIONS``, or by ``stepscope profile -- CMD``.
 
-Recording begins when the script has imported its framework and ends with the process. MindSpore starts its own profiler
-for ``MS_PROFILER_OPTIONS`` as it is imported; whoever imports us before it gets ours and not both.
+What ``MS_PROFILER_OPTIONS`` asks for is recorded as documented, from the import of the framework to the end of the
+process; the launcher records a window with an end (``bounded_run.py``) unless it is told otherwise. MindSpore starts
+its own profiler for ``MS_PROFILER_OPTIONS`` as it is imported; whoever imports us before it gets ours and not both.
 """
 
 from __future__ import annotations
@@ -28,8 +29,17 @@ LAUNCHER_OPTIONS = "STEPSCOPE_PROFILE"
 #: File systems keep times more coarsely than the clock.
 _CLOCK_S = 2.0
 #: Ours or the documents', and no parameters of a profile.
-_NOT_PARAMETERS = ("start", "launcher", "schedule", "on_trace_ready", "analyse", "experimental_config")
-_SCHEDULE = ("wait", "active", "warmup", "repeat", "skip_first")
+_NOT_PARAMETERS = (
+    "start",
+    "launcher",
+    "parser",
+    "all",
+    "limits",
+    "schedule",
+    "on_trace_ready",
+    "analyse",
+    "experimental_config",
+)
 #: Processes below a launcher that do no training themselves.
 _LAUNCHERS = {
     "torchrun",
@@ -65,8 +75,10 @@ class EnvProfiler:
     @guarded
     def init_profiler(cls) -> None:
         """Start now, whatever framework is there or none."""
-        options = _take_over() or _options(LAUNCHER_OPTIONS)
+        options = _take_over()
         if options is not None:
+            begin({"analyse": True, "all": True, **options})
+        elif (options := _options(LAUNCHER_OPTIONS)) is not None:
             begin({"analyse": True, **options})
         elif not os.environ.get(MINDSPORE_OPTIONS):
             warn("environment_off", variable=MINDSPORE_OPTIONS)
@@ -84,7 +96,7 @@ def imported() -> None:
     """Called as ``stepscope.profiler`` is imported where ``MS_PROFILER_OPTIONS`` is set."""
     options = _take_over() if trains() else None
     if options is not None:
-        _when_imported(begin, {"analyse": True, **options})
+        _when_imported(begin, {"analyse": True, "all": True, **options})
 
 
 @guarded
@@ -93,6 +105,8 @@ def launched() -> None:
     options = _options(LAUNCHER_OPTIONS)
     if options is None:
         return
+    options = {"analyse": True, **options}
+    _use_parser(options.get("parser"))
     if options.pop("launcher", None) == os.getpid():  # it became the command itself
         atexit.register(_say_if_nothing, options.get("output_path"), os.getpid(), time.time())
     if trains():
@@ -110,25 +124,24 @@ def begin(options: dict[str, Any], steps_done: int = 0) -> None:
     from stepscope.profiler.handover.trace_handler import TraceHandler
     from stepscope.profiler.recording.profile import Profile
     from stepscope.profiler.settings.profile_settings import checked
-    from stepscope.profiler.settings.schedule import Schedule
+    from stepscope.profiler.starting import bounded_run
 
     if _Running.profile is not None:
         return
     given = {name: value for name, value in options.items() if name not in _NOT_PARAMETERS}
     settings = checked(**{**given, "start_profile": False})
     settings.on_trace_ready = TraceHandler(settings.output_path, None, bool(options.get("analyse")), False)
-    numbers = options.get("schedule")
-    if isinstance(numbers, dict):
-        known = {name: value for name, value in numbers.items() if name in _SCHEDULE}
-        for name in sorted(set(numbers) - set(known)):
-            warn("parameter_unknown", name=f"schedule.{name}")
-        settings.schedule = Schedule(**{"wait": 0, "active": 1, **known})
+    plan = bounded_run.plan_of(options, steps_done)
+    settings.schedule = plan.schedule
     profile = _Running.profile = Profile.of(settings)
     profile.step_num = steps_done
+    profile.limits = plan.limits
     profile.start()
-    if settings.schedule is not None:
+    if plan.schedule is not None:
         profile.follow_optimizer()  # nobody calls step()
         atexit.register(_leave_if_idle, profile, steps_done, os.getpid())
+    if plan.waits_for_steps:
+        bounded_run.record_time_without_steps(profile)
 
 
 @guarded
@@ -172,20 +185,16 @@ def _begin_if_it_trains(options: dict[str, Any]) -> None:
     def on_step(optimizer: int) -> None:
         del optimizer
         end()
-        guarded(begin)({**options, "schedule": _from_the_second_step(options.get("schedule"))}, steps_done=1)
+        guarded(begin)(options, steps_done=1)
 
     end = backends.choose(Settings()).watch_optimizer(on_step)
 
 
-def _from_the_second_step(numbers: Any) -> Any:
-    """The same number of steps, where the schedule would have recorded the first.
+def _use_parser(given: Any) -> None:
+    if isinstance(given, dict) and isinstance(given.get("python"), str):
+        from stepscope.profiler.handover.parsing import parse_with
 
-    >>> _from_the_second_step({"active": 2}), _from_the_second_step({"wait": 3, "active": 2})
-    ({'active': 2, 'skip_first': 1}, {'wait': 3, 'active': 2})
-    """
-    if not isinstance(numbers, dict) or any(numbers.get(name) for name in ("skip_first", "wait", "warmup")):
-        return numbers
-    return {**numbers, "skip_first": 1}
+        parse_with(given["python"], str(given.get("path", "")))
 
 
 def trains() -> bool:

@@ -1,0 +1,38 @@
+"""The line that ends every recording: where it is, how long it took, and what to do next."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from pathlib import Path
+
+from stepscope.profiler.foundation.messages import tell
+from stepscope.profiler.handover.finished_window import FinishedWindow
+
+
+def announce(finished: FinishedWindow) -> None:
+    """Say it once for all ranks: their windows lie side by side, and one command reads them together."""
+    if finished.rank != 0:
+        return
+    directory = finished.directory
+    what = directory if finished.world_size == 1 else directory.parent
+    tell(
+        "recorded_steps" if finished.steps else "recorded_time",
+        steps=finished.steps,
+        seconds=f"{finished.seconds:.1f}",
+        megabytes=f"{bytes_below(directory) / 1e6:.1f}",
+        after=f"{max(0, time.time_ns() - finished.stopped_ns) / 1e9:.1f}",
+        directory=str(directory),
+        command=f"stepscope diagnose {shlex.quote(str(what))}",
+    )
+
+
+def bytes_below(directory: Path) -> int:
+    """The size of all files of a window."""
+    total = 0
+    for folder, _, files in os.walk(directory):
+        for name in files:
+            path = os.path.join(folder, name)  # noqa: PTH118 (many files)
+            total += os.path.getsize(path) if os.path.exists(path) else 0  # noqa: PTH110, PTH202
+    return total

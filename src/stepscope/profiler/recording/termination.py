@@ -1,0 +1,97 @@
+"""SIGTERM while a window records: the window is saved first, then the process ends as it would have.
+
+Only where the job left the signal at its default. The handler is there while a window records, and no longer.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from stepscope.profiler.foundation.guard import attempt
+from stepscope.profiler.foundation.main_thread import call_in_main_thread, is_main_thread
+
+if TYPE_CHECKING:
+    from stepscope.profiler.recording.profile import Profile
+
+_SIGNAL = signal.SIGTERM
+WHY = "terminated"
+#: How long a window that another thread opened is waited for; it ends there with its step.
+_PATIENCE_S, _LOOK_S = 5.0, 0.02
+
+
+class _State:
+    """Profiles whose window records or is not written yet; one that nobody holds any more stops itself."""
+
+    profiles: tuple[weakref.ref[Profile], ...] = ()
+
+
+def guard_window(profile: Profile) -> None:
+    """A window of this profile records from now on."""
+    _State.profiles = (*_State.profiles, weakref.ref(profile))
+    if is_main_thread():
+        _install()
+    else:
+        call_in_main_thread("SIGTERM", _install)
+
+
+def release_window(profile: Profile) -> None:
+    """It does not any more."""
+    _State.profiles = tuple(other for other in _State.profiles if other() not in (None, profile))
+    if not _State.profiles and is_main_thread():
+        _uninstall()
+
+
+def forked() -> None:
+    """A forked child has no window; it ends as it would without us."""
+    _State.profiles = ()
+    _uninstall()
+
+
+def _recording() -> list[Profile]:
+    return [profile for reference in _State.profiles if (profile := reference()) is not None]
+
+
+def _install() -> None:
+    if _State.profiles and signal.getsignal(_SIGNAL) is signal.SIG_DFL:
+        signal.signal(_SIGNAL, _on_signal)
+
+
+def _uninstall() -> None:
+    if signal.getsignal(_SIGNAL) is _on_signal:
+        signal.signal(_SIGNAL, signal.SIG_DFL)
+
+
+def _on_signal(number: int, frame: Any) -> None:
+    del frame
+    busy = next((profile for profile in _recording() if profile.own_time.is_here), None)
+    if busy is None:
+        _save_and_end(number)
+    else:
+        busy.own_time.when_free(lambda: _save_and_end(number))
+
+
+def _save_and_end(number: int) -> None:
+    # A handler of the job's that was set after ours and calls what was there before decides itself.
+    ours = signal.getsignal(number) is _on_signal
+    for profile in _recording():
+        attempt("SIGTERM", _save, profile)
+    if ours:
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+
+def _save(profile: Profile) -> None:
+    from stepscope.profiler.handover import parsing
+
+    parsing.leave_to_later()  # whoever ends a job does not wait long
+    if profile.records_here:
+        profile.cut(WHY)
+        return
+    profile.end_window(WHY)
+    end = time.monotonic() + _PATIENCE_S
+    while profile in _recording() and time.monotonic() < end:
+        time.sleep(_LOOK_S)

@@ -1,0 +1,104 @@
+"""A recording from outside has an end: which steps of the script, or how much of its time, and what at most."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from stepscope.layout import window_limits
+from stepscope.profiler import backends
+from stepscope.profiler.foundation.main_thread import call_in_main_thread, is_main_thread
+from stepscope.profiler.foundation.messages import tell, warn
+from stepscope.profiler.recording.limits import Limits
+from stepscope.profiler.settings.schedule import Schedule
+
+if TYPE_CHECKING:
+    from stepscope.profiler.recording.profile import Profile
+
+_NUMBERS = ("wait", "active", "warmup", "repeat", "skip_first")
+_LOOK_S = 0.5
+DEFAULT_WINDOW = {
+    "skip_first": window_limits.SKIPPED_STEPS,
+    "wait": 0,
+    "warmup": window_limits.WARM_UP_STEPS,
+    "active": window_limits.RECORDED_STEPS,
+    "repeat": 1,
+}
+DEFAULT_LIMITS = {"seconds": window_limits.MOST_SECONDS, "megabytes": window_limits.MOST_MEGABYTES}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is recorded: all where there is no schedule."""
+
+    schedule: Schedule | None = None
+    limits: Limits | None = None
+    waits_for_steps: bool = False
+
+
+def plan_of(options: dict[str, Any], steps_done: int = 0) -> Plan:
+    """The plan that a launcher's options ask for; without ``schedule`` and ``all``, the default window.
+
+    >>> plan_of({}).schedule.last, plan_of({"all": True}).schedule, plan_of({"schedule": {"active": 2}}).schedule.last
+    (25, None, 1)
+    """
+    numbers = options.get("schedule")
+    if not isinstance(numbers, dict):
+        if options.get("all") is True:
+            return Plan()
+        numbers = DEFAULT_WINDOW
+    for name in sorted(set(numbers) - set(_NUMBERS)):
+        warn("parameter_unknown", name=f"schedule.{name}")
+    known = {"wait": 0, "active": 1, **{name: value for name, value in numbers.items() if name in _NUMBERS}}
+    if steps_done and not any(known.get(name) for name in ("skip_first", "wait", "warmup")):
+        known["skip_first"] = steps_done  # as many steps, where the schedule would have recorded those that are over
+    limits = options.get("limits")
+    return Plan(Schedule(**known), Limits.of(DEFAULT_LIMITS if limits is None else limits), not steps_done)
+
+
+def record_time_without_steps(profile: Profile, after_s: float = window_limits.NO_STEPS_AFTER_S) -> None:
+    """Where no optimizer makes a step for so long, record some time instead of steps."""
+    if is_main_thread():
+        watch = _NoSteps(profile, after_s)
+        threading.Thread(target=watch.wait, name="stepscope-steps", daemon=True).start()
+
+
+class _NoSteps:
+    """Waits for the first step beside the script; the window is opened, and ends, in the script's own thread."""
+
+    def __init__(self, profile: Profile, after_s: float) -> None:
+        self._profile = profile
+        self._after_s = after_s
+        self._looks = max(1, round(after_s / _LOOK_S))
+        self._never = threading.Event()
+
+    def wait(self) -> None:
+        """Until there is a step, the profile is over, or the time is."""
+        for _ in range(self._looks):
+            self._never.wait(self._after_s / self._looks)
+            if not self._is_waiting:
+                return
+        call_in_main_thread("window", self._record)
+
+    @property
+    def _is_waiting(self) -> bool:
+        return self._profile.running and self._profile.step_num == 0
+
+    def _record(self) -> None:
+        """A window of its own, beside the profile that goes on waiting for steps; the first of them ends it."""
+        if not self._is_waiting:
+            return
+        seconds = window_limits.RECORDED_SECONDS
+        tell("no_steps_seen", waited=round(self._after_s), seconds=seconds)
+        settings = self._profile.settings
+        by_time = type(self._profile).of(replace(settings, schedule=None, start_profile=False))
+        by_time.limits = Limits(seconds, window_limits.MOST_MEGABYTES, cut_at=1)
+        end_watch = backends.choose(settings).watch_optimizer(lambda optimizer: drop(by_time))
+
+        def drop(window: Profile) -> None:
+            end_watch()
+            if window.running:
+                window.abandon()
+
+        by_time.start()
