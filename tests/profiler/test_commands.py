@@ -132,13 +132,38 @@ def test_what_mindspores_options_say_counts_unless_an_option_says_otherwise(
     ]
 
 
-@pytest.mark.parametrize("option", ["--skip-first", "--wait", "--warmup", "--repeat"])
-def test_a_schedule_without_steps_to_record_is_an_error(option: str, started: list[Any]) -> None:
-    with pytest.raises(UsageError, match=f"{option}.*--active"):
-        _profile(option, "1", "--", sys.executable)
-    _profile(option, "1", "--active", "2", "--", sys.executable)
-    name = option.strip("-").replace("-", "_")
-    assert started[0]["schedule"] == {"repeat": 1, "active": 2, name: 1}
+DEFAULT = {"skip_first": 5, "wait": 0, "warmup": 1, "active": 20, "repeat": 1}
+
+
+@pytest.mark.parametrize("option", ["--skip-first", "--wait", "--warmup", "--active", "--repeat"])
+def test_a_number_moves_the_default_window(option: str, started: list[Any]) -> None:
+    assert _profile(option, "2", "--", sys.executable) == 0
+    assert started[0]["schedule"] == {**DEFAULT, option.strip("-").replace("-", "_"): 2}
+    assert started[0]["limits"] == {"seconds": 60, "megabytes": 200}
+
+
+@pytest.mark.parametrize("words", [["--all"], ["--active", "0"]])
+def test_the_whole_run_is_a_choice(words: list[str], started: list[Any]) -> None:
+    assert _profile(*words, "--", sys.executable) == 0
+    assert started[0]["all"] is True
+    assert not {"schedule", "limits"} & set(started[0])
+    with pytest.raises(UsageError, match="--skip-first would choose a part"):
+        _profile(*words, "--skip-first", "1", "--", sys.executable)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "Records 20 steps after the first 6"),
+        (["--seconds", "2.5", "--megabytes", "30"], "stops earlier after 2.5 s or 30 MB"),
+        (["--repeat", "3", "--wait", "2"], "Records 3 windows of 20 steps, the first one after 8 steps"),
+        (["--all"], "Records the whole run"),
+    ],
+)
+def test_what_will_be_recorded_is_said_before_it_begins(words: list[str], said: str, started: list[Any]) -> None:
+    result = CliRunner().invoke(app, ["profile", *words, "--", sys.executable])
+    assert said in result.stderr
+    assert len(started) == 1
 
 
 def test_a_script_that_the_system_cannot_start_is_an_error_of_the_call(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_our_own_commands_are_not_recorded(stand_in: Path, tmp_path: Path) -> No
 
 
 def test_the_launcher_needs_no_import_and_leaves_helpers_alone(stand_in: Path, tmp_path: Path) -> None:
-    extra = launcher_environment({"output_path": str(tmp_path / "out"), "analyse": False})
+    extra = launcher_environment({"output_path": str(tmp_path / "out"), "analyse": False, "all": True})
     for command in (
         ["no_framework.py"],
         ["torchrun", "without_us.py"],
@@ -146,7 +146,7 @@ def test_who_may_be_a_training_script(words: list[str], expected: bool, monkeypa
 def test_the_launcher_does_not_end_in_silence_where_nothing_was_recorded(
     script: str, said: bool, stand_in: Path, tmp_path: Path
 ) -> None:
-    command = [sys.executable, "-m", "stepscope", "profile", "--no-parse", "-o", str(tmp_path / "out")]
+    command = [sys.executable, "-m", "stepscope", "profile", "--all", "--no-parse", "-o", str(tmp_path / "out")]
     done = subprocess.run(
         [*command, "--", sys.executable, script],
         env={**os.environ, "STEPSCOPE_BACKEND": "plain", "STEPSCOPE_LANG": "en", "PYTHONPATH": _SOURCE},
@@ -188,8 +188,11 @@ def test_the_command_records_scheduled_steps_of_an_unchanged_script(tmp_path: Pa
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "stepscope" not in done.stderr, "nothing is said"
     (window,) = _windows(tmp_path / "out")
+    before, after = (line for line in done.stderr.splitlines() if "stepscope" in line)
+    assert "Records 3 steps after the first 3" in before
+    assert after.startswith("[stepscope] 3 steps recorded in")
+    assert after.endswith(f"{window}  Next: stepscope diagnose {window}")
     run = stepscope.load(window)
     assert run.table("steps").collect()["step"].to_list() == [3, 4, 5]
     linear = run.table("slices").filter(pl.col("name") == "aten::addmm").collect()

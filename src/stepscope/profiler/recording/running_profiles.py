@@ -72,10 +72,8 @@ def _at_exit() -> None:
 
 def forked() -> None:
     """A forked child has the files of its parent's windows open, and must not finish them."""
-    from stepscope.profiler.recording import termination
     from stepscope.profiler.recording.window import Window
 
-    termination.forked()
     for profile in running():
         profile._running = False
     _running.profiles = []

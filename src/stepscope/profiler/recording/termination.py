@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ class _State:
     """Profiles whose window records or is not written yet; one that nobody holds any more stops itself."""
 
     profiles: tuple[weakref.ref[Profile], ...] = ()
+    watches_forks = False
 
 
 def guard_window(profile: Profile) -> None:
@@ -45,10 +47,40 @@ def release_window(profile: Profile) -> None:
         _uninstall()
 
 
-def forked() -> None:
+class _BeforeFork(threading.local):
+    """The signals that this thread held back before it forked."""
+
+    mask: set[int] | None = None
+
+
+_before_fork = _BeforeFork()
+
+
+def _watch_forks() -> None:
+    """Python forgets signals that reach a child before it is set up; held back until then, they end it as they would
+    without us."""
+    if _State.watches_forks or not hasattr(os, "register_at_fork") or not hasattr(signal, "pthread_sigmask"):
+        return
+    _State.watches_forks = True
+    os.register_at_fork(before=_hold_back, after_in_parent=_let_through, after_in_child=_in_child)
+
+
+def _hold_back() -> None:
+    if signal.getsignal(_SIGNAL) is _on_signal:
+        _before_fork.mask = {int(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, [_SIGNAL])}
+
+
+def _let_through() -> None:
+    mask, _before_fork.mask = _before_fork.mask, None
+    if mask is not None:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _in_child() -> None:
     """A forked child has no window; it ends as it would without us."""
     _State.profiles = ()
     _uninstall()
+    _let_through()
 
 
 def _recording() -> list[Profile]:
@@ -57,6 +89,7 @@ def _recording() -> list[Profile]:
 
 def _install() -> None:
     if _State.profiles and signal.getsignal(_SIGNAL) is signal.SIG_DFL:
+        _watch_forks()
         signal.signal(_SIGNAL, _on_signal)
 
 
