@@ -47,7 +47,9 @@ def test_a_window_is_parsed_when_it_ends(tmp_path: Path, said: list[str], capfd:
     with (directory / OUTPUT / "step_trace_time.csv").open(newline="") as file:
         assert [row["Step"] for row in csv.DictReader(file)] == ["4", "5"]
     assert said == []
-    assert "Parsed" in capfd.readouterr().err
+    *_, last = (line for line in capfd.readouterr().err.splitlines() if line.startswith("[stepscope]"))
+    assert last.startswith("[stepscope] 2 steps recorded in ")
+    assert last.endswith(f"{directory}  Next: stepscope diagnose {directory}")
 
 
 def test_async_mode_parses_beside_the_training_and_is_waited_for(tmp_path: Path, job: Any) -> None:
