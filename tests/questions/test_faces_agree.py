@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,17 +25,27 @@ from stepscope.report.json_document import encoded
 from stepscope.texts import text
 from support.commands import ENGLISH
 from support.mini_trace import write_capture
-from support.samples import SHARED_DATA
+from support.samples import RECORDINGS, SHARED_DATA
 
-_SAMPLES = [
-    *sorted((SHARED_DATA / "kineto").glob("*")),
-    *sorted((SHARED_DATA / "ascend").glob("*")),
-    *sorted((SHARED_DATA / "memory").glob("*.pickle")),
-    *sorted((SHARED_DATA / "mindinsight").glob("[!p]*")),
-    SHARED_DATA / "mindinsight" / "profiler",
-    *sorted(path for path in (SHARED_DATA / "outside").glob("*/") if path.name != "nsys"),  # no reader for it
-]
-_NAMES = [str(path.relative_to(SHARED_DATA)) for path in _SAMPLES] if SHARED_DATA.is_dir() else []
+#: Captures that lie one by one in a folder; each is opened by itself.
+_FOLDERS = (
+    "kineto",
+    "ascend",
+    "memory",
+    "mindinsight",
+    "outside/hta",
+    "outside/msinsight",
+    "outside/tb_plugin",
+    "outside/tracelens",
+)
+_NO_CAPTURE = {"parallel_strategy", "expert_hotspot"}  # they describe a job, and recorded nothing of it
+_NAMES = [
+    f"{folder}/{path.name}"
+    for folder in _FOLDERS
+    for path in sorted((SHARED_DATA / folder).glob("*"))
+    if path.name not in _NO_CAPTURE
+] + (["outside/param_dlrm8"] if SHARED_DATA.is_dir() else [])
+_RECORDINGS = sorted(path.name for path in RECORDINGS.glob("*.gz"))
 
 
 @pytest.fixture
@@ -71,6 +82,22 @@ def test_real_captures(
     table_rows: list[dict[str, str]],
 ) -> None:
     _walk(SHARED_DATA / name, tmp_path, monkeypatch, capsys, table_rows)
+
+
+@pytest.mark.parametrize("name", _RECORDINGS)
+def test_our_own_recordings(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    table_rows: list[dict[str, str]],
+) -> None:
+    capture = RECORDINGS / name
+    if name.endswith(".tar.gz"):
+        with tarfile.open(capture) as archive:
+            archive.extractall(tmp_path / "capture", filter="data")
+        capture = tmp_path / "capture"
+    _walk(capture, tmp_path / "store", monkeypatch, capsys, table_rows)
 
 
 def test_a_written_capture(
@@ -114,6 +141,8 @@ def _walk(
             entries = list(_entries(document, {}))
             elsewhere[question] = [row for row in table_rows if not any(_shows(row, entry) for entry in entries)]
     assert answered
+    verdict, findings = run.diagnose().verdict, run.diagnose().findings
+    assert verdict.finding in (None, *(finding.id for finding in findings[:1])), "the headline is the first finding"
     wrong = [f"{question}: {rows[0]}" for question, rows in elsewhere.items() if rows]
     assert not wrong, "\n".join(wrong)
 

@@ -12,6 +12,8 @@ import stepscope
 from stepscope.run import Run
 
 SHARED_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+#: Small real captures of our own, which are part of it.
+RECORDINGS = Path(__file__).resolve().parents[1] / "data"
 KINETO = SHARED_DATA / "kineto"
 
 #: Every Kineto sample, by its name inside the directory.

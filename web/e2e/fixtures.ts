@@ -56,6 +56,13 @@ export class App {
     await this.page.goto(`${this.base}?probe#${hash}`)
   }
 
+  /** Go to another place of the page that is open, as a link on it would; open it first where it is not. */
+  async move(path: string, params: Readonly<Record<string, string>>): Promise<void> {
+    const hash = `${path}?${new URLSearchParams(params).toString()}`
+    if (!this.page.url().startsWith(this.base)) await this.open(hash)
+    else await this.page.evaluate((to) => (location.hash = to), hash)
+  }
+
   async openTimeline(run: string, params = ''): Promise<void> {
     await this.open(`/run/${run}/timeline${params}`)
     await this.settled()
@@ -129,4 +136,4 @@ export const test = plainTest.extend<Fixtures>({
   },
 })
 
-export { expect }
+export { expect, plainTest }

@@ -1,7 +1,7 @@
 // Real captures of an NPU, a GPU and of MindSpore, where they lie beside the project; they are no part of it.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const DATA = fileURLToPath(new URL('../../../shared/data/', import.meta.url))
@@ -16,6 +16,39 @@ const ALL: readonly (readonly [string, string])[] = [
 ]
 
 export const REAL = ALL.filter(([path]) => existsSync(DATA + path)).map(([path, name]) => ({ path: DATA + path, name }))
+
+/** Folders of captures: whatever lies in them is opened by itself. */
+const FOLDERS = [
+  'ascend',
+  'kineto',
+  'memory',
+  'mindinsight',
+  'outside/hta',
+  'outside/msinsight',
+  'outside/tb_plugin',
+  'outside/tracelens',
+]
+const RECORDINGS = fileURLToPath(new URL('../../tests/data/', import.meta.url))
+
+/** Every capture that lies beside the project, and the project's own recordings, unpacked into a folder. */
+export function everyCapture(folder: string): string[] {
+  const beside = [...FOLDERS.flatMap((name) => captures(join(DATA, name))), join(DATA, 'outside/param_dlrm8')].filter(
+    existsSync,
+  )
+  const own = captures(RECORDINGS).flatMap((path) => {
+    if (path.endsWith('.clock.json')) return []
+    if (!path.endsWith('.tar.gz')) return [path]
+    const place = join(folder, basename(path, '.tar.gz'))
+    mkdirSync(place)
+    spawnSync('tar', ['xzf', path, '-C', place])
+    return [place]
+  })
+  return [...new Set([...own, ...beside])]
+}
+
+function captures(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+}
 
 const MINDSPORE = fileURLToPath(new URL('../../.venv-mindspore/bin/python', import.meta.url))
 const SAMPLE = fileURLToPath(new URL('../../examples/mindspore/for_loop.py', import.meta.url))

@@ -32,24 +32,25 @@ export default async function start(): Promise<() => void> {
     ...REAL.map((one) => one.path),
     ...recordMindSpore(folder),
   ]
-  const server = spawn(PYTHON, [
-    '-m',
-    'stepscope',
-    'view',
-    ...paths,
-    '--port',
-    '0',
-    '--no-browser',
-    '--store',
-    join(folder, 'store'),
-  ])
-  const address = await firstAddress(server)
-  process.env['STEPSCOPE_URL'] = address
-  await allRead(address)
+  const started = await serve(paths, join(folder, 'store'), 8 + REAL.length + Number(HAS_MINDSPORE))
+  process.env['STEPSCOPE_URL'] = started.address
   return () => {
-    server.kill()
+    started.stop()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** A server over some captures, once it has read them all; there are at least so many runs in them. */
+export async function serve(
+  paths: readonly string[],
+  store: string,
+  least: number,
+): Promise<{ address: string; stop: () => void }> {
+  const options = ['--port', '0', '--no-browser', '--store', store]
+  const server = spawn(PYTHON, ['-m', 'stepscope', 'view', ...paths, ...options])
+  const address = await firstAddress(server)
+  await allRead(address, least)
+  return { address, stop: () => server.kill() }
 }
 
 function firstAddress(server: ReturnType<typeof spawn>): Promise<string> {
@@ -67,15 +68,11 @@ function firstAddress(server: ReturnType<typeof spawn>): Promise<string> {
   })
 }
 
-async function allRead(address: string): Promise<void> {
+async function allRead(address: string, least: number): Promise<void> {
   const deadline = Date.now() + READY_MS
   for (;;) {
     const { runs } = (await (await fetch(`${address}api/runs`)).json()) as { runs: { state: string }[] }
-    if (
-      runs.length >= 8 + REAL.length + Number(HAS_MINDSPORE) &&
-      runs.every((run) => run.state !== 'reading' && run.state !== 'waiting')
-    )
-      return
+    if (runs.length >= least && runs.every((run) => run.state !== 'reading' && run.state !== 'waiting')) return
     if (Date.now() > deadline) throw new Error('The captures were not read in time.')
     await new Promise((done) => setTimeout(done, 200))
   }

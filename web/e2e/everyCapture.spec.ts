@@ -1,0 +1,87 @@
+// One truth, on every capture there is: what a page shows is the number of the analysis under the same name, and what
+// it concludes is the list of findings. One server and one page serve all of them.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from '@playwright/test'
+import { App, expect, plainTest as test, type Run } from './fixtures'
+import { everyCapture } from './realCaptures'
+import { serve } from './server'
+import { compare, concludes, type Place } from './shownNumbers'
+
+/** Pages, and the tables of which a run must have one for a page to show anything. */
+const PLACES: readonly (Place & { heading: string; needs: readonly string[] })[] = [
+  { path: 'overview', heading: 'Overview', needs: [] },
+  { path: 'timeline', heading: 'Timeline', needs: ['slices'] },
+  { path: 'steps', heading: 'Steps', needs: ['steps'] },
+  { path: 'operators', heading: 'Operators', params: { by: 'kernel', lane: 'all' }, needs: ['slices'] },
+  { path: 'data', heading: 'Data pipeline', needs: ['pipeline_ops', 'pipeline_batches', 'pipeline_samples'] },
+  { path: 'cpu', heading: 'CPU use', needs: ['cpu'] },
+  { path: 'memory', heading: 'Memory', needs: ['memory', 'allocations'] },
+  { path: 'memory', heading: 'Memory', params: { tab: 'leaks', sites: 'all' }, needs: ['allocations'] },
+]
+interface Details {
+  readonly rank_list: readonly { readonly rank: number }[]
+  readonly tables: Readonly<Record<string, number>>
+}
+/** What is looked at on the last rank, too. */
+const OF_LAST_RANK = 2
+
+test('pages of every capture show the numbers of the analyses and conclude what diagnose concludes', async ({
+  page,
+}) => {
+  test.setTimeout(900_000)
+  const folder = mkdtempSync(join(tmpdir(), 'stepscope-faces-'))
+  const paths = everyCapture(folder)
+  const server = await serve(paths, join(folder, 'store'), paths.length)
+  try {
+    const app = new App(page, server.address)
+    const wrong: unknown[] = []
+    let compared = 0
+    const { runs } = await app.api<{ runs: readonly (Run & { state: string })[] }>('runs')
+    for (const run of runs.filter((one) => one.state === 'ready')) {
+      const { rank_list, tables } = await app.api<Details>(`run/${run.id}`)
+      const filled = PLACES.filter(({ needs }) => needs.length === 0 || needs.some((table) => tables[table]))
+      const ranks = [...new Set([rank_list[0]?.rank ?? 0, rank_list.at(-1)?.rank ?? 0])]
+      for (const [index, rank] of ranks.entries())
+        for (const place of index === 0 ? filled : filled.slice(0, OF_LAST_RANK)) {
+          await quiet(page, place.heading, () =>
+            app.move(`/run/${run.id}/${place.path}`, { ...place.params, rank: String(rank) }),
+          )
+          const seen = await compare(app, run.id, rank, place)
+          compared += seen.compared
+          wrong.push(...seen.wrong.map((one) => ({ run: run.name, rank, path: place.path, ...one })))
+          if (place.path === 'overview') wrong.push(...(await concludes(app, run)))
+        }
+    }
+    expect(wrong).toEqual([])
+    expect(compared).toBeGreaterThan(runs.length)
+  } finally {
+    server.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+/** Do something, and wait until the page of this heading stands there and nothing that it asked is under way. */
+async function quiet(page: Page, heading: string, act: () => Promise<void>): Promise<void> {
+  let underWay = 0
+  const more = (): number => (underWay += 1)
+  const less = (): number => (underWay -= 1)
+  page.on('request', more)
+  page.on('requestfinished', less)
+  page.on('requestfailed', less)
+  await act()
+  const busy = (): Promise<boolean> =>
+    page.evaluate(
+      (title) =>
+        document.querySelector('[aria-busy=true]') !== null || document.querySelector('h1')?.textContent !== title,
+      heading,
+    )
+  // The Timeline's summary waits a moment for the view to settle before it asks.
+  const settled = heading === 'Timeline' ? 8 : 3
+  for (let still = 0; still < settled; still = underWay > 0 || (await busy()) ? 0 : still + 1)
+    await page.waitForTimeout(40)
+  page.off('request', more)
+  page.off('requestfinished', less)
+  page.off('requestfailed', less)
+}

@@ -1,0 +1,149 @@
+// Numbers of a page that say which field of which answer they are, held to that answer.
+import type { Page } from '@playwright/test'
+import type { App, Run } from './fixtures'
+
+export interface Place {
+  readonly path: string
+  readonly params?: Readonly<Record<string, string>>
+}
+type Values = Readonly<Record<string, string>>
+interface Shown {
+  /** The list of the answer that it is of, such as `pipeline.ops`. */
+  readonly question: string
+  readonly values: Values
+  /** The stretch of time that it is about, where it is not the whole run. */
+  readonly window: string | null
+  /** What the reader sees of a tile that shows a share of the period. */
+  readonly tile: string | null
+}
+export interface Compared {
+  readonly compared: number
+  readonly wrong: readonly object[]
+}
+
+/** Whatever says that it is a field of an answer, row by row. */
+export function shownOn(page: Page): Promise<readonly Shown[]> {
+  return page.evaluate(() => {
+    const named = '[data-field][data-value]'
+    const fields = (element: HTMLElement): [string, string][] =>
+      [...(element.matches(named) ? [element] : []), ...element.querySelectorAll<HTMLElement>(named)].map((one) => [
+        one.dataset['field'] ?? '',
+        one.dataset['value'] ?? '',
+      ])
+    return [...document.querySelectorAll<HTMLElement>('[data-question]')].flatMap((element) => {
+      const entries = [...element.querySelectorAll<HTMLElement>('[role=row], [data-entry]')]
+      return (entries.length > 0 ? entries : [element])
+        .map((row) => ({
+          question: element.dataset['question'] ?? '',
+          values: Object.fromEntries(fields(row)),
+          window: element.dataset['window'] ?? null,
+          tile: element.closest('.delimitation') ? element.textContent : null,
+        }))
+        .filter(({ values }) => Object.keys(values).length > 0)
+    })
+  })
+}
+
+/** Compare what stands on the page with the answers, asked as the page of this address asks. */
+export async function compare(app: App, run: string, rank: number, place: Place): Promise<Compared> {
+  const answers = new Map<string, readonly unknown[]>()
+  const wrong: object[] = []
+  let compared = 0
+  for (const { question, values, window, tile } of await shownOn(app.page)) {
+    const rows = answers.get(question) ?? (await rowsOf(app, run, rank, { question, window, place }))
+    answers.set(question, rows)
+    compared += Object.keys(values).length
+    const row = rows.find((one) => says(one, values))
+    if (row === undefined || (tile !== null && tile !== shareOfPeriod(row, values)))
+      wrong.push({ question, values, tile })
+  }
+  return { compared, wrong }
+}
+
+interface Asked {
+  readonly question: string
+  readonly window: string | null
+  readonly place: Place
+}
+
+/** The entries of a list of an answer. */
+async function rowsOf(app: App, run: string, rank: number, asked: Asked): Promise<readonly unknown[]> {
+  const [name = '', ...path] = asked.question.split('.')
+  const query = new URLSearchParams({ rank: String(rank) })
+  if (name === 'lanes') {
+    const [from = '', to = ''] = (asked.window ?? '').split('-')
+    query.set('from_ns', from)
+    query.set('to_ns', to)
+  } else query.set('integers', 'text')
+  if (name === 'operators')
+    for (const [key, usual] of [
+      ['by', 'type'],
+      ['lane', 'compute'],
+    ] as const)
+      query.set(key, asked.place.params?.[key] ?? usual)
+  const answer = await app.api<{ data?: unknown }>(`run/${run}/${name}?${query.toString()}`)
+  return path.reduce<unknown[]>(
+    (parts, key) => parts.flatMap((part) => (part as Record<string, unknown>)[key] ?? []),
+    [answer.data ?? answer].flat(),
+  )
+}
+
+/** Whether a row of the answer has all the values that are shown, under the names they are shown with. */
+function says(row: unknown, values: Values): boolean {
+  return Object.entries(values).every(([field, value]) => {
+    const known = field.split('.').reduce<unknown>((at, key) => (at as Record<string, unknown> | null)?.[key], row)
+    return known !== null && known !== undefined && (String(known) === value || Number(known) === Number(value))
+  })
+}
+
+function shareOfPeriod(row: unknown, values: Values): string {
+  const [value = ''] = Object.values(values)
+  const format = new Intl.NumberFormat('en-US', {
+    style: 'percent',
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+  })
+  return format.format(Number(value) / (row as { period_us: number }).period_us)
+}
+
+interface Finding {
+  readonly id: string
+  readonly severity: string
+  readonly gain_us: number | null
+  readonly title: { readonly en: string }
+  readonly evidence: readonly { readonly metric: string; readonly value: number }[]
+}
+
+/** What the Overview says otherwise than `diagnose`: its sentence, its findings in their order, and their numbers. */
+export async function concludes(app: App, run: Run): Promise<readonly object[]> {
+  const { data } = await app.api<{
+    data: { verdict: { finding: string | null; sentence: { en: string } }; findings: readonly Finding[] }
+  }>(`run/${run.id}/diagnose`)
+  const shown = await app.page.evaluate(() => ({
+    sentence: document.querySelector('[aria-label=Verdict] .headline')?.textContent?.trim() ?? '',
+    findings: [...document.querySelectorAll<HTMLElement>('[data-finding]')].map((card) => [
+      card.dataset['finding'],
+      card.dataset['severity'],
+      card.querySelector('.title')?.textContent,
+      ...[...card.querySelectorAll<HTMLElement>('[data-field=gain_us], [data-field^="evidence."]')].map(
+        (one) => `${one.dataset['field']} ${one.dataset['value']}`,
+      ),
+    ]),
+  }))
+  const expected = {
+    sentence: data.verdict.sentence.en,
+    findings: data.findings.map((one) => [
+      one.id,
+      one.severity,
+      one.title.en,
+      ...(one.gain_us === null ? [] : [`gain_us ${one.gain_us}`]),
+      ...one.evidence.map(({ metric, value }) => `evidence.${metric} ${value}`),
+    ]),
+  }
+  const faults: object[] = []
+  if (JSON.stringify(shown) !== JSON.stringify(expected)) faults.push({ run: run.name, shown, expected })
+  // The sentence is about the first finding, wherever something accuses.
+  if (data.verdict.finding !== null && data.verdict.finding !== data.findings[0]?.id)
+    faults.push({ run: run.name, verdict: data.verdict.finding, first: data.findings[0]?.id })
+  return faults
+}
