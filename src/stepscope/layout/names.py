@@ -14,6 +14,8 @@ METADATA_FILE = "profiler_metadata.json"
 #: Ours, beside the documented ones: what the window is, and the data as they were recorded.
 CAPTURE_FILE = "stepscope.json"
 CAPTURE_SCHEMA = "stepscope.capture/1"
+#: Its list of documented files that could not be written, each with its reason.
+NOT_WRITTEN = "files_not_written"
 RAW_FOLDER = "STEPSCOPE"
 TRACE_FILE = "trace.json"
 

@@ -1,6 +1,7 @@
 """The documented files of a capture directory, from the store: no formula exists twice.
 
-Every file that the switches ask for and the data can truly fill is written; what no source carries is not.
+Every file that the switches ask for and the data can truly fill is written; what no source carries is not, and
+``stepscope.json`` says why.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from stepscope.deliver.capture_directory.communication_files import communicatio
 from stepscope.deliver.capture_directory.communication_matrix import communication_matrix
 from stepscope.deliver.capture_directory.database import write_database
 from stepscope.deliver.capture_directory.dataset_file import dataset
+from stepscope.deliver.capture_directory.files_not_written import files_not_written, state
 from stepscope.deliver.capture_directory.kernel_details import kernel_details
 from stepscope.deliver.capture_directory.memory_files import memory_record, operator_memory
 from stepscope.deliver.capture_directory.pipeline_files import pipeline_raw, pipeline_summary
@@ -61,6 +63,7 @@ def deliver(store: RunStore, rank: int, directory: Path, *, steps: Sequence[int]
         written.append(_place(file, partial(write_database, data)))
         beside = out / names.communication_database_file(data.backend)
         written.append(_place(beside, partial(write_communication_database, data)))
+    state(directory, files_not_written(data, {path.name for path in written}))
     return written
 
 

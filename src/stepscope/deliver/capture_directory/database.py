@@ -137,7 +137,22 @@ def _device_rows(data: RankData, texts: Texts) -> dict[str, Rows]:
             kind = texts(row["type"] or row["operator"] or row["name"])
             sizes = (nothing, texts(row["kinds"]), texts(row["inputs"]), nothing, nothing, texts(row["outputs"]))
             details.append((texts(row["name"]), number, 0, 0, texts(core), kind, *sizes, nothing, nothing, nothing))
+    tasks += _step_borders(data, texts)
     return {"TASK": tasks, "COMPUTE_TASK_INFO": details, "COMMUNICATION_OP": _call_rows(data, texts, launched)}
+
+
+def _step_borders(data: RankData, texts: Texts) -> Rows:
+    """Where a host computes by itself a step is its window there: tasks without length mark its borders, so that vendor
+    tools count the time before the first operator and behind the last, too."""
+    if data.work.on_device or not data.has_steps:
+        return []
+    steps = data.scan("steps").select("host_start_ns", "host_end_ns").drop_nulls().collect()
+    moments = sorted(moment for border in steps.iter_rows() for moment in border)
+    kind = texts("STEP_BORDER")
+    return [
+        (moment, moment, data.device_id, None, -number, 0, kind, _NO_MODEL, 0, -number, _NO_MODEL)
+        for number, moment in enumerate(moments, 1)
+    ]
 
 
 def _call_rows(data: RankData, texts: Texts, launched: dict[int, int]) -> Rows:

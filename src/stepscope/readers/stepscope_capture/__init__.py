@@ -24,6 +24,7 @@ from stepscope.readers.stepscope_capture.data_loaders import read_data_loaders
 from stepscope.readers.stepscope_capture.description import Description, read_description
 from stepscope.readers.stepscope_capture.last_moment import last_moment
 from stepscope.readers.stepscope_capture.marks import read_marks
+from stepscope.readers.stepscope_capture.missing_files import note_missing_files
 from stepscope.readers.stepscope_capture.samples import read_samples
 from stepscope.readers.stepscope_capture.step_lines import StepLines, read_steps
 from stepscope.readers.stepscope_capture.tap import Tap
@@ -66,6 +67,7 @@ def read(reading: Reading) -> None:
     said = read_description(reading.source.path / names.CAPTURE_FILE)
     if said.cut_off:
         reading.notes.add("capture_cut_off", file=names.CAPTURE_FILE)
+    note_missing_files(said, reading.notes)
     last_ns = said.time_ns("stopped") or last_moment(raw)
     lines = read_steps(raw, said, last_ns, reading)
     tap = Tap(reading.out, said.steady_offset_ns if said.backend == "mindspore" else None)
