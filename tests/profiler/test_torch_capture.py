@@ -188,6 +188,16 @@ def test_marks_alone_do_not_start_the_frameworks_profiler(tmp_path: Path) -> Non
     assert run.notes == []
 
 
+def test_marks_that_nobody_records_are_told_once(tmp_path: Path, said: list[str]) -> None:
+    mstx.mark("before any window")
+    with profile(output_path=str(tmp_path)):
+        for _ in range(3):
+            assert mstx.range_start("step") == 0
+            mstx.mark("inside")
+    assert [text for text in said if "mstx=True" in text] == [text for text in said if text.startswith("mstx")]
+    assert sum("mstx=True" in text for text in said) == 1
+
+
 def test_pytorchs_own_profiler_is_not_disturbed(tmp_path: Path, said: list[str]) -> None:
     only_host = [torch.profiler.ProfilerActivity.CPU]
     with torch.profiler.profile(activities=only_host) as theirs, profile(output_path=str(tmp_path)):

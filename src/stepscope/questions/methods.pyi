@@ -72,6 +72,13 @@ class QuestionMethods:
         steps: Sequence[int] | None = None,
     ) -> pl.DataFrame:
         """Show kernels by type and core, with the same columns as op_statistic.csv."""
+    def marks(
+        self,
+        *,
+        ranks: Sequence[int] | None = None,
+        steps: Sequence[int] | None = None,
+    ) -> pl.DataFrame:
+        """Show the ranges and marks that your own code sets with mstx, by name and rank."""
     def api_statistics(
         self,
         *,

@@ -47,7 +47,11 @@ def _write(
 ) -> bool:
     time_ns = time.time_ns()
     try:
-        if not window.records_marks or not _wanted(window, domain):
+        if not window.records_marks:
+            if window.misses_marks:
+                warn("marks_not_recorded")
+            return False
+        if not _wanted(window, domain):
             return False
         record = {"event": event, "id": number, "time_ns": time_ns, "domain": domain}
         if event != "end":

@@ -88,6 +88,11 @@ class Window:
     def records_marks(self) -> bool:
         return self._recording and (self.settings.mstx or self.backend.name == "plain")
 
+    @property
+    def misses_marks(self) -> bool:
+        """Whether marks are made in vain: it records, but not them."""
+        return self._recording and not self.records_marks
+
     def described(self) -> dict[str, Any]:
         """Versions and device, as the backend knows them now."""
         try:
