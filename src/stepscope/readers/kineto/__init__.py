@@ -18,6 +18,7 @@ from stepscope.readers.kineto import identity
 from stepscope.readers.kineto.arguments import ArgumentColumns
 from stepscope.readers.kineto.arrows import LAUNCH_FLOWS
 from stepscope.readers.kineto.memory import MemoryEvents
+from stepscope.readers.kineto.profiler_ranges import counters_of_ranges
 from stepscope.readers.kineto.recognition import claim_file
 from stepscope.readers.kineto.trace_slices import Joins, TraceSlices, joined, slices_of_trace
 from stepscope.readers.reader import claims_no_directory as claim
@@ -61,6 +62,7 @@ def read(
         columns.add_instants(marks)
         counters.add(batch["C"])
         arguments.add(batch["X"], columns)
+        reading.out.add("pmu", counters_of_ranges(batch["X"], columns))
         for part in (batch["X"], marks):
             reading.out.add("details", details(part))
     if not columns.events:

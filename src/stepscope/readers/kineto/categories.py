@@ -22,6 +22,7 @@ ON_DEVICE: Final = frozenset(
         "gpu_user_annotation",
         "mtia_ccp_events",
         "collective_comm",
+        "cuda_profiler_range",
     ]
 )
 
