@@ -1,13 +1,15 @@
 """A training, recorded in one way, again and again: each time another system call of the profiler fails.
 
-    python fault_sweep.py WAY MODE FOLDER [EVERY]      MODE: once, or from (that call and all later ones)
+    python fault_sweep.py WAY MODE FOLDER [EVERY]
 
-PyTorch is imported once; each training is a forked process that ends as any script ends. What differs from the training
-without a profiler is printed as JSON, with the number of calls that were tried.
+MODE is ``once``, ``from`` (that call and all later ones), or a real shortage by its name in ``support.shortages``.
+EVERY tries only every so many calls or cases. PyTorch is imported once; each training is a forked process that ends as
+any script ends. What differs from the training without a profiler is printed as JSON, with the number of cases tried.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import runpy
@@ -16,7 +18,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ import torch._inductor.config
 
 import stepscope
 from support.failing_calls import FailingCalls
+from support.shortages import KINDS, Shortage, file_system_for
 
 STEPS = 6
 START_UP = str(Path(stepscope.__file__).parent / "profiler" / "starting" / "bootstrap" / "sitecustomize.py")
@@ -40,17 +43,24 @@ class Rows:
         return torch.full((8,), index / 10)
 
 
+class Strikes:
+    """What happens to the machine between two steps."""
+
+    after_step: Callable[[int], None] = staticmethod(lambda steps_done: None)
+
+
 def train(after_step: Callable[[], None] = lambda: None) -> None:
     """The training: its losses go to the output."""
     torch.manual_seed(0)
     model = torch.nn.Linear(8, 2)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for batch in torch.utils.data.DataLoader(Rows(), batch_size=4):
+    for number, batch in enumerate(torch.utils.data.DataLoader(Rows(), batch_size=4), 1):
         optimizer.zero_grad()
         loss = model(batch).pow(2).mean()
         loss.backward()
         optimizer.step()
         print(loss.item(), flush=True)
+        Strikes.after_step(number)
         after_step()
 
 
@@ -158,29 +168,31 @@ WAYS = {
 }
 
 
-def attempt(way: Callable[[Path], None], folder: Path, number: int, and_all_later: bool) -> dict[str, Any]:
+def attempt(way: Callable[[Path], None], folder: Path, mode: str = "once", number: int = 0) -> dict[str, Any]:
     """One training in a process of its own: exit code, output, errors, and which calls failed."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    child = os.fork()
-    if child == 0:
-        _become_the_job(folder)
-        calls = FailingCalls(number, and_all_later)
-        _tell_at_exit(calls, folder)
-        if way.__name__.startswith("by_launcher"):
+    with file_system_for(mode, folder / "out") if mode in KINDS else nullcontext():
+        child = os.fork()
+        if child == 0:
+            _become_the_job(folder)
+            calls = FailingCalls(0 if mode in KINDS else number, mode == "from")
+            _tell_at_exit(calls, folder)
+            if not way.__name__.startswith("by_launcher"):
+                _import_names()  # where the script itself imports us, it is the script that fails
             calls.install()
-        else:
-            _import_names()  # where the script itself imports us, it is the script that fails
-            calls.install()
-        way(folder)
-        sys.exit(0)
-    _, status = os.waitpid(child, 0)
+            if mode in KINDS:
+                Strikes.after_step = Shortage(mode, folder / "out", number).after_step
+                Strikes.after_step(0)
+            way(folder)
+            sys.exit(0)
+        _, status = os.waitpid(child, 0)
     told = folder / "calls.json"
     return {
         "code": os.waitstatus_to_exitcode(status),
         "output": (folder / "stdout").read_text(),
         "errors": (folder / "stderr").read_text(),
-        "failed": json.loads(told.read_text()) if told.exists() else None,
+        "failed": json.loads(told.read_text() or "null"),
     }
 
 
@@ -204,7 +216,8 @@ def _tell_at_exit(calls: FailingCalls, folder: Path) -> None:
     """Registered first, so it is called last."""
     import atexit
 
-    atexit.register(lambda: (folder / "calls.json").write_text(json.dumps(calls.failed)))
+    file = os.open(folder / "calls.json", os.O_WRONLY | os.O_CREAT)  # now: later there may be no handle
+    atexit.register(lambda: os.write(file, json.dumps(calls.failed).encode()))
 
 
 @contextmanager
@@ -219,18 +232,18 @@ def main() -> None:
     """Sweep over all numbers, or every so many of them."""
     way, mode, folder, every = WAYS[sys.argv[1]], sys.argv[2], Path(sys.argv[3]), int((*sys.argv[4:], "1")[0])
     torch.set_num_threads(1)
-    expected = attempt(without, folder, 0, False)
-    wrong, tried, number = [], 0, 1
-    while True:
+    torch.nn.Linear(8, 2)(torch.ones(2, 8))  # looks at the processor, which takes a handle
+    expected = attempt(without, folder)
+    wrong, tried = [], 0
+    for number in range(0, KINDS[mode][0], every) if mode in KINDS else itertools.count(1, every):
         with _limited(120):
-            seen = attempt(way, folder, number, mode == "from")
-        if seen["failed"] == []:
+            seen = attempt(way, folder, mode, number)
+        if mode not in KINDS and seen["failed"] == []:
             break
         tried += 1
         if (seen["code"], seen["output"]) != (expected["code"], expected["output"]) or seen["failed"] is None:
             wrong.append({"number": number, **seen})
-        number += every
-    print(json.dumps({"tried": tried, "calls": number - 1, "wrong": wrong}, indent=1))
+    print(json.dumps({"tried": tried, "wrong": wrong}, indent=1))
 
 
 if __name__ == "__main__":
