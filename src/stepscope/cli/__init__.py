@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from stepscope.cli import analyse, demo, export, ingest, profile, profiler_zip, sql, trigger, view
+from stepscope.cli import analyse, demo, export, ingest, profile, profiler_zip, simulate, sql, trigger, view
 from stepscope.cli.ask import with_csv_target
 from stepscope.cli.options import language
 from stepscope.cli.questions import CommandsAndQuestions
@@ -33,6 +33,7 @@ for command in (
     sql.sql,
     export.export,
     demo.demo,
+    simulate.simulate,
 ):
     app.command()(command)
 # What follows the command to profile is that command's own.

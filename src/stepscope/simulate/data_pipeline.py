@@ -41,13 +41,15 @@ class InputPipeline:
         number = len(self.put[0])
         ready = np.zeros(self.ranks, np.int64)
         for place, stage in enumerate(self.stages):
-            begin = ready
-            if number >= stage.workers:
+            begin, work = ready, np.rint(stage.us * 1000 * factors[place]).astype(np.int64)
+            if number < stage.workers:
+                begin = np.maximum(begin, work * number // stage.workers)  # workers run out of step with each other
+            else:
                 begin = np.maximum(begin, self.put[place][number - stage.workers])
             self.begun[place].append(begin)
             if place:
                 self.taken[place - 1].append(begin)
-            ready = begin + np.rint(stage.us * 1000 * factors[place]).astype(np.int64)
+            ready = begin + work
             self.done[place].append(ready)
             if number >= stage.capacity:
                 ready = np.maximum(ready, self.taken[place][number - stage.capacity])

@@ -324,8 +324,8 @@ class Execution:
             stage.host = begin + stage.now.time[row]
         elif instruction.action == "sync":
             done = np.maximum(begin, np.max(list(stage.tails.values()), axis=0)) + self._return_ns
-            if instruction.times_ns is not None:
-                done = np.where(stage.now.time[row] > 0, done, begin)
+            if instruction.times_ns is not None:  # a call that returns late, on the ranks that have it
+                done = np.where(stage.now.time[row] > 0, done + stage.now.time[row], begin)
             stage.host = done
         self.recorder.add(stage.number, row, instruction, begin, stage.host)
 

@@ -61,10 +61,10 @@ class StageLengths:
         own = self.jitter >= 0
         normal[own] = each[self.jitter[own]]
         device = (noise.of_step(step) * conditions.compute[:, step])[ranks]
-        host = (noise.of_host(step) * conditions.host[:, step])[ranks]
+        host_noise = noise.of_host(step)[ranks]
         time = self.ns[:, None] * (1 + noise.levels.kernel * normal)
         time[self._by_device] *= whole[self.block[self._by_device]] * device
-        time[self._by_host] *= host
+        time[self._by_host] *= host_noise
         self._grow(time, conditions, step)
         for kind, factor in conditions.operators.items():
             time[self._operator == kind] *= factor[ranks, step]
@@ -72,7 +72,8 @@ class StageLengths:
             time[row] *= factor[ranks, step]
         for row, planted in self._planted:
             time[row] = planted[ranks, step]
-        return StepLengths(np.rint(time).astype(np.int64), normal, host)
+        operators = host_noise * conditions.host[ranks, step]
+        return StepLengths(np.rint(time).astype(np.int64), normal, operators)
 
     def _grow(self, time: Float64s, conditions: Conditions, step: int) -> None:
         length = conditions.length[self.ranks, step].T
@@ -84,7 +85,7 @@ class StageLengths:
 
 @dataclass(frozen=True)
 class StepLengths:
-    """``time`` and ``normal`` (the noise behind it) by instruction and rank; ``host`` is the host's factor by rank."""
+    """``time`` and ``normal`` (the noise behind it) by instruction and rank; ``host`` is for operators on the host."""
 
     time: Int64s
     normal: Float64s

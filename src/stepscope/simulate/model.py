@@ -89,5 +89,10 @@ def build(scenario: Scenario, planted: Sequence[Planted] = ()) -> Model:
         for fault in planted:
             yield from fault.insert(point, machine)
 
-    programs = [stage_program(scenario, stage, insert) for stage in range(scenario.plan.pp)]
+    def rewrite(instruction: Instruction) -> Instruction:
+        for fault in planted:
+            instruction = fault.rewrite(instruction, machine)
+        return instruction
+
+    programs = [stage_program(scenario, stage, insert, rewrite) for stage in range(scenario.plan.pp)]
     return Model(scenario, machine, programs, planted)

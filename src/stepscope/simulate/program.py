@@ -23,6 +23,7 @@ from stepscope.simulate.workload import Piece, Transformer
 
 Where = Literal[
     "step_begin",
+    "after_input",
     "layer_forward",
     "layer_backward",
     "turn_end",
@@ -49,6 +50,7 @@ class Point:
 
 
 Insert = Callable[[Point], Iterable[Instruction]]
+Rewrite = Callable[[Instruction], Instruction]
 
 
 @dataclass
@@ -69,9 +71,12 @@ class StageProgram:
         return [instruction for block in self.blocks for instruction in block.instructions]
 
 
-def stage_program(scenario: Scenario, stage: int, insert: Insert) -> StageProgram:
-    """What the ranks of a stage do in one step."""
-    return _Builder(scenario, stage, insert).program()
+def stage_program(scenario: Scenario, stage: int, insert: Insert, rewrite: Rewrite) -> StageProgram:
+    """What the ranks of a stage do in one step, with what faults put in and change."""
+    blocks = _Builder(scenario, stage, insert).blocks()
+    for block in blocks:
+        block.instructions = [each if each.planted else rewrite(each) for each in block.instructions]
+    return StageProgram(stage, blocks)
 
 
 class _Builder:
@@ -87,11 +92,10 @@ class _Builder:
         if self._gradient_group and self.workload.forward and not self.workload.optimizer:
             self._waits.append("dp")  # without an update that waits for gradients the next forward pass does
 
-    def program(self) -> StageProgram:
+    def blocks(self) -> list[Block]:
         plan = self.plan
         order = turns(plan.schedule, self.stage, plan.pp, plan.micro_batches, plan.chunks)
-        blocks = [self._begin(), *(self._turn(turn) for turn in order), self._finish(), self._optimizer()]
-        return StageProgram(self.stage, blocks)
+        return [self._begin(), *(self._turn(turn) for turn in order), self._finish(), self._optimizer()]
 
     # The parts of a step, in order.
 
@@ -99,6 +103,7 @@ class _Builder:
         found = [Instruction("step", slice_kind="step", phase="")]
         found += self._inserted("step_begin", "data")
         found += self._input()
+        found += self._inserted("after_input", "data")
         if self.scenario.host.python_us:
             found.append(Instruction("host", slice_kind="", ns=self.scenario.host.python_us * 1000, phase=""))
         if self.workload.gradients == "reduce_scatter" and self._gradient_group:
@@ -301,7 +306,9 @@ class _Builder:
 
     def _inserted(self, where: Where, phase: str, micro_batch: int = 0, layer: int = 0) -> list[Instruction]:
         point = Point(where, self.stage, self.last, phase, micro_batch, layer)
-        return [replace(instruction, planted=True) for instruction in self._insert(point)]
+        found = [replace(instruction, planted=True) for instruction in self._insert(point)]
+        self._waits += [instruction.stream for instruction in found if instruction.holds_up]
+        return found
 
     def _take_waits(self) -> tuple[str, ...]:
         waits, self._waits = tuple(dict.fromkeys(self._waits)), []

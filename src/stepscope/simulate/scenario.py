@@ -175,11 +175,24 @@ def load_scenario(name_or_file: str) -> Scenario:
 def parse(text: str, origin: str) -> Scenario:
     """A scenario from the text of its file."""
     try:
-        content = tomllib.loads(text)
+        content = _extended(tomllib.loads(text))
         content.setdefault("name", Path(origin).stem)
         return checked(msgspec.convert(content, Scenario), origin)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise UnreadableInputError("bad_scenario", path=origin, reason=str(error)) from error
+
+
+def _extended(content: dict[str, Any]) -> dict[str, Any]:
+    """The content on top of what it extends: tables are merged, everything else is replaced."""
+    base = content.pop("extends", None)
+    if base is None:
+        return content
+    if base not in names():
+        raise UsageError("no_such_scenario", name=base, names=", ".join(names()))
+    merged = _extended(tomllib.loads((_LIBRARY / f"{base}.toml").read_text("utf-8")))
+    for key, value in content.items():
+        merged[key] = {**merged.get(key, {}), **value} if isinstance(value, dict) else value
+    return merged
 
 
 def checked(scenario: Scenario, origin: str) -> Scenario:

@@ -47,7 +47,7 @@ class StageRows:
     def __post_init__(self) -> None:
         rows = self.instructions
         self.names = [names_of(each, self.device) for each in rows]
-        self.called = np.array([each.action in _CALLED for each in rows])
+        self.called = np.array([each.action in _CALLED and each.slice_kind != "" for each in rows])
         self.collective = np.array([each.slice_kind == "collective" for each in rows])
         self.on_device = np.flatnonzero(self.called | np.array([each.action == "get_device" for each in rows]))
         self.stream = np.array([stream_number(each.stream, self.device) for each in rows])

@@ -1,0 +1,23 @@
+"""``bandwidth_contention``: communication and computing take the memory's bandwidth from each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from stepscope.simulate.faults.planted import Planted
+
+if TYPE_CHECKING:
+    from stepscope.simulate.execution import Machine
+
+
+class BandwidthContention(Planted):
+    """``amount``: how much longer reductions of gradients take that run beside backward."""
+
+    kind: ClassVar[str] = "bandwidth_contention"
+    causes: ClassVar[tuple[str, ...]] = ("",)
+
+    def apply(self, machine: Machine) -> None:
+        active = self.where(machine)
+        reductions, products = machine.conditions.of_communication("dp"), machine.conditions.of_operator("matmul")
+        reductions *= 1 + self.amount * active
+        products *= 1 + 0.02 * min(self.amount, 1.0) * active

@@ -1,0 +1,25 @@
+"""``memory_fragmentation``: a request fails although enough is free, because it is free in pieces."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.memory import Failure
+
+if TYPE_CHECKING:
+    from stepscope.simulate.execution import Machine
+
+
+class MemoryFragmentation(Planted):
+    """It happens once, at the end of the last step."""
+
+    kind: ClassVar[str] = "memory_fragmentation"
+    costs: ClassVar[bool] = False
+
+    def usual_ranks(self, machine: Machine) -> list[int]:
+        return [0]
+
+    def apply(self, machine: Machine) -> None:
+        last = machine.conditions.steps - 1
+        machine.memory.failures += [Failure(rank, last, in_pieces=True) for rank in self.ranks(machine)]

@@ -1,0 +1,23 @@
+"""``small_packets``: messages are cut into packets so small that latency counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar
+
+from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.instructions import Instruction
+
+if TYPE_CHECKING:
+    from stepscope.simulate.execution import Machine
+
+
+class SmallPackets(Planted):
+    """``amount``: how many times 400 packets each reduction of gradients is cut into."""
+
+    kind: ClassVar[str] = "small_packets"
+
+    def rewrite(self, instruction: Instruction, machine: Machine) -> Instruction:
+        if instruction.dimension != "dp" or instruction.action != "collective":
+            return instruction
+        return replace(instruction, packets=1 + round(400 * self.amount))
