@@ -198,7 +198,7 @@ class TestSql:
 
     def test_a_query_without_end_is_stopped(self, server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         hurried = msgspec.structs.replace(server_facts(), most_sql_seconds=0.3)
-        monkeypatch.setattr("stepscope.server.routes.sql.server_facts", lambda: hurried)
+        monkeypatch.setattr("stepscope.server.sql_workers.server_facts", lambda: hurried)
         endless = "SELECT sum(a.range * b.range) FROM range(10000000) a, range(10000000) b"
         with at_most(30):
             stopped = self._sql(server, endless)

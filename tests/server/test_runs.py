@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import stepscope.run
 from server.running import served
 from stepscope.server import library as library_module
 from stepscope.server.uploads import safe_name
+from support.limits import HANGS_AFTER_S
 from support.mini_trace import write_capture, write_rank, write_unreadable
 
 
@@ -208,3 +210,34 @@ def test_a_store_deleted_under_the_server_is_made_again(capture: Path, isolated_
         server.client.post(f"{run}/open")
         assert server.settled()[0]["state"] == "ready"
         assert server.client.get(f"{run}/steps").status_code == 200
+
+
+def test_a_small_capture_does_not_wait_for_a_large_one_and_reading_can_be_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large, small = write_rank(tmp_path / "large.json"), write_rank(tmp_path / "small.json")
+    begun, stopped = threading.Event(), threading.Event()
+    whole = stepscope.run.load
+
+    def slow(path: Path, **others: Any) -> Any:
+        if path.name != "large.json":
+            return whole(path, **others)
+        try:
+            while True:
+                begun.set()
+                others["progress"](1, 2)
+                time.sleep(0.01)
+        finally:
+            stopped.set()
+
+    monkeypatch.setattr(library_module, "load", slow)
+    with served(large, small) as server:
+        assert begun.wait(HANGS_AFTER_S)
+        until = time.monotonic() + HANGS_AFTER_S
+        while "ready" not in (states := [run["state"] for run in server.runs()]):
+            assert time.monotonic() < until, states
+            time.sleep(0.02)
+        (waiting,) = [run for run in server.runs() if run["state"] == "reading"]
+        assert server.client.delete(f"/api/run/{waiting['id']}").status_code == 204
+        assert stopped.wait(HANGS_AFTER_S)
+        assert [run["path"] for run in server.runs()] == [str(small)]

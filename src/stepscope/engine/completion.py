@@ -136,7 +136,7 @@ def _run(
             except StepscopeError as error:
                 yield tasks[0], error
             return
-        for task, result in run_tasks(rank_task.run, tasks, executor):
+        for task, result in run_tasks(rank_task.run, tasks, executor, lambda: on_read(0)):
             on_read(sizes[task.source.path])
             yield task, result
 

@@ -8,33 +8,39 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from stepscope.errors import UnreadableInputError
+
+_LOOK_AGAIN_SECONDS: Final = 0.2
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 def run_tasks(
-    function: Callable[[Task], Result], tasks: Sequence[Task], executor: Executor | None = None
+    function: Callable[[Task], Result],
+    tasks: Sequence[Task],
+    executor: Executor | None = None,
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[Task, Result | Exception]]:
     """Results as they come, each with its task; an exception is given back, not raised.
 
-    ``executor`` is the seam for other engines; without one, processes of this machine do the work.
+    ``executor`` is the seam for other engines; without one, processes of this machine do the work. ``meanwhile`` is
+    called now and then, and may raise to end it all: what waits is not begun then.
     """
     if executor is not None:
-        yield from _submit_all(function, tasks, executor)
+        yield from _submit_all(function, tasks, executor, meanwhile)
         return
     workers = max(1, min(len(tasks), os.cpu_count() or 1))
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _end_with_parent) as pool, _one_polars_thread():
-        yield from _submit_all(function, tasks, pool)
+    with ProcessPoolExecutor(workers, context, end_with_parent) as pool, _ONE_POLARS_THREAD:
+        yield from _submit_all(function, tasks, pool, meanwhile)
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """A worker whose parent was killed would wait for work for ever, and write into a store that others use now."""
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -47,46 +53,67 @@ def _end_with_parent() -> None:
 
 
 def _submit_all(
-    function: Callable[[Task], Result], tasks: Sequence[Task], executor: Executor
+    function: Callable[[Task], Result], tasks: Sequence[Task], executor: Executor, meanwhile: Callable[[], None]
 ) -> Iterator[tuple[Task, Result | Exception]]:
-    with _without_main_module():
+    with without_main_module():
         waiting = {executor.submit(function, task): task for task in tasks}
     try:
-        for done in as_completed(waiting):
-            try:
-                yield waiting[done], done.result()
-            except BrokenProcessPool:
-                raise UnreadableInputError("worker_died") from None
-            except Exception as error:
-                yield waiting[done], error
+        running = set(waiting)
+        while running:
+            meanwhile()
+            finished, running = wait(running, _LOOK_AGAIN_SECONDS, FIRST_COMPLETED)
+            for done in finished:
+                try:
+                    yield waiting[done], done.result()
+                except BrokenProcessPool:
+                    raise UnreadableInputError("worker_died") from None
+                except Exception as error:
+                    yield waiting[done], error
     finally:
         # What has begun is waited for: whoever cleans up must find all that was written.
         wait([future for future in waiting if not future.cancel()])
 
 
-@contextlib.contextmanager
-def _one_polars_thread() -> Iterator[None]:
-    """Children take the variable over when they start; this process has read it long ago."""
-    before = os.environ.get("POLARS_MAX_THREADS")
-    os.environ["POLARS_MAX_THREADS"] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["POLARS_MAX_THREADS"]
-        else:
-            os.environ["POLARS_MAX_THREADS"] = before
+class _OnePolarsThread:
+    """Children take the variable over when they start; this process has read it long ago. Several may be inside."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before: str | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._before = os.environ.get("POLARS_MAX_THREADS")
+                os.environ["POLARS_MAX_THREADS"] = "1"
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside:
+                return
+            if self._before is None:
+                del os.environ["POLARS_MAX_THREADS"]
+            else:
+                os.environ["POLARS_MAX_THREADS"] = self._before
+
+
+_ONE_POLARS_THREAD: Final = _OnePolarsThread()
+_MAIN_MODULE: Final = threading.Lock()
 
 
 @contextlib.contextmanager
-def _without_main_module() -> Iterator[None]:
+def without_main_module() -> Iterator[None]:
     """Keep spawned children from running the user's script again, which a script without a main guard would suffer."""
     main = sys.modules["__main__"]
-    hidden: dict[str, object] = {
-        name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__
-    }
-    main.__spec__ = None
-    try:
-        yield
-    finally:
-        main.__dict__.update(hidden)
+    with _MAIN_MODULE:
+        hidden: dict[str, object] = {
+            name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__
+        }
+        main.__spec__ = None
+        try:
+            yield
+        finally:
+            main.__dict__.update(hidden)

@@ -13,6 +13,13 @@ class ServerFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_upload_bytes: int
     most_sql_rows: int
     most_sql_seconds: int
+    most_sql_answer_bytes: int
+    most_sql_memory_bytes: int
+    sql_threads: int
+    sql_at_once: int
+    most_sql_waiting: int
+    captures_at_once: int
+    most_silent_seconds: int
     keep_uploads_seconds: int
     most_listed_entries: int
     status: dict[str, int]

@@ -21,9 +21,11 @@ from stepscope.server.faults import Faults
 from stepscope.server.guard import Guard
 from stepscope.server.library import Library
 from stepscope.server.page import PAGE_DIRECTORY, Page
+from stepscope.server.patience import Patience
 from stepscope.server.replies import error_reply
 from stepscope.server.routes import analyses, runs, sql, texts, timeline
 from stepscope.server.settings import Settings
+from stepscope.server.sql_workers import SqlWorkers
 from stepscope.version import __version__
 
 
@@ -34,16 +36,19 @@ def new_library(settings: Settings) -> Library:
 
 def create_app(library: Library, page_directory: Path = PAGE_DIRECTORY) -> ASGIApp:
     """The whole server as an ASGI application; the captures at its roots are read at once."""
-    return Guard(CompressForOthers(Faults(_routes(library, page_directory))), library.settings)
+    return Guard(CompressForOthers(Faults(Patience(_routes(library, page_directory)))), library.settings)
 
 
 def _routes(library: Library, page_directory: Path) -> FastAPI:
+    workers = SqlWorkers()
+
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         uploads.sweep(library.settings)
         for root in library.settings.roots:
             library.add(root)
         yield
+        workers.close()
         library.close()
 
     # The usual pages of documentation load scripts from elsewhere, which ours never does.
@@ -56,8 +61,14 @@ def _routes(library: Library, page_directory: Path) -> FastAPI:
         redoc_url=None,
     )
     answers = documentation.AnswerTypes()
-    for module in (runs, texts, timeline, sql, analyses):
-        app.include_router(module.router(library, answers), prefix="/api")
+    for routes in (
+        runs.router(library, answers),
+        texts.router(library, answers),
+        timeline.router(library, answers),
+        sql.router(library, workers, answers),
+        analyses.router(library, answers),
+    ):
+        app.include_router(routes, prefix="/api")
     _add_error_handlers(app, library)
     page = Page(page_directory)
 

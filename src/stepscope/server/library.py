@@ -1,4 +1,4 @@
-"""The runs that a server knows: read one after the other in the background, each with its state and progress."""
+"""The runs that a server knows: read in the background, some at a time, each with its state and progress."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from stepscope.analysis.foundation.byte_cache import ByteCache
 from stepscope.analysis.timeline.view import MOST_COLUMN_BYTES, TimelineView
 from stepscope.analysis.timeline.wire import MOST_TILE_BYTES
 from stepscope.errors import NoAnswerError, StepscopeError, UsageError, internal, is_panic
+from stepscope.facts.server import server_facts
 from stepscope.run import Run, load
 from stepscope.server.settings import Settings
 from stepscope.store.location import directory_of
@@ -37,6 +38,7 @@ class Entry:
     run: Run | None = None
     view: TimelineView | None = None
     facts: dict[str, object] = field(default_factory=dict)
+    removed: bool = False  # nobody waits for it any more
 
     @property
     def name(self) -> str:
@@ -55,9 +57,9 @@ class Library:
         self._entries: dict[str, Entry] = {}
         self._lock = threading.Lock()
         self._waiting: SimpleQueue[Entry | None] = SimpleQueue()
-        # One at a time: a capture of many ranks uses all cores by itself. A daemon, so that it ends with the server;
-        # a store survives that as it survives any kill.
-        threading.Thread(target=self._work, name="stepscope-ingest", daemon=True).start()
+        # Daemons, so that they end with the server; a store survives that as it survives any kill.
+        for number in range(server_facts().captures_at_once):
+            threading.Thread(target=self._work, name=f"stepscope-ingest-{number}", daemon=True).start()
 
     def entries(self) -> list[Entry]:
         with self._lock:
@@ -100,9 +102,10 @@ class Library:
         return entry
 
     def remove(self, run_id: str) -> None:
-        """Take a run off the list. Only a dropped file's own copy is removed from disk."""
+        """Take a run off the list; its reading stops. Only a dropped file's own copy is removed from disk."""
         entry = self.entry(run_id)
         with self._lock:
+            entry.removed = True
             self._entries.pop(run_id, None)
             self.revision += 1
             shared = any(each.path == entry.path for each in self._entries.values())
@@ -111,8 +114,10 @@ class Library:
 
     def close(self) -> None:
         """Stop reading and remove the copies of dropped files."""
-        self._waiting.put(None)
+        for _ in range(server_facts().captures_at_once):
+            self._waiting.put(None)
         for entry in self.entries():
+            entry.removed = True
             if entry.uploaded:
                 self._forget_upload(entry)
 
@@ -125,7 +130,12 @@ class Library:
             self._read(entry)
 
     def _read(self, entry: Entry) -> None:
+        if entry.removed:
+            return
+
         def progress(done: int, total: int) -> None:
+            if entry.removed:
+                raise NoAnswerError("reading_cancelled", name=entry.name)
             entry.done_bytes, entry.total_bytes = done, total
             self.revision += 1
 

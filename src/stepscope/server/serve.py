@@ -15,6 +15,7 @@ from stepscope.server.settings import Settings
 
 _GRACE_SECONDS: Final = 2
 _WAITING_CLIENTS: Final = 128
+_MOST_CONNECTIONS: Final = 1_000  # a page holds up to six, one of them for events
 
 
 def serve(settings: Settings, ready: Callable[[str], None]) -> None:
@@ -22,6 +23,7 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
     import uvicorn
 
     from stepscope.server.app import create_app, new_library
+    from stepscope.server.patience import PatientConnection
 
     listening = _listen(settings)
     settings = replace(settings, port=int(listening.getsockname()[1]))
@@ -31,6 +33,8 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
         log_level="warning",
         access_log=False,
         server_header=False,
+        http=PatientConnection,
+        limit_concurrency=_MOST_CONNECTIONS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
     server = uvicorn.Server(config)

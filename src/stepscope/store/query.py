@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-import threading
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import polars as pl
 
@@ -16,7 +16,8 @@ from stepscope.store.run_store import RunStore
 if TYPE_CHECKING:
     import duckdb
 
-_AS_TEXT: Final = re.compile(r"TIME ZONE|MAP\(")
+_AS_TEXT: Final = re.compile(r"TIME ZONE|MAP\(|TUPLE\(|UNION\(|UUID")
+_ROWS_AT_ONCE: Final = 1_000
 _DUCKDB_TYPES: Final = {
     "Int32": "INTEGER",
     "Int64": "BIGINT",
@@ -28,39 +29,57 @@ _DUCKDB_TYPES: Final = {
 }
 
 
-def select(
-    store: RunStore, query: str, *, most_rows: int | None = None, most_seconds: float | None = None
-) -> pl.DataFrame:
-    """Run one SELECT; the result as a frame. A bound on rows cuts the result, one on seconds stops the query."""
+@dataclass(frozen=True)
+class Bounds:
+    """What one query may cost. Without a bound it costs what it costs."""
+
+    rows: int | None = None
+    answer_bytes: int | None = None
+    memory_bytes: int | None = None
+    threads: int | None = None
+
+
+class Selected(NamedTuple):
+    """The result of a query; ``cut`` says that there was more than the bounds allow."""
+
+    frame: pl.DataFrame
+    cut: bool
+
+
+def select(store: RunStore, query: str) -> pl.DataFrame:
+    """The result of one SELECT as a frame."""
+    return bounded(store, query, Bounds()).frame
+
+
+def bounded(store: RunStore, query: str, bounds: Bounds) -> Selected:
+    """The result of one SELECT, or as much of it as the bounds allow."""
     import duckdb
 
     connection = duckdb.connect(":memory:")
-    clock = threading.Timer(most_seconds, connection.interrupt) if most_seconds is not None else None
     try:
-        _prepare(connection, store)
+        _prepare(connection, store, bounds)
         statements = connection.extract_statements(query)
         if len(statements) != 1:
             raise UsageError("sql_one_statement", count=len(statements))
         if statements[0].type != duckdb.StatementType.SELECT:  # EXPLAIN ANALYZE executes what it explains, also a COPY
             raise UsageError("sql_only_select", kind=statements[0].type.name)
-        if clock is not None:
-            clock.start()
-        result = connection.sql(query)
-        return _frame(result if most_rows is None else result.limit(most_rows))
-    except duckdb.InterruptException as error:
-        raise UsageError("sql_too_long", seconds=most_seconds) from error
+        return _fetch(connection, connection.sql(query), bounds)
+    except duckdb.OutOfMemoryException as error:
+        raise UsageError("sql_too_much_memory", megabytes=(bounds.memory_bytes or 0) >> 20) from error
     except duckdb.Error as error:
         if gone := store.damaged(store.manifest.sizes):
             raise NoAnswerError("store_gone", reason=gone[0]) from error
         raise UsageError("sql_error", reason=str(error)) from error
     finally:
-        if clock is not None:
-            clock.cancel()
         connection.close()
 
 
-def _prepare(connection: duckdb.DuckDBPyConnection, store: RunStore) -> None:
+def _prepare(connection: duckdb.DuckDBPyConnection, store: RunStore, bounds: Bounds) -> None:
     """Make each table of the run a view; no access to anything else, and that is locked."""
+    if bounds.memory_bytes is not None:
+        connection.execute(f"SET memory_limit = '{bounds.memory_bytes}B'")
+    if bounds.threads is not None:
+        connection.execute(f"SET threads = {bounds.threads}")
     files = [str(store.directory / name) for name in store.whole(lambda: list(store.manifest.sizes))]
     connection.execute(f"SET allowed_paths = {_list(files)}")
     connection.execute("SET temp_directory = ''")
@@ -86,15 +105,53 @@ def _duckdb_type(kind: Any) -> str:
     return _DUCKDB_TYPES.get(str(kind), "VARCHAR")
 
 
-def _frame(result: duckdb.DuckDBPyRelation) -> pl.DataFrame:
+def _fetch(connection: duckdb.DuckDBPyConnection, result: duckdb.DuckDBPyRelation, bounds: Bounds) -> Selected:
     names = _unique(result.columns)
     # Types for which DuckDB would need pytz, or that no frame has.
-    columns = [
-        f"CAST(#{column} AS VARCHAR)" if _AS_TEXT.search(str(kind)) else f"#{column}"
-        for column, kind in enumerate(result.types, 1)
-    ]
-    rows = result.project(", ".join(columns)).fetchall()
-    return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+    texts = [_AS_TEXT.search(str(kind)) is not None for kind in result.types]
+    rows, cut = _rows(connection, _with_texts(result, texts), bounds)
+    try:
+        return Selected(pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None), cut)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        # Values of one column that no column of a frame holds side by side.
+        rows, cut = _rows(connection, _with_texts(result, [True] * len(names)), bounds)
+        return Selected(pl.DataFrame(rows, schema=dict.fromkeys(names, pl.String), orient="row"), cut)
+
+
+def _with_texts(result: duckdb.DuckDBPyRelation, texts: list[bool]) -> duckdb.DuckDBPyRelation:
+    columns = [f"CAST(#{column} AS VARCHAR)" if as_text else f"#{column}" for column, as_text in enumerate(texts, 1)]
+    return result.project(", ".join(columns))
+
+
+def _rows(
+    connection: duckdb.DuckDBPyConnection, result: duckdb.DuckDBPyRelation, bounds: Bounds
+) -> tuple[list[Any], bool]:
+    """The rows, and whether there were more than the bounds allow."""
+    if bounds.rows is not None:
+        result = result.limit(bounds.rows + 1)
+    if bounds.answer_bytes is None:
+        rows = result.fetchall()
+        return rows[: bounds.rows], bounds.rows is not None and len(rows) > bounds.rows
+    rows, size = [], 0
+    connection.execute(result.sql_query())
+    while batch := connection.fetchmany(_ROWS_AT_ONCE):
+        for row in batch:
+            size += sum(map(_bytes_of, row))
+            if size > bounds.answer_bytes or len(rows) == bounds.rows:
+                return rows, True
+            rows.append(row)
+    return rows, False
+
+
+def _bytes_of(value: Any) -> int:
+    """What a value takes in an answer, about."""
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(len(str(key)) + _bytes_of(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return sum(map(_bytes_of, value))
+    return 8
 
 
 def _unique(names: list[str]) -> list[str]:

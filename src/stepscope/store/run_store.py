@@ -100,7 +100,8 @@ class RunStore:
     manifest: Manifest
     mend: Callable[[], RunStore] | None = field(default=None, repr=False, compare=False)
     mended: list[Note] = field(default_factory=list, repr=False, compare=False)
-    _checked: dict[str, tuple[int, int, int]] = field(default_factory=dict, repr=False, compare=False)
+    #: Files that were whole, with their state at that time.
+    checked: dict[str, tuple[int, int, int]] = field(default_factory=dict, repr=False, compare=False)
     _mending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
@@ -153,10 +154,10 @@ class RunStore:
             stamp = (state.st_size, state.st_mtime_ns, state.st_ino)
             if state.st_size != self.manifest.sizes[name]:
                 return False
-            if thorough and self._checked.get(name) != stamp:
+            if thorough and self.checked.get(name) != stamp:
                 if checksum(path) != self.manifest.checksums[name]:
                     return False
-                self._checked[name] = stamp
+                self.checked[name] = stamp
         except OSError:
             return False
         return True

@@ -148,6 +148,8 @@ def _padded(text: Bytes, starts: Int64s, points: Int64s, ends: Int64s, widest: i
 
 
 def _one(text: bytes | memoryview) -> int:
+    if not text:
+        return NULL
     try:
         micro = decimal.Decimal(bytes(text).decode("ascii").strip(' \t\r\n"'))
         nano = _EXACT.to_integral_value(_EXACT.multiply(micro, decimal.Decimal(1000)))

@@ -15,8 +15,8 @@ GZIP_MAGIC: Final = b"\x1f\x8b"
 BLOCK_BYTES: Final = 2 << 20  # larger ones leave the cache of the processor
 
 # Traces compress 14 to 18 times, padded ones perhaps 60; beyond this it is a bomb, not a trace.
-_MOST_EXPANSION: Final = 200
-_ALWAYS_ALLOWED_BYTES: Final = 256 << 20
+_MOST_EXPANSION: Final = 100
+_ALWAYS_ALLOWED_BYTES: Final = 32 << 20
 
 
 def blocks(path: Path, notes: Notes, on_read: Callable[[int], None] | None = None) -> Iterator[bytes]:

@@ -17,8 +17,9 @@ _LENIENT: Final = json.JSONDecoder(strict=False, parse_float=decimal.Decimal)
 _ENCODE: Final = msgspec.json.Encoder(decimal_format="number")
 _BAD_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _NOT_AVAILABLE: Final = re.compile(r"(?<=[:\[,\s])N/A(?=[\s,\]}])")
+# A name ends before the next one begins: looking for its end costs no more than the text is long.
 _QUOTED_NAME: Final = re.compile(
-    r'("name"\s*:\s*")(.*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|id2|bp|bind_id|s|scope)"\s*:|\}))',
+    r'("name"\s*:\s*")((?:(?!"name"\s*:).)*?)("\s*(?:,\s*"(?:ph|cat|pid|tid|ts|dur|args|id|id2|bp|bind_id|s|scope)"\s*:|\}))',
     re.DOTALL,
 )
 _UNESCAPED_QUOTE: Final = re.compile(r'(?<!\\)"')

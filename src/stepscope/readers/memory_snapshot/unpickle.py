@@ -19,8 +19,10 @@ _PADDING: Final = bytes(16)  # behind the last byte, for arguments that the file
 _LONGEST_TEXT: Final = 64 << 20
 _LONGEST_INTEGER: Final = 64  # bytes or digits; an address has 9 bytes
 _LARGEST_STACK: Final = 1 << 20  # picklers write 1000 elements at a time
+_MOST_MARKS: Final = 1 << 12  # containers that are open at a time; a snapshot has 7
 _FREE_CONTAINERS: Final = 1 << 16
 _BYTES_PER_CONTAINER: Final = 6  # a snapshot spends 40
+_BYTES_PER_REMEMBERED: Final = 3  # what is remembered was written, and that it is remembered too
 _MEMO_GAP: Final = 64  # some picklers leave numbers out
 
 _NAMES: Final = {ord(opcode.code): opcode.name for opcode in pickletools.opcodes}
@@ -102,6 +104,8 @@ class _Interpreter:
                 position += 1 + length
                 push(int.from_bytes(data[position - length : position], "little", signed=True))
             elif code == 0x28:  # MARK
+                if len(marks) > _MOST_MARKS:
+                    raise self._too_large("nesting")
                 marks.append((len(stack), len(memo)))
             elif code == 0x8C:  # SHORT_BINUNICODE
                 length = data[position]
@@ -213,6 +217,8 @@ class _Interpreter:
             raise self._truncated()
         if len(self.stack) > _LARGEST_STACK:
             raise self._too_large("stack")
+        if len(self.memo) > _FREE_CONTAINERS + (self.dropped + position) // _BYTES_PER_REMEMBERED:
+            raise self._too_large("memo")
         self.dropped += position
         parts = [self.data[position:]]
         have = len(parts[0])

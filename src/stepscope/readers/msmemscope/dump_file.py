@@ -9,7 +9,7 @@ import sqlite3
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -54,6 +54,7 @@ TRACE_COLUMNS: Final = {
 _UNREADABLE: Final = (sqlite3.Error, OSError, OverflowError, UnicodeDecodeError)
 _ROWS_AT_ONCE: Final = 1 << 16
 _LARGEST_FIELD: Final = 1 << 20  # a stack of 1000 frames has a tenth of it
+_MOST_COLUMNS: Final = 1_000  # the tools write 13
 _LARGEST_RECORD: Final = 64 << 20
 
 
@@ -80,23 +81,36 @@ def tables(path: Path) -> list[str]:
 
 def columns_of(header: list[str], wanted: dict[str, str]) -> list[str | None]:
     """Our name for each column of a header, None for those that we do not know."""
-    names = [wanted.get(name.strip().strip("\ufeff").strip('"').lower()) for name in header]
-    return [name if name not in names[:index] else None for index, name in enumerate(names)]
+    seen: set[str] = set()
+    names: list[str | None] = []
+    for column in header:
+        name = wanted.get(column.strip().strip("\ufeff").strip('"').lower())
+        names.append(None if name in seen else name)
+        seen.update((name,) if name else ())
+    return names
 
 
 def _from_csv(path: Path, wanted: dict[str, str], reading: Reading) -> Iterator[pl.DataFrame]:
     pieces = _pieces(blocks(path, reading.notes, reading.on_read))
     line, _, first = next(pieces, b"").partition(b"\n")
-    header = next(csv.reader([line.decode("utf-8", "replace").replace("\0", "")]), [])
+    header = _header(line)
     names = columns_of(header, wanted)
-    if "name" not in names or not {"event", "start"} & set(names):
+    if len(names) > _MOST_COLUMNS or "name" not in names or not {"event", "start"} & set(names):
         raise UnreadableInputError("msmemscope_no_header", path=str(path))
     for name, known in zip(header, names, strict=True):
         if known is None and name.strip():
             reading.notes.add("msmemscope_column_ignored", file=path.name, column=clean_text(name.strip()[:80]))
     for piece in chain([first], pieces):
         if piece.strip():
-            yield _parsed(piece, names, reading.notes, path.name)
+            yield from _parsed(piece, names, reading.notes, path.name)
+
+
+def _header(line: bytes) -> list[str]:
+    """The names in the first line; none where it is no line of names."""
+    try:
+        return next(csv.reader([line.decode("utf-8", "replace").replace("\0", "").rstrip("\r")]), [])
+    except csv.Error:
+        return []
 
 
 def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -114,14 +128,18 @@ def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield data
 
 
-def _parsed(piece: bytes, names: list[str | None], notes: Notes, file: str) -> pl.DataFrame:
+def _parsed(piece: bytes, names: list[str | None], notes: Notes, file: str) -> Iterator[pl.DataFrame]:
     """Fast where the text is as it should be, else record by record."""
     columns = {name or f"unknown {index}": pl.String() for index, name in enumerate(names)}
+    known = [name for name in names if name is not None]
     try:
         frame = pl.read_csv(piece, has_header=False, schema=columns, encoding="utf8-lossy", raise_if_empty=False)
     except pl.exceptions.PolarsError:
-        frame = _frame(list(_records(piece, names, notes, file)), names)
-    return frame.select(name for name in names if name is not None)
+        records = _records(piece, names, notes, file)
+        while batch := list(islice(records, _ROWS_AT_ONCE)):
+            yield _frame(batch, names).select(known)
+    else:
+        yield frame.select(known)
 
 
 def _records(piece: bytes, names: list[str | None], notes: Notes, file: str) -> Iterator[list[str]]:

@@ -26,7 +26,7 @@ try:
 except ImportError:  # built where there was no C compiler
     event_scanner = None  # type: ignore[assignment]
 
-_MOST_WASTED_BYTES: Final = 256 << 20  # scanned in vain for the end of broken events
+_MOST_WASTED_BYTES: Final = 32 << 20  # scanned in vain for the end of broken events
 _PATIENCE_BYTES: Final = 4 << 20  # an event that has no end within this is broken, not merely unfinished
 _LONGEST_KEY_BYTES: Final = 1 << 16
 _LONGEST_HEADER_BYTES: Final = 16 << 20

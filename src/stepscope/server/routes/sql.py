@@ -1,4 +1,4 @@
-"""Read-only SQL over the tables of a run, bounded in rows and in time; and which tables there are."""
+"""Read-only SQL over the tables of a run, bounded in rows, bytes, memory and time; and which tables there are."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from fastapi import APIRouter, Request
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from stepscope.facts.server import server_facts
@@ -16,7 +17,7 @@ from stepscope.server.library import Library
 from stepscope.server.replies import json_reply
 from stepscope.server.requests import SqlRequest
 from stepscope.server.routes.analyses import Integers
-from stepscope.store.query import select
+from stepscope.server.sql_workers import SqlWorkers
 from stepscope.store.schema import TABLES
 
 
@@ -26,7 +27,7 @@ class SqlColumn(msgspec.Struct, frozen=True):
 
 
 class SqlDocument(msgspec.Struct, frozen=True):
-    """``truncated`` says that there were more rows than the limit."""
+    """``truncated`` says that there were more rows, or more bytes, than the limit."""
 
     schema: str
     run: RunHead
@@ -50,20 +51,23 @@ class TableInfo(msgspec.Struct, frozen=True):
     columns: list[TableColumn]
 
 
-def router(library: Library, answers: AnswerTypes) -> APIRouter:
+def router(library: Library, workers: SqlWorkers, answers: AnswerTypes) -> APIRouter:
     """The routes of this file."""
     routes = APIRouter(prefix="/run/{run_id}", tags=["sql"])
 
     @routes.post("/sql", responses=answers.document(SqlDocument))
-    def sql(request: Request, run_id: str, wanted: SqlRequest, integers: Integers = "number") -> Response:
+    async def sql(request: Request, run_id: str, wanted: SqlRequest, integers: Integers = "number") -> Response:
         """The result of one SELECT."""
         run, _ = library.ready(run_id)
-        limits = server_facts()
-        most = min(wanted.limit, int(limits.most_sql_rows))
-        result = select(run.store, wanted.query, most_rows=most + 1, most_seconds=float(limits.most_sql_seconds))
-        columns = [SqlColumn(name, str(kind)) for name, kind in result.schema.items()]
-        more = {"columns": msgspec.to_builtins(columns), "truncated": result.height > most}
-        return document_reply(request, "sql", run, run.notes, result.head(most).to_dicts(), integers, **more)
+        most = min(wanted.limit, server_facts().most_sql_rows)
+        frame, cut = await workers.select(run.store, wanted.query, most, request.is_disconnected)
+
+        def reply() -> Response:
+            columns = [SqlColumn(name, str(kind)) for name, kind in frame.schema.items()]
+            more = {"columns": msgspec.to_builtins(columns), "truncated": cut}
+            return document_reply(request, "sql", run, run.notes, frame.to_dicts(), integers, **more)
+
+        return await run_in_threadpool(reply)
 
     @routes.get("/tables", responses=answers.json(list[TableInfo]))
     def tables(run_id: str) -> Response:
