@@ -10,7 +10,7 @@ from pathlib import Path
 
 from stepscope.profiler.foundation.guard import attempt
 from stepscope.profiler.foundation.messages import tell, warn
-from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.foundation.own_faults import ours, suppressed
 
 #: A parser that uses no processor for so long was stopped, or its file system hangs.
 _STANDSTILL_S = 30.0
@@ -82,6 +82,8 @@ class Parser:
             warn("parsing_left", directory=str(self.directory))
             return
         self._process.kill()
+        with suppressed(subprocess.TimeoutExpired):
+            self._process.wait(_LOOK_S)
         _at_work.forget(self)
         warn("parsing_ended", directory=str(self.directory))
 
