@@ -15,6 +15,7 @@ from stepscope.readers import (
     mindinsight,
     mindspore_cpu,
     msmemscope,
+    nsight,
     stepscope_capture,
     trace_and_snapshot,
 )
@@ -32,6 +33,7 @@ READERS: Final[dict[str, Reader]] = {
     "trace_and_snapshot": trace_and_snapshot,
     "memory_snapshot": memory_snapshot,
     "msmemscope": msmemscope,
+    "nsight": nsight,
     "kineto": kineto,
     "chrome": chrome,
 }

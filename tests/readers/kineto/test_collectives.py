@@ -6,7 +6,7 @@ import pytest
 
 from stepscope import facts
 from stepscope.facts.communication import communication_facts
-from stepscope.readers.kineto.collectives import collective_kind
+from stepscope.readers.slices.collective_names import collective_kind
 
 # Function names of NCCL before and since 2.19, of PyTorch's symmetric memory, vLLM, SGLang and DeepEP, and of
 # c10d's own records; what each does follows from its documentation.

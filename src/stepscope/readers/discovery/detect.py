@@ -16,7 +16,7 @@ from stepscope.errors import UnreadableInputError
 from stepscope.readers.discovery.source import Source, named_rank
 from stepscope.readers.files.raw_bytes import head
 
-_LOOSE_FILE: Final = re.compile(r"\.(?:json|pickle|pkl|db)(?:\.gz)?$", re.IGNORECASE)
+_LOOSE_FILE: Final = re.compile(r"\.(?:json|pickle|pkl|db|sqlite)(?:\.gz)?$", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d+")
 _MOST_FILES: Final = 200_000
 
@@ -25,7 +25,7 @@ def sources(path: Path) -> list[Source]:
     """All sources at or below a path. A file that was named itself gets an explanation if it is none."""
     try:
         if path.is_file():
-            return [_named_file(path)]
+            return _parts(_named_file(path))
         if not path.is_dir():
             raise UnreadableInputError("no_such_path", path=str(path))
         sources_below = list(_below(path))
@@ -96,6 +96,14 @@ def _claim(directory: Path, folders: list[str], files: list[str]) -> list[Source
         if not claimed or all(source.form is not None for source in (*claimed, *own)):
             claimed += own
     return claimed
+
+
+def _parts(source: Source) -> list[Source]:
+    """The ranks in one file, where its format may hold several."""
+    from stepscope.readers.formats import READERS
+
+    split = getattr(READERS[source.reader], "parts", None)
+    return [source] if split is None else split(source)
 
 
 def _claim_file(path: Path, first: bytes) -> Source | None:

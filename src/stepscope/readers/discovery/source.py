@@ -39,6 +39,7 @@ class Source:
     span: int | None = None  # orders the captures of one worker
     form: str | None = None  # "text" or "db", where a rank was written in both
     completeness: int = 0  # of two forms, the one with more is read unless the user chooses
+    part: int | None = None  # which process, where a file holds several
 
     @property
     def bytes(self) -> int:

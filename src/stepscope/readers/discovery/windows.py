@@ -18,7 +18,7 @@ from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 
 _DIGITS: Final = re.compile(r"\d+")
-_SUFFIX: Final = re.compile(r"(?:\.pt\.trace)?\.(?:json|pickle|pkl|db)(?:\.gz)?$", re.IGNORECASE)
+_SUFFIX: Final = re.compile(r"(?:\.pt\.trace)?\.(?:json|pickle|pkl|db|sqlite)(?:\.gz)?$", re.IGNORECASE)
 
 
 @dataclass

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -15,14 +13,11 @@ import polars as pl
 from stepscope.arrays import NONE, Int64s
 from stepscope.facts.communication import communication_facts
 from stepscope.readers.kineto.identity import group_rows, integer, rank_list
+from stepscope.readers.slices.collective_names import collective_kind
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.trace_json.event_columns import nullable
 
 _SAY_LITTLE: Final = ("send_receive", "other")
-_ANONYMOUS: Final = "(anonymous namespace)::"
-_BEHIND_THE_NAME: Final = re.compile(r"[<(]")  # of templates and arguments
-_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_MOST_WORDS: Final = 40  # a hostile name has any number
 
 
 @dataclass
@@ -99,26 +94,6 @@ def groups_seen(arguments: dict[int, dict[str, Any]]) -> pl.DataFrame:
                 "origin": "calls",
             }
     return group_rows(list(by_name.values()))
-
-
-@lru_cache(4096)
-def collective_kind(name: str) -> str:
-    """Our word for a collective, from an argument, an annotation or a kernel's name.
-
-    >>> [collective_kind(name) for name in ("_allgather_base", "gloo:all_reduce", "ncclDevKernel_SendRecv(int)")]
-    ['all_gather', 'all_reduce', 'send_receive']
-    """
-    function = _BEHIND_THE_NAME.split(name.replace(_ANONYMOUS, ""), maxsplit=1)[0]
-    for pattern, kind in communication_facts().kernel_kinds.items():
-        if re.search(pattern, function):
-            return kind
-    known = {key.replace("_", ""): kind for key, kind in communication_facts().kinds.items()}
-    words = [word.lower() for word in _WORD.findall(function.rsplit(":", maxsplit=1)[-1])[:_MOST_WORDS]]
-    for length in range(len(words), 0, -1):
-        for first in range(len(words) - length + 1):
-            if named := known.get("".join(words[first : first + length])):
-                return named
-    return "other"
 
 
 def message_bytes(kind: str, arguments: dict[str, Any]) -> int | None:

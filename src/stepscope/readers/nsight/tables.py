@@ -1,0 +1,233 @@
+"""The tables of an export as slices of one process."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from stepscope import facts
+from stepscope.arrays import NULL, Bools, Int64s
+from stepscope.facts.nsight import nsight_facts
+from stepscope.readers.ascend.database import Database
+from stepscope.readers.nsight.recognition import KERNELS
+from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.step_names import spellings
+from stepscope.readers.slices.steps import Steps, no_steps
+from stepscope.readers.slices.track_numbers import TrackNumbers
+from stepscope.readers.trace_json.codes import Codes
+from stepscope.store.notes import Notes
+
+_THREAD_BITS: Final = 24  # a thread's id below the process's
+_THREAD_MASK: Final = (1 << _THREAD_BITS) - 1
+_COLUMNS: Final[dict[str, Any]] = {
+    "start": pl.Int64,
+    "end": pl.Int64,
+    "name": pl.String,
+    "kind": pl.String,
+    "track": pl.Int64,
+    "stream": pl.Int64,
+    "bytes": pl.Int64,
+    "correlation": pl.Int64,
+    "input_shapes": pl.String,
+}
+
+
+@dataclass
+class Tables:
+    """What one process did."""
+
+    slices: SliceTable
+    correlation: Int64s
+    device_work: Bools
+    steps: Steps
+    tracks: TrackNumbers
+    devices: list[int]
+    base_ns: int
+
+
+def read_tables(database: Database, process: int | None, notes: Notes) -> Tables:
+    """All slices of a process, or of all where there is but one."""
+    strings = dict(database.frame("StringIds", ["id"], texts=["value"]).drop_nulls().iter_rows())
+    tracks = TrackNumbers()
+    device = [
+        _kernels(database, strings),
+        _copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY", ("copyKind",)),
+        _copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", ()),
+        _syncs(database),
+    ]
+    on_device = pl.concat(device, how="diagonal").filter(_own("globalPid", process))
+    host = [_calls(database, strings), _overheads(database, strings), _ranges(database, strings)]
+    on_host = pl.concat(host, how="diagonal").filter(_own("globalTid", process))
+    devices = sorted(on_device["deviceId"].drop_nulls().unique().to_list())
+    rows = pl.concat([_on_streams(on_device, tracks), _on_threads(on_host, tracks)], how="diagonal").select(
+        pl.col(name).cast(kind) for name, kind in _COLUMNS.items()
+    )
+    base_ns = _base(database)
+    start = rows["start"].fill_null(NULL).to_numpy()
+    length = (rows["end"] - rows["start"]).fill_null(0).to_numpy()
+    keep, length = believable(np.where(start == NULL, NULL, start + base_ns), length, notes, database.file)
+    chosen = rows.filter(pl.Series(keep))
+    slices = _slice_table(chosen, np.flatnonzero(keep), start[keep] + base_ns, length[keep])
+    slices.integers = {name: chosen[name].fill_null(NULL).to_numpy() for name in ("stream", "bytes")}
+    shapes = Codes()
+    slices.texts["input_shapes"] = (_coded(chosen["input_shapes"], shapes), shapes.texts())
+    work = slices.is_kind("kernel", "collective", "copy")
+    correlation = chosen["correlation"].fill_null(NULL).to_numpy()
+    return Tables(slices, correlation, work, _steps(slices), tracks, devices, base_ns)
+
+
+def _own(column: str, process: int | None) -> pl.Expr:
+    return pl.lit(True) if process is None else (pl.col(column) & pl.lit(~_THREAD_MASK)) == process
+
+
+def _base(database: Database) -> int:
+    """What to add to the session's nanoseconds to have those since 1970."""
+    started = database.frame("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs", "systemClockNs"]).drop_nulls()
+    return int(started["utcEpochNs"][0] - started["systemClockNs"][0]) if len(started) else 0
+
+
+def _named(frame: pl.DataFrame, column: str, strings: dict[int, str]) -> pl.DataFrame:
+    return frame.with_columns(name=pl.col(column).replace_strict(strings, default=None, return_dtype=pl.String))
+
+
+_TIMES: Final = ["start", "end"]
+_ON_DEVICE: Final = [*_TIMES, "deviceId", "streamId", "correlationId", "globalPid"]
+
+
+def _kernels(database: Database, strings: dict[int, str]) -> pl.DataFrame:
+    rows = _named(database.frame(KERNELS, [*_ON_DEVICE, "demangledName", "shortName"]), "demangledName", strings)
+    names = rows["name"].drop_nulls().unique()
+    communicating = [name for name in names if facts.communication_kernel().search(name)]
+    kind = pl.when(pl.col("name").is_in(communicating)).then(pl.lit("collective")).otherwise(pl.lit("kernel"))
+    return rows.with_columns(kind=kind).drop("demangledName", "shortName")
+
+
+def _copies(database: Database, table: str, kinds: tuple[str, ...]) -> pl.DataFrame:
+    rows = database.frame(table, [*_ON_DEVICE, "bytes", *kinds]).with_columns(kind=pl.lit("copy"))
+    if not kinds:
+        return rows.with_columns(name=pl.lit("Memset"))
+    words = {int(number): text for number, text in nsight_facts().copy_kinds.items()}
+    name = pl.col("copyKind").replace_strict(words, default="Memcpy", return_dtype=pl.String)
+    return rows.with_columns(name=name).drop("copyKind")
+
+
+def _syncs(database: Database) -> pl.DataFrame:
+    rows = database.frame("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", [*_ON_DEVICE, "syncType"])
+    words = {int(number): text for number, text in nsight_facts().sync_kinds.items()}
+    name = pl.col("syncType").replace_strict(words, default="Sync", return_dtype=pl.String)
+    return rows.with_columns(name=name, kind=pl.lit("sync")).drop("syncType")
+
+
+def _calls(database: Database, strings: dict[int, str]) -> pl.DataFrame:
+    rows = database.frame("CUPTI_ACTIVITY_KIND_RUNTIME", [*_TIMES, "globalTid", "correlationId", "nameId"])
+    # The version of an entry point: cudaLaunchKernel_v7000.
+    named = _named(rows, "nameId", strings).with_columns(pl.col("name").str.replace(r"_v\d+$", ""))
+    return named.with_columns(kind=pl.lit("runtime")).drop("nameId")
+
+
+def _overheads(database: Database, strings: dict[int, str]) -> pl.DataFrame:
+    rows = database.frame("CUPTI_ACTIVITY_KIND_OVERHEAD", [*_TIMES, "globalTid", "nameId"])
+    return _named(rows, "nameId", strings).with_columns(kind=pl.lit("overhead")).drop("nameId")
+
+
+def _ranges(database: Database, strings: dict[int, str]) -> pl.DataFrame:
+    """Ranges and marks of NVTX; those of PyTorch's emit_nvtx are operators."""
+    known = nsight_facts().nvtx
+    rows = database.frame("NVTX_EVENTS", [*_TIMES, "eventType", "globalTid", "textId"], texts=["text"])
+    rows = rows.filter(pl.col("eventType").is_in([*known.ranges, *known.marks]))
+    text = pl.coalesce("text", pl.col("textId").replace_strict(strings, default=None, return_dtype=pl.String))
+    told = pl.col("told")
+    is_operator = told.str.contains(known.operator).fill_null(False)
+    kind = pl.when(pl.col("eventType").is_in(list(known.marks))).then(pl.lit("mark"))
+    return (
+        rows.with_columns(told=text)
+        .with_columns(
+            name=pl.when(is_operator).then(told.str.extract(known.operator, 1)).otherwise(told),
+            input_shapes=pl.when(is_operator).then(told.str.extract(known.operator, 2)),
+            kind=kind.when(is_operator).then(pl.lit("operator")).otherwise(pl.lit("annotation")),
+        )
+        .drop("eventType", "textId", "text", "told")
+    )
+
+
+def _on_streams(rows: pl.DataFrame, tracks: TrackNumbers) -> pl.DataFrame:
+    keys = rows.select("deviceId", "streamId").unique().sort("deviceId", "streamId").rows()
+    numbers = [tracks.track("stream", f"stream {stream}", f"GPU {device}", str(stream)) for device, stream in keys]
+    own = pl.DataFrame(keys, schema=["deviceId", "streamId"], orient="row").cast(pl.Int64)
+    joined = rows.join(
+        own.with_columns(track=pl.Series(numbers, dtype=pl.Int64)),
+        on=["deviceId", "streamId"],
+        how="left",
+        nulls_equal=True,
+        maintain_order="left",
+    )
+    return joined.rename({"streamId": "stream", "correlationId": "correlation"})
+
+
+def _on_threads(rows: pl.DataFrame, tracks: TrackNumbers) -> pl.DataFrame:
+    threads = rows["globalTid"].unique().sort().to_list()
+    numbers = {}
+    for thread in threads:
+        number, process = (0, 0) if thread is None else (thread & _THREAD_MASK, thread >> _THREAD_BITS & _THREAD_MASK)
+        numbers[thread] = tracks.track("host", f"thread {number}", f"process {process}", str(number))
+    track = pl.col("globalTid").replace_strict(numbers, return_dtype=pl.Int64) if numbers else pl.lit(0, pl.Int64)
+    return rows.with_columns(track=track).rename({"correlationId": "correlation"})
+
+
+def _slice_table(rows: pl.DataFrame, ids: Int64s, start: Int64s, length: Int64s) -> SliceTable:
+    names = Codes()
+    name = _coded(rows["name"].fill_null("?"), names)
+    by_kind = rows["kind"].replace_strict(KIND, return_dtype=pl.Int8).to_numpy()
+    kind = _with_steps(by_kind.copy(), name, names)
+    return SliceTable(ids, rows["track"].cast(pl.Int32).to_numpy(), start, length, name, names, kind)
+
+
+def _coded(texts: pl.Series, codes: Codes) -> np.ndarray[Any, np.dtype[np.int32]]:
+    distinct = texts.drop_nulls().unique(maintain_order=True).to_list()
+    numbers = {text: codes[text] for text in distinct}
+    if not numbers:
+        return np.full(len(texts), -1, np.int32)
+    return texts.replace_strict(numbers, default=-1, return_dtype=pl.Int32).to_numpy()
+
+
+def _step_patterns() -> list[re.Pattern[str]]:
+    return [*(spelling.pattern for spelling in spellings()), re.compile(nsight_facts().nvtx.step)]
+
+
+def _with_steps(kind: np.ndarray[Any, np.dtype[np.int8]], name: np.ndarray[Any, Any], names: Codes) -> Any:
+    """Ranges that mark steps, in the first spelling that occurs."""
+    ranges = kind == KIND["annotation"]
+    used = np.zeros(len(names) + 1, np.bool_)
+    used[name[ranges]] = True
+    for pattern in _step_patterns():
+        marks = np.array([bool(pattern.match(str(word))) for word in names] + [False]) & used
+        if marks.any():
+            kind[ranges & marks[name]] = KIND["step"]
+            break
+    return kind
+
+
+def _steps(slices: SliceTable) -> Steps:
+    """Steps of the thread that marks most, numbered as their ranges say, else in order."""
+    marks = np.flatnonzero(slices.is_kind("step"))
+    if not len(marks):
+        return no_steps()
+    tracks, counts = np.unique(slices.track[marks], return_counts=True)
+    marks = marks[slices.track[marks] == tracks[np.argmax(counts)]]
+    marks = marks[np.argsort(slices.start[marks], kind="stable")]
+    words = slices.names.texts()
+    found = [_number(str(words[code])) for code in slices.name[marks].tolist()]
+    number = np.array(found if None not in found else range(len(marks)), np.int64)
+    return Steps(number, slices.start[marks], slices.end[marks], "nvtx")
+
+
+def _number(word: str) -> int | None:
+    for pattern in _step_patterns():
+        match = pattern.match(word)
+        if match is not None and pattern.groups:
+            return int(match[1])
+    return None
