@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from stepscope.analysis.cluster.delays import delays
 from stepscope.diagnosis.measures import RankTime, rank_times
 from stepscope.errors import NoAnswerError
 from stepscope.questions.registry import QUESTIONS
@@ -61,3 +62,13 @@ class RunContext:
     def times(self) -> dict[int, RankTime]:
         """The mean step of each rank and how it divides; only ranks of which that is known."""
         return rank_times(self.answer("summary"), self.answer("steps"))
+
+    @cached_property
+    def delays(self) -> dict[int, list[float]]:
+        """Microseconds by which each rank held up its peers, in each of its counted steps; of matched calls only."""
+        steps = {rank: set(time.steps) for rank, time in self.times.items()}
+        by_rank: dict[int, list[float]] = {}
+        for rank, step, delay_ns in delays(self.store).iter_rows():
+            if step in steps.get(rank, ()):
+                by_rank.setdefault(rank, []).append(delay_ns / 1000)
+        return by_rank

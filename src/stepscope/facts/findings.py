@@ -43,6 +43,7 @@ class SlowRank(msgspec.Struct, frozen=True):
     """How much more than its peers a rank must need, and how much of all waiting must be for it."""
 
     least_excess_share: float
+    least_noise_multiple: float
     least_share_of_waits: float
 
 

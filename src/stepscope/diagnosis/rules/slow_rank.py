@@ -10,6 +10,7 @@ import polars as pl
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof
+from stepscope.diagnosis.lateness import late_ranks
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.measures import RankTime
 from stepscope.diagnosis.rule import Rule
@@ -35,14 +36,7 @@ def judge(run: RunContext) -> list[Finding]:
 
 
 def _late_among_captured(run: RunContext) -> list[Loss]:
-    losses = []
-    for peers in _peers(run):
-        for rank in peers:
-            others = [run.times[other] for other in peers if other != rank]
-            loss = _late(run, run.times[rank], others) if others else None
-            if loss is not None:
-                losses.append(loss)
-    return losses
+    return [loss for peers in _peers(run) for loss in _late_of_peers(run, peers)]
 
 
 def _peers(run: RunContext) -> list[list[int]]:
@@ -51,36 +45,51 @@ def _peers(run: RunContext) -> list[list[int]]:
     groups: dict[int | None, list[int]] = {}
     for rank in run.times:
         groups.setdefault(stages.get(rank), []).append(rank)
-    return list(groups.values())
+    return [group for group in groups.values() if len(group) > 1]
 
 
-def _late(run: RunContext, time: RankTime, others: list[RankTime]) -> Loss | None:
+def _late_of_peers(run: RunContext, peers: list[int]) -> list[Loss]:
+    lateness = {rank: run.delays[rank] for rank in peers if rank in run.delays}
+    if len(lateness) > 1:
+        late = late_ranks(lateness, {rank: run.times[rank].period_us for rank in lateness})
+    else:  # which calls belong together is not recorded
+        less = {rank: _communicates_less(run, rank, peers) for rank in peers}
+        least = finding_facts().slow_rank.least_excess_share
+        late = {rank: time_us for rank, time_us in less.items() if run.times[rank].share(time_us) >= least}
+    losses = (_loss(run, rank, peers, late) for rank in late)
+    return [loss for loss in losses if loss is not None]
+
+
+def _communicates_less(run: RunContext, rank: int, peers: list[int]) -> float:
+    others = statistics.median(_communicates(run.times[other]) for other in peers if other != rank)
+    return others - _communicates(run.times[rank])
+
+
+def _loss(run: RunContext, rank: int, peers: list[int], late: dict[int, float]) -> Loss | None:
     """A rank is late by what it needs more than its peers, as far as they wait for it in communication."""
-    needs, usual = (
-        _needs(time),
-        {cause: statistics.median(_needs(other)[cause] for other in others) for cause in _TITLES},
-    )
-    excess = {cause: needs[cause] - usual[cause] for cause in _TITLES}
-    cause = max(excess, key=lambda name: excess[name])
-    others_wait = statistics.median(_communicates(other) for other in others) - _communicates(time)
-    gain = min(excess[cause], others_wait)
+    time = run.times[rank]
+    others = [run.times[other] for other in peers if other != rank]
+    needs = _needs(time)
+    usual = {cause: statistics.median(_needs(other)[cause] for other in others) for cause in _TITLES}
+    cause = max(_TITLES, key=lambda name: needs[name] - usual[name])
+    gain = min(needs[cause] - usual[cause], late[rank])
     share = time.share(gain)
     if share < finding_facts().slow_rank.least_excess_share:
         return None
     return Loss(
-        rank=time.rank,
+        rank=rank,
         cause=cause,
         title=_TITLES[cause],
         advice=_ADVICE[cause],
         gain_us=gain,
         gain_share=share,
         gain_method="waiting_removed",
-        words={"others": rank_names([other.rank for other in others], run.ranks)},
+        words={"others": rank_names([other.rank for other in others if other.rank not in late], run.ranks)},
         evidence=[
             number(f"slow_rank_{cause}", needs[cause], "us", usual[cause], "cluster"),
-            number("waiting_of_others", others_wait, "us", link="cluster"),
+            number("waiting_of_others", late[rank], "us", link="cluster"),
         ],
-        proof=[Proof(rank=time.rank, page="timeline")],
+        proof=[Proof(rank=rank, page="timeline")],
     )
 
 
