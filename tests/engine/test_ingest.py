@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -216,3 +217,15 @@ class TestCalling:
             "readers": ["kineto"],
             "schema_version": 4,
         }
+
+
+def test_ranks_in_one_directory_are_told_apart_by_their_files(tmp_path: Path, shared_data: Path) -> None:
+    capture = tmp_path / "profiler"
+    shutil.copytree(shared_data / "mindinsight/profiler", capture, copy_function=shutil.copyfile)
+    run = stepscope.load(capture)
+    assert [part.rank for part in run.store.manifest.parts] == [0, 1, 10]
+    before = {part.rank: part.fingerprint for part in run.store.manifest.parts}
+    changed = capture / "step_trace_raw_10_detail_time.csv"
+    changed.write_text(changed.read_text() + "\n")
+    after = {part.rank: part.fingerprint for part in stepscope.load(capture).store.manifest.parts}
+    assert {rank for rank in after if after[rank] != before[rank]} == {10}

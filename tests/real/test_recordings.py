@@ -18,7 +18,8 @@ from stepscope.run import Run
 from support.kineto_truth import truth
 from support.recordings import DATA, facts_of, recorded_steps
 
-NAMES = sorted(path.name.removesuffix(".clock.json") for path in DATA.glob("*.clock.json"))
+ALL = sorted(path.name.removesuffix(".clock.json") for path in DATA.glob("*.clock.json"))
+NAMES = [name for name in ALL if not name.startswith("four_ranks")]  # those of several ranks have tests of their own
 TRACES = [name for name in NAMES if (DATA / f"{name}.json.gz").exists()]
 CAPTURES = [name for name in NAMES if (DATA / f"{name}.tar.gz").exists()]
 
@@ -37,7 +38,7 @@ def _packed(name: str, file: str) -> str:
 def test_all_kinds_of_recordings_are_there() -> None:
     assert {"torch_cpu", "gpu_steps", "gpu_graph", "loader_every_fourth", "loader_two_workers"} <= set(TRACES)
     assert {"mindspore_cpu", "gpu_stepscope", "torch_cpu_stepscope"} <= set(CAPTURES)
-    assert sum(path.stat().st_size for path in DATA.iterdir()) < 1_500_000
+    assert sum(path.stat().st_size for path in DATA.iterdir()) < 3_000_000
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -103,11 +104,11 @@ def test_mindspores_pipeline_has_the_stages_of_the_script(recording: Open) -> No
     assert sorted(ops["kind"].cast(pl.String)) == stages == ["Batch", "Generator", "Map"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ALL)
 def test_nothing_in_a_recording_names_the_machine_it_came_from(name: str) -> None:
-    packed = DATA / f"{name}.tar.gz"
     texts = []
-    if packed.exists():
+    packed = next(DATA.glob(f"{name}.tar.?z"), None)
+    if packed is not None:
         with tarfile.open(packed) as archive:
             for member in archive.getmembers():
                 content = archive.extractfile(member)

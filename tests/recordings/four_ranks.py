@@ -82,7 +82,7 @@ class Batches(Dataset):  # type: ignore[misc]
         return self.rows
 
 
-class ExtraBackward(torch.autograd.Function):  # type: ignore[misc,no-untyped-call]
+class ExtraBackward(torch.autograd.Function):  # type: ignore[misc]
     """Passes its input on, and multiplies matrices on the way back."""
 
     @staticmethod
@@ -125,7 +125,7 @@ class Model(torch.nn.Module):  # type: ignore[misc]
             rows = torch.relu(layer(rows))
             # Half way back, so that the first gradients are being reduced while the slow work runs.
             if self.fault == "slow_backward" and number == LAYERS // 2:
-                rows = ExtraBackward.apply(rows, self.size.extra_matmuls)  # type: ignore[no-untyped-call]
+                rows = ExtraBackward.apply(rows, self.size.extra_matmuls)
         return rows
 
 
@@ -175,7 +175,7 @@ def run_rank(rank: int, device: str, name: str, port: int, folder: str) -> None:
 
 def record(name: str, device: str, out: Path, port: int) -> None:
     with working_folder() as folder:
-        torch.multiprocessing.spawn(run_rank, (device, name, port, str(folder)), nprocs=RANKS)  # type: ignore[no-untyped-call]
+        torch.multiprocessing.spawn(run_rank, (device, name, port, str(folder)), nprocs=RANKS)
         clocks = [folder / f"rank{rank}.clock" for rank in range(RANKS)]
         fault = {"cause": FAULTS[name].cause, "ranks": list(FAULTS[name].ranks)}
         facts = {

@@ -53,6 +53,7 @@ def capture_of(name: str, folder: Path) -> Path:
     trace = DATA / f"{name}.json.gz"
     if trace.exists():
         return trace
-    with tarfile.open(DATA / f"{name}.tar.gz") as archive:
+    (packed,) = DATA.glob(f"{name}.tar.?z")
+    with tarfile.open(packed) as archive:
         archive.extractall(folder, filter="data")
     return folder

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -38,7 +39,7 @@ def late_ranks(delays: Mapping[int, Sequence[float]], period_us: Mapping[int, fl
 def _over_steps(delays: Mapping[int, Sequence[float]], usual: Mapping[int, float]) -> float:
     """How much the delay of a rank changes from step to step."""
     squares = [(delay - usual[rank]) ** 2 for rank, steps in delays.items() for delay in steps]
-    return statistics.fmean(squares) ** 0.5
+    return math.sqrt(statistics.fmean(squares))
 
 
 def _between(others: Sequence[float]) -> float:

@@ -18,6 +18,7 @@ from stepscope.engine.rank_task import RankTask
 from stepscope.errors import StepscopeError, UnreadableInputError, internal, is_panic
 from stepscope.readers.discovery.pairs import formats
 from stepscope.readers.discovery.several_paths import belongs, common_directory
+from stepscope.readers.discovery.source import Source
 from stepscope.readers.discovery.windows import Window
 from stepscope.store.notes import Note, Notes
 from stepscope.store.run_store import Manifest, Part, RunStore, discard, save
@@ -32,10 +33,10 @@ class Wanted:
 
     paths: list[Path]
     window: Window
-    prints: dict[Path, str]
+    prints: dict[Source, str]  # several ranks may lie in one directory
 
     def contents(self) -> set[tuple[int, str, str]]:
-        return {(source.rank or 0, str(source.path), self.prints[source.path]) for source in self.window.sources}
+        return {(source.rank or 0, str(source.path), self.prints[source]) for source in self.window.sources}
 
 
 def complete(
@@ -48,11 +49,11 @@ def complete(
 ) -> tuple[RunStore, list[Part]]:
     """The stored run of the ranks that are kept of the old one and of those that are read now, and the latter."""
     attempt = uuid.uuid4().hex
-    kept_sources = {part.source for part in kept}
+    kept_sources = {(part.rank, part.source) for part in kept}
     tasks = [
-        RankTask(source, wanted.prints[source.path], directory, attempt)
+        RankTask(source, wanted.prints[source], directory, attempt)
         for source in wanted.window.sources
-        if str(source.path) not in kept_sources
+        if (source.rank or 0, str(source.path)) not in kept_sources
     ]
     try:
         notes = _notes_of_window(wanted.window)

@@ -65,8 +65,8 @@ def ingest(
         return opened(known, [known.manifest.window], [])
     discovered = find_windows(paths, form, store, again)
     chosen = _choose(discovered.windows, window, paths)
-    prints = {source.path: _fingerprint(source.path, source.files) for source in chosen.sources}
-    contents = {(source.rank or 0, str(source.path), prints[source.path]) for source in chosen.sources}
+    prints = {source: _fingerprint(source.path, source.files) for source in chosen.sources}
+    contents = {(source.rank or 0, str(source.path), prints[source]) for source in chosen.sources}
     directory = directory_of(paths, chosen.name, store)
     current = open_store(directory)
     read: list[Part] = []

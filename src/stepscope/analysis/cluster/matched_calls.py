@@ -67,7 +67,7 @@ def _lateness(call: Int64s, wait: Int64s) -> Int64s:
     """The median wait of the other members, less the own wait; waits stand in ascending order within a call.
 
     >>> _lateness(np.array([1, 1, 1, 2, 2]), np.array([0, 9, 12, 0, 5])).tolist()
-    [10, 3, -8, 5, -5]
+    [10, -3, -8, 5, -5]
     """
     if not len(call):
         return wait

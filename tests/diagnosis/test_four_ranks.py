@@ -1,0 +1,46 @@
+"""Slow ranks that were planted in real jobs, and a healthy one: PyTorch over gloo, on a CPU and on a GPU."""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+import pytest
+
+import stepscope
+from stepscope.diagnosis.finding import Finding
+from support.recordings import DATA, capture_of, facts_of
+
+RECORDINGS = sorted(path.name.removesuffix(".clock.json") for path in DATA.glob("four_ranks_*.clock.json"))
+FAULTY = [name for name in RECORDINGS if not name.endswith("_healthy")]
+
+
+def _accused(name: str, folder: Path) -> list[Finding]:
+    return [
+        finding
+        for finding in stepscope.load(capture_of(name, folder)).diagnose().findings
+        if finding.kind == "slow_rank"
+    ]
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_the_slow_ranks_are_named_with_their_cause(name: str, tmp_path: Path) -> None:
+    planted = facts_of(name)["fault"]
+    (finding,) = _accused(name, tmp_path)
+    assert (finding.ranks, finding.cause) == (planted["ranks"], planted["cause"])
+    assert finding.severity in ("warning", "critical")
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_no_rank_of_a_healthy_job_is_accused(device: str, tmp_path: Path) -> None:
+    assert _accused(f"four_ranks_{device}_healthy", tmp_path) == []
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_periods_are_those_of_the_loops_own_clock(name: str, tmp_path: Path) -> None:
+    run = stepscope.load(capture_of(name, tmp_path))
+    mean_us = {entry.rank: entry.period_us for entry in run.summary().ranks}
+    for own in facts_of(name)["ranks"]:
+        recorded = [step for step in own["steps"] if step["step"] in own["recorded"]]
+        by_clock = statistics.fmean(step["ended_ns"] - step["began_ns"] for step in recorded) / 1000
+        assert mean_us[own["rank"]] == pytest.approx(by_clock, rel=0.03)
