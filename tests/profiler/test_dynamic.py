@@ -14,6 +14,7 @@ import pytest
 import stepscope
 from stepscope.profiler import DynamicProfilerMonitor
 from stepscope.profiler.dynamic.config import DEFAULTS, understood
+from support.limits import HANGS_AFTER_S
 
 Write = Callable[..., None]
 #: The documented sample, with whole numbers for enumerations and without "analyse".
@@ -165,14 +166,53 @@ def test_a_change_that_comes_late_records_what_is_left_and_says_when_nothing_is(
     assert "steps 3 to 4 are over" in said[0]
 
 
-def test_a_change_while_a_window_records_waits_for_its_end(tmp_path: Path, write: Write, monitor: Any) -> None:
-    write(start_step=2, stop_step=5)
+def test_a_change_while_a_window_records_ends_it_with_its_step(tmp_path: Path, write: Write, monitor: Any) -> None:
+    write(start_step=2, stop_step=50)
     dp = monitor()
     for step in range(1, 12):
         if step == 3:
             write(start_step=4, stop_step=7)
         dp.step()
-    assert _recorded(tmp_path / "out") == {"rank0_start2_stop5": [2, 3, 4, 5], "rank0_start6_stop7": [6, 7]}
+    assert _recorded(tmp_path / "out") == {"rank0_start2_stop3": [2, 3], "rank0_start4_stop7": [4, 5, 6, 7]}
+    (ended, _) = dp.windows
+    assert json.loads((ended.directory / "stepscope.json").read_text())["incomplete"] == "asked"
+
+
+def test_switched_off_inside_a_window_what_it_has_is_whole_and_handed_over(
+    tmp_path: Path, config: Path, write: Write, monitor: Any, said: list[str], capfd: Any
+) -> None:
+    from stepscope.profiler.dynamic.trigger import answers, ask, directories
+
+    write(start_step=3, stop_step=500, analyse=True, analyse_mode=0)
+    dp = monitor(poll_interval=1)
+    for step in range(1, 30):
+        if step == 8:
+            mark = ask(config)
+        dp.step()
+    assert _recorded(tmp_path / "out") == {"rank0_start3_stop8": [3, 4, 5, 6, 7, 8]}
+    (window,) = dp.windows
+    assert (window.directory / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").is_file()
+    assert said == []
+    assert f"Next: stepscope diagnose {window.directory}" in capfd.readouterr().err
+    (status,) = answers(config, mark, wait_s=HANGS_AFTER_S)
+    assert status["state"] == "idle"
+    assert [(entry["start"], entry["stop"], entry["state"]) for entry in status["history"]] == [(3, 8, "done")]
+    assert directories([status], mark) == [str(window.directory)]
+
+
+def test_the_history_keeps_windows_that_are_over(config: Path, write: Write, monitor: Any) -> None:
+    from stepscope.profiler.dynamic.trigger import answers, ask
+
+    write(start_step=-1, stop_step=-1)
+    dp = monitor(poll_interval=1)
+    marks = []
+    for steps in (1, 2):
+        marks.append(ask(config, steps=steps, analyse=False))
+        for _ in range(6):
+            dp.step()
+        (status,) = answers(config, marks[-1], wait_s=HANGS_AFTER_S)
+    assert [entry["request"] for entry in status["history"]] == marks
+    assert [entry["directories"] for entry in status["history"]] == [[str(one.directory)] for one in dp.windows]
 
 
 def test_a_window_that_has_not_begun_can_be_moved_and_taken_back(tmp_path: Path, write: Write, monitor: Any) -> None:
@@ -352,9 +392,12 @@ def test_the_status_file_acknowledges_and_ends(config: Path, write: Write, monit
     dp = monitor(poll_interval=1)
     mark = ask(config, steps=3)
     dp.step()
-    (status,) = answers(config, mark, wait_s=5)
+    end = time.monotonic() + HANGS_AFTER_S
+    while not (statuses := answers(config, mark)) and time.monotonic() < end:
+        time.sleep(0.01)
+    (status,) = statuses
     (window,) = status["windows"]
-    assert status["state"] == "agreed"
+    assert (status["state"], status["history"][0]["state"]) in {("agreed", "agreed"), ("agreed", "recording")}
     assert window["start"] in (2, 3), "by the step that the thread beside the training saw"
     assert window["stop"] == window["start"] + 2
     assert [rank["rank"] for rank in status["ranks"]] == [0]

@@ -16,6 +16,7 @@ from stepscope.errors import NoAnswerError, UsageError
 from stepscope.profiler import DynamicProfilerMonitor
 from stepscope.profiler.dynamic.config import DEFAULTS, understood
 from stepscope.profiler.dynamic.trigger import ask
+from support.limits import HANGS_AFTER_S
 
 _app = typer.Typer()
 _app.command()(command.trigger)
@@ -39,7 +40,12 @@ def test_a_range_is_written_and_everything_else_keeps_its_value(tmp_path: Path) 
     _call(str(tmp_path), "--start", "8", "--stop", "10", "--memory")
     after = _config(tmp_path)
     assert after.pop("request")
-    assert after == {**before, "start_step": 8, "stop_step": 10, "profile_memory": True}
+    asked = {"start_step": 8, "stop_step": 10, "profile_memory": True}
+    assert after == {**before, **asked, "analyse": True, "analyse_mode": 1}, "who asks wants to read it"
+    _call(str(tmp_path), "--off")
+    assert _config(tmp_path)["analyse"] is True
+    _call(str(tmp_path), "--steps", "2", "--no-parse", "--no-background")
+    assert (_config(tmp_path)["analyse"], _config(tmp_path)["analyse_mode"]) == (False, 0)
 
 
 def test_the_next_steps_leave_the_range_off_so_that_other_monitors_stay_idle(tmp_path: Path) -> None:
@@ -98,19 +104,26 @@ def test_the_answer_of_a_running_job_is_told(tmp_path: Path, plain: None) -> Non
     thread = threading.Thread(target=train)
     thread.start()
     try:
-        result = _call(str(tmp_path), "--steps", "2", "--wait", "20", "--json")
-        (job,) = json.loads(result.stdout.splitlines()[-1])["data"]["jobs"]
+        result = _call(str(tmp_path), "--steps", "2", "--wait", str(HANGS_AFTER_S), "--json")
+        answer = json.loads(result.stdout.splitlines()[-1])["data"]
+        (job,) = answer["jobs"]
         (window,) = job["windows"]
         assert window["stop"] == window["start"] + 1
+        (directory,) = answer["directories"]
+        assert (Path(directory) / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").is_file(), "parsed by default"
         with pytest.raises(NoAnswerError, match="already past these steps"):
-            _call(str(tmp_path), "--start", "1", "--stop", "1", "--wait", "20")
+            _call(str(tmp_path), "--start", "1", "--stop", "1", "--wait", str(HANGS_AFTER_S))
+        with pytest.raises(NoAnswerError, match="is not finished"):
+            _call(str(tmp_path), "--start", "1", "--stop", "1000000000", "--wait", "3")
+        result = _call(str(tmp_path), "--off", "--wait", str(HANGS_AFTER_S))
+        assert f"Recorded: {tmp_path / 'out'}" in result.stdout
+        assert "Next: stepscope diagnose" in result.stdout
     finally:
         end.set()
         thread.join()
         monitor.stop()
-    assert [window.directory.parent.name for window in monitor.windows] == [
-        f"rank0_start{window['start']}_stop{window['stop']}"
-    ]
+    first, _ = (window.directory.parent.name for window in monitor.windows)
+    assert first == f"rank0_start{window['start']}_stop{window['stop']}"
 
 
 def test_readers_never_see_half_a_config(tmp_path: Path) -> None:

@@ -19,21 +19,29 @@ def trigger(
     start: Annotated[int | None, typer.Option(min=1, help="First step to record; steps count from 1.")] = None,
     stop: Annotated[int | None, typer.Option(min=1, help="Last step to record.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Record the next N steps instead.")] = None,
-    off: Annotated[bool, typer.Option("--off", help="Cancel a request that has not started.")] = False,
+    off: Annotated[
+        bool, typer.Option("--off", help="Cancel the last request; a window that is being recorded ends with its step.")
+    ] = False,
     level: Annotated[int | None, typer.Option(min=0, max=2, help="Profiler level.")] = None,
     shapes: Annotated[bool | None, typer.Option(help="Record operator shapes.")] = None,
     stack: Annotated[bool | None, typer.Option(help="Record Python stacks.")] = None,
     memory: Annotated[bool | None, typer.Option(help="Record memory.")] = None,
-    parse: Annotated[bool | None, typer.Option(help="Write the documented output files when the window ends.")] = None,
-    background: Annotated[bool | None, typer.Option(help="Parse in the background while training goes on.")] = None,
+    parse: Annotated[
+        bool | None, typer.Option(help="Write the documented output files when the window ends.", show_default="parse")
+    ] = None,
+    background: Annotated[
+        bool | None, typer.Option(help="Parse in the background while training goes on.", show_default="background")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Directory for the captures.")] = None,
-    wait: Annotated[float, typer.Option(min=0, help="Seconds to wait for the job's answer.")] = 0.0,
+    wait: Annotated[
+        float, typer.Option(min=0, help="Seconds to wait for the recording, whose directory is the answer.")
+    ] = 0.0,
     json: Json = False,
     lang: Language = None,
 ) -> None:
     """Record some steps of a running job. Options that you leave out keep their current values."""
     from stepscope.errors import NoAnswerError, UsageError
-    from stepscope.profiler.dynamic.trigger import answers, ask, config_path
+    from stepscope.profiler.dynamic.trigger import answers, ask, config_path, directories, is_settled
 
     del lang
     if [steps is not None, start is not None or stop is not None, off].count(True) != 1:
@@ -58,17 +66,24 @@ def trigger(
     if json:
         import json as encoder
 
-        answer = {"config": str(config_path(cfg_path)), "request": mark, "jobs": statuses}
+        answer = {
+            "config": str(config_path(cfg_path)),
+            "request": mark,
+            "jobs": statuses,
+            "directories": directories(statuses, mark),
+        }
         typer.echo(encoder.dumps({"schema": _SCHEMA, "data": answer}, ensure_ascii=False))
     else:
-        _show(cfg_path, statuses)
+        _show(cfg_path, statuses, directories(statuses, mark))
     if wait and not statuses:
         raise NoAnswerError("trigger_no_answer", seconds=wait)
     if statuses and not off and all(status["state"] in ("missed", "rejected") for status in statuses):
         raise NoAnswerError("trigger_missed")
+    if wait and not all(is_settled(status) for status in statuses):
+        raise NoAnswerError("trigger_not_done", seconds=wait)
 
 
-def _show(cfg_path: Path, statuses: list[dict[str, Any]]) -> None:
+def _show(cfg_path: Path, statuses: list[dict[str, Any]], recorded: list[str]) -> None:
     from stepscope.profiler.dynamic.trigger import config_path
     from stepscope.texts import text
 
@@ -87,3 +102,10 @@ def _show(cfg_path: Path, statuses: list[dict[str, Any]]) -> None:
                 ranks=ranks,
             )
         )
+    for directory in recorded:
+        typer.echo(text("report.trigger_directory", language(), directory=directory))
+    if recorded:
+        import shlex
+
+        command = f"stepscope diagnose {shlex.join(recorded)}"
+        typer.echo(text("report.trigger_next", language(), command=command))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import time
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from stepscope.profiler.dynamic.board import Board
@@ -23,6 +24,9 @@ class AgreedWindow:
     analyse: bool = False
     in_background: bool = False
     output: str = ""
+    #: Which request it is for, and when it was agreed; the same window whatever they say.
+    mark: str = field(default="", compare=False)
+    agreed_ns: int = field(default=0, compare=False)
 
 
 @dataclass
@@ -57,10 +61,8 @@ def settle(board: Board, request: Request, at: int | None = None) -> Agreement:
     if request.identity == agreed.handled:
         return _amend(board, agreed, request, at)
     agreed.handled, agreed.mark = request.identity, request.mark
-    begun = _furthest(board, at)
-    slowest = min((entry.step for entry in board.places()), default=0)
-    # What some rank may have begun goes on; what nobody has begun is replaced by the new request.
-    agreed.windows = [one for one in agreed.windows if one.start <= begun + 1 and one.stop >= slowest]
+    if not request.problem:
+        agreed.windows = _ended_early(board, agreed.windows, at)
     if request.problem:
         agreed.outcome = "rejected"
         warn("dynamic_rejected", reason=request.problem)
@@ -70,6 +72,19 @@ def settle(board: Board, request: Request, at: int | None = None) -> Agreement:
         return _agree(board, agreed, request, at)
     agreed.write(board)
     return agreed
+
+
+def _ended_early(board: Board, windows: list[AgreedWindow], at: int | None) -> list[AgreedWindow]:
+    """The windows that a rank has begun, which end here: with the step under way, or, for several ranks, the next."""
+    places = board.places()
+    begun = _furthest(board, at)
+    slowest = min((entry.step for entry in places), default=0)
+    end = begun + (len(places) > 1)
+    return [
+        replace(one, stop=max(one.start, min(one.stop, end)))
+        for one in windows
+        if one.start <= begun and one.stop >= slowest
+    ]
 
 
 def _amend(board: Board, agreed: Agreement, request: Request, at: int | None) -> Agreement:
@@ -84,7 +99,17 @@ def _amend(board: Board, agreed: Agreement, request: Request, at: int | None) ->
 
 
 def _window(number: int, start: int, stop: int, request: Request) -> AgreedWindow:
-    return AgreedWindow(number, start, stop, request.parameters, request.analyse, request.in_background, request.output)
+    return AgreedWindow(
+        number,
+        start,
+        stop,
+        request.parameters,
+        request.analyse,
+        request.in_background,
+        request.output,
+        mark=request.mark,
+        agreed_ns=time.time_ns(),
+    )
 
 
 def _agree(board: Board, agreed: Agreement, request: Request, at: int | None) -> Agreement:

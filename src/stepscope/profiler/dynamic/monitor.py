@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from stepscope.profiler.foundation.framework_base import with_mindspore_base
 from stepscope.profiler.foundation.guard import attempt, guarded
 from stepscope.profiler.foundation.line_files import absolute
 from stepscope.profiler.foundation.messages import read_sentences, warn
-from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.foundation.own_faults import ours, suppressed
 from stepscope.profiler.foundation.rank_identity import identity
+from stepscope.profiler.handover import parsers
 from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.handover.trace_handler import TraceHandler
 from stepscope.profiler.recording.profile import Profile
@@ -63,6 +65,7 @@ class DynamicProfilerMonitor:
         self._board: Board | None = None
         self._profile: Profile | None = None
         self._current: AgreedWindow | None = None
+        self._left: Path | None = None
         self._windows: list[AgreedWindow] = []
         self._done = 0
         self._step = 0
@@ -186,10 +189,13 @@ class DynamicProfilerMonitor:
     def _go_on(self, upcoming: int) -> None:
         profile, window = self._profile, self._current
         assert profile is not None and window is not None
-        if upcoming <= window.stop and window not in self._windows:
+        agreed = next((one for one in self._windows if one.number == window.number), None)
+        if agreed is None and upcoming <= window.stop:
             profile._stepped = True
             self._drop(profile)  # a rank had passed its start: agreed anew
             return
+        if agreed is not None and agreed.stop < window.stop:
+            self._current = window = self._ends_early(profile, window, agreed, upcoming)
         if upcoming > window.stop and self._board is not None:
             self._board.say_state(STATES.index("parsing" if window.analyse else "idle"))
         profile.step_num = upcoming - 1
@@ -198,8 +204,24 @@ class DynamicProfilerMonitor:
             self._profile = None
             profile.stop()
             self.windows += profile.windows
+            if self._left is not None:
+                with suppressed(OSError):
+                    self._left.rmdir()  # its window lies in the folder of the steps that it has
+                self._left = None
             if self._board is not None:
-                self._board.say_state(STATES.index("idle"))
+                self._board.say_state(STATES.index("parsing" if parsers.are_at_work() else "idle"))
+
+    def _ends_early(self, profile: Profile, window: AgreedWindow, agreed: AgreedWindow, upcoming: int) -> AgreedWindow:
+        """The config was changed inside the window: it ends with the step before ``upcoming``, or as agreed."""
+        handler, plan = profile.settings.on_trace_ready, profile.settings.schedule
+        assert isinstance(handler, TraceHandler) and isinstance(plan, _Window)
+        stop = max(agreed.stop, upcoming - 1)
+        self._left = Path(handler.dir_name)
+        handler.dir_name = str(Path(handler.dir_name).with_name(dynamic_name(identity().rank, plan.skip_first, stop)))
+        plan.stop = stop
+        if upcoming > stop:
+            profile.end_window("asked")
+        return replace(agreed, stop=stop) if stop < window.stop else window
 
     def _maybe_record(self, upcoming: int) -> None:
         for window in self._windows:
@@ -245,6 +267,9 @@ class DynamicProfilerMonitor:
     def _poll(self) -> None:
         """What the thread beside the training does now and then."""
         board = self._board
+        if board is not None and self._profile is None:
+            # Parsers beside the training are asked for, so that their end is told and known.
+            board.say_state(STATES.index("parsing" if parsers.are_at_work() else "idle"))
         if board is None or not board.lead():
             self._looked.set()
             return
@@ -253,7 +278,7 @@ class DynamicProfilerMonitor:
         self._look(board, None)
         self._looked.set()
         if self._status is None:
-            self._status = StatusFile(self._folder)
+            self._status = StatusFile(self._folder, self._output)
         self._status.write(board, Agreement.read(board))
 
     def _leave(self) -> None:
@@ -282,14 +307,14 @@ class _Window(Schedule):
 
     def __init__(self, start: int, stop: int, monitor: DynamicProfilerMonitor) -> None:
         super().__init__(wait=0, warmup=0, active=stop - start + 1, repeat=1, skip_first=start)
-        self._stop = stop
+        self.stop = stop
         self._monitor = weakref.ref(monitor)
 
     def __call__(self, step: int) -> ProfilerAction:
         monitor = self._monitor()
-        if step > self._stop or monitor is None:
+        if step > self.stop or monitor is None:
             return ProfilerAction.NONE
-        return ProfilerAction.RECORD if step + monitor._stride <= self._stop else ProfilerAction.RECORD_AND_SAVE
+        return ProfilerAction.RECORD if step + monitor._stride <= self.stop else ProfilerAction.RECORD_AND_SAVE
 
 
 _monitors: weakref.WeakSet[DynamicProfilerMonitor] = weakref.WeakSet()

@@ -11,6 +11,7 @@ from typing import Any
 
 from stepscope.profiler.dynamic.agreement import Agreement
 from stepscope.profiler.dynamic.board import Board, process_started
+from stepscope.profiler.dynamic.history import History
 from stepscope.profiler.foundation.guard import report
 from stepscope.profiler.foundation.line_files import read_regular, write_json
 from stepscope.profiler.foundation.own_faults import ours, suppressed
@@ -25,7 +26,8 @@ _EVERY_S = 10.0
 class StatusFile:
     """Written by the leader when something changed; says once that it cannot be written."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, output: str) -> None:
+        self._history = History(output)
         self.path = folder / f"profiler_status_{socket.gethostname()}_{os.getpid()}.json"
         self._written: dict[str, Any] = {}
         self._next_s = 0.0
@@ -34,6 +36,7 @@ class StatusFile:
 
     def write(self, board: Board, agreed: Agreement, ended: bool = False) -> None:
         """What is known now; that the training goes on is written now and then, all else at once."""
+        places = sorted(board.places(), key=lambda place: place.rank)
         content: dict[str, Any] = {
             "schema": SCHEMA,
             "host": socket.gethostname(),
@@ -44,8 +47,9 @@ class StatusFile:
             "windows": [{"start": one.start, "stop": one.stop} for one in agreed.windows],
             "ranks": [
                 {"rank": place.rank, "pid": place.pid, "step": place.step, "state": STATES[place.state]}
-                for place in sorted(board.places(), key=lambda place: place.rank)
+                for place in places
             ],
+            "history": self._history.entries(agreed, places, STATES),
         }
         news = {**content, "ranks": [{**rank, "step": None} for rank in content["ranks"]]}
         if not self._works or (news == self._written and time.monotonic() < self._next_s):

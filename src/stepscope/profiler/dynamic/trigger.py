@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.profiler.dynamic.config import CONFIG_FILE, DEFAULTS, MOST_BYTES, NEXT_STEPS, REQUEST
+from stepscope.profiler.dynamic.history import DONE
 from stepscope.profiler.dynamic.status import statuses
 from stepscope.profiler.foundation.line_files import read_regular
 from stepscope.profiler.foundation.own_faults import ours
@@ -40,6 +41,8 @@ def ask(
     """
     path = config_path(place)
     content = {**_present(path), **switches}
+    if (start, steps) != (None, None):
+        _have_it_parsed(content, switches)
     content.pop(NEXT_STEPS, None)
     content["start_step"], content["stop_step"] = (-1 if start is None else start), (-1 if stop is None else stop)
     if steps is not None:
@@ -50,13 +53,45 @@ def ask(
 
 
 def answers(place: Path, mark: str, wait_s: float = 0.0) -> list[dict[str, Any]]:
-    """What the jobs that watch this folder made of a request; waits until there is an answer, or the time is over."""
+    """What the jobs that watch this folder made of a request. Waits until their windows are on the disk, parsed where
+    that was asked for, or the time is over."""
     end = time.monotonic() + wait_s
     while True:
         found = [status for status in statuses(config_path(place).parent) if status.get("request") == mark]
-        if found or time.monotonic() >= end:
+        if (found and all(is_settled(status) for status in found)) or time.monotonic() >= end:
             return found
         time.sleep(min(_LOOK_S, max(0.0, end - time.monotonic())))
+
+
+def is_settled(status: dict[str, Any]) -> bool:
+    """Whether a job has nothing more to do for its last request.
+
+    >>> is_settled({"state": "missed"}), is_settled({"state": "agreed", "history": [{"state": "recording"}]})
+    (True, False)
+    """
+    history = status.get("history", [])
+    if status.get("state") == "agreed" and not any(entry.get("request") == status.get("request") for entry in history):
+        return False
+    return all(entry.get("state") == DONE for entry in history) or status.get("state") == "ended"
+
+
+def directories(found: list[dict[str, Any]], mark: str) -> list[str]:
+    """Where the windows of a request are; of one that ended a window, where that one is."""
+    entries = [(entry, status) for status in found for entry in status.get("history", [])[-1:]]
+    return [
+        directory
+        for entry, status in entries
+        if entry.get("request") == mark or status.get("state") in ("idle", "ended")
+        for directory in entry.get("directories", [])
+    ]
+
+
+def _have_it_parsed(content: dict[str, Any], switches: dict[str, Any]) -> None:
+    """Who asks for a window wants to read it: it is parsed, beside the training, unless the request says otherwise."""
+    if "analyse" not in switches:
+        content["analyse"] = True
+    if "analyse_mode" not in switches and content.get("analyse_mode") not in (0, 1):
+        content["analyse_mode"] = 1
 
 
 def _present(path: Path) -> dict[str, Any]:

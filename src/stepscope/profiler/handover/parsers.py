@@ -25,6 +25,7 @@ class Parser:
 
     def __init__(self, command: list[str], environment: dict[str, str], directory: Path, quiet: bool = False) -> None:
         self.directory = directory
+        self.is_waited_for = False
         self._quiet = quiet
         self._began = self._got_on = time.monotonic()
         self._used = 0
@@ -41,6 +42,11 @@ class Parser:
         return self._pid != os.getpid()
 
     @property
+    def has_ended(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return self._process.poll() is not None
+
+    @property
     def stands_still(self) -> bool:
         """Whether there is no use in waiting."""
         if self._process.poll() is not None:
@@ -52,6 +58,7 @@ class Parser:
 
     def finish(self, last: bool = False) -> bool:
         """Wait for it; whether its files are there. One that stands still is left behind, and ended at the ``last``."""
+        self.is_waited_for = True
         while True:
             try:
                 _, errors = self._process.communicate(timeout=_LOOK_S)
@@ -119,6 +126,14 @@ def one_stands_still() -> bool:
     """Whether a parser of an earlier window hangs: another one would, too."""
     _at_work.look()
     return any(parser.stands_still for parser in _at_work.parsers if not parser.is_inherited)
+
+
+def are_at_work() -> bool:
+    """Whether a parser is under way; the end of those that have ended is told."""
+    for parser in list(_at_work.parsers):
+        if not parser.is_inherited and not parser.is_waited_for and parser.has_ended:
+            attempt("parsing", parser.finish)
+    return any(not parser.is_inherited for parser in _at_work.parsers)
 
 
 def wait_for_all() -> None:
