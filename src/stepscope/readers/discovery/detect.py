@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.errors import UnreadableInputError
+from stepscope.readers.discovery.recognised import only_recognised, recognised_file
 from stepscope.readers.discovery.source import Source, named_rank
 from stepscope.readers.files.raw_bytes import head
 
@@ -34,7 +35,7 @@ def sources(path: Path) -> list[Source]:
     if not sources_below:
         from stepscope.readers.ascend.unparsed import only_unparsed
 
-        raise only_unparsed(path) or UnreadableInputError("nothing_to_read", path=str(path))
+        raise only_unparsed(path) or only_recognised(path) or UnreadableInputError("nothing_to_read", path=str(path))
     return sources_below
 
 
@@ -43,7 +44,8 @@ def _named_file(path: Path) -> Source:
     source = _claim_file(path, first)
     if source is not None:
         return source
-    raise UnreadableInputError("unknown_format" if first else "empty_file", path=str(path))
+    plain = UnreadableInputError("unknown_format" if first else "empty_file", path=str(path))
+    raise recognised_file(path, first) or plain
 
 
 def _below(root: Path) -> Iterator[Source]:
