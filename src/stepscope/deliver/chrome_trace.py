@@ -45,15 +45,18 @@ _SPEAKING_NAME: Final = re.compile(
 _LEAST_TIDS_PER_TRACK: Final = 1000
 
 
-def write(store: RunStore, ranks: list[int], path: Path, *, zipped: bool) -> None:
-    """Write the ranks into one file, on the run's clock."""
+def write(
+    store: RunStore, ranks: list[int], path: Path, *, zipped: bool, more_header: dict[str, Any] | None = None
+) -> None:
+    """Write the ranks into one file, on the run's clock; ``more_header`` is put beside the events."""
     offsets, origin = _clocks(store, ranks)
     with (
         gzip.open(path, "wt", compresslevel=4, encoding="utf-8") if zipped else path.open("w", encoding="utf-8")
     ) as file:
-        header = {"displayTimeUnit": "ns", "baseTimeNanoseconds": origin, "writtenBy": "stepscope"}
+        header: dict[str, Any] = {"displayTimeUnit": "ns", "baseTimeNanoseconds": origin, "writtenBy": "stepscope"}
         if len(ranks) == 1:
             header["distributedInfo"] = {"rank": ranks[0]}
+        header |= more_header or {}
         file.write(json.dumps(header)[:-1] + ', "traceEvents": [\n')
         _write_events(file, store, ranks, offsets, origin)
         file.write("\n]}\n")

@@ -6,12 +6,15 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.simulate.calibration import planted_faults
 from stepscope.simulate.model import Model, Result, build
+from stepscope.simulate.outputs.ascend import ascend
+from stepscope.simulate.outputs.kineto import kineto
 from stepscope.simulate.outputs.store import write_store
 from stepscope.simulate.scenario import Scenario
 from stepscope.simulate.truth import FILE, truth
@@ -62,4 +65,9 @@ def _store(model: Model, directory: Path, coarse: bool) -> Result:
     return write_store(model, directory, coarse=coarse)[1]
 
 
-FORMATS: Final[dict[str, Callable[[Model, Path, bool], Result]]] = {"store": _store}
+FORMATS: Final[dict[str, Callable[[Model, Path, bool], Result]]] = {
+    "store": _store,
+    "kineto": kineto,
+    "ascend-text": partial(ascend, form="text"),
+    "ascend-db": partial(ascend, form="db"),
+}

@@ -73,8 +73,10 @@ def _level0(data: RankData) -> bool:
 
 def _rows(data: RankData) -> pl.DataFrame:
     further = data.scan("slices").select("slice", "correlation", "stream", "output_shapes")
-    rows = data.executed.lazy().filter(pl.col("lane") != COPY).join(further, on="slice", how="left")
-    return rows.join(_blocks(data), on="slice", how="left").collect()
+    rows = (
+        data.executed.lazy().filter(pl.col("lane") != COPY).join(further, on="slice", how="left", maintain_order="left")
+    )
+    return rows.join(_blocks(data), on="slice", how="left", maintain_order="left").collect()
 
 
 def _blocks(data: RankData) -> pl.LazyFrame:

@@ -67,7 +67,7 @@ class RankData:
             return host_work(self.store, self.rank, self.steps)
         lanes = pl.LazyFrame({"slice": pl.Series(self.work.slice).cast(pl.UInt32), "lane": self.work.lane})
         columns = ("slice", "start_ns", "dur_ns", "step", "name", "type", "core", "operator", "input_shapes", "dtypes")
-        rows = self.scan("slices").join(lanes, on="slice")
+        rows = self.scan("slices").join(lanes, on="slice", maintain_order="left")
         return rows.select(*columns, "lane", end_ns=pl.col("start_ns") + pl.col("dur_ns")).collect()
 
     def causes(self, kind: str) -> dict[int, int]:

@@ -65,8 +65,8 @@ def operator_details(data: RankData) -> pl.DataFrame | None:
     stacks = data.store.scan("stacks", [data.rank]).select("stack", "frames")
     rows = (
         rows.lazy()
-        .join(slices, on="slice", how="left")
-        .join(stacks, on="stack", how="left")
+        .join(slices, on="slice", how="left", maintain_order="left")
+        .join(stacks, on="stack", how="left", maintain_order="left")
         .sort("start_ns", "slice")
         .collect()
     )

@@ -49,6 +49,7 @@ _FLOWS: Final = {
     "forward_backward": "fwdbwd",
     "queue": "async_task_queue",
 }
+_TASK_TYPES: Final = {"copy": "MEMCPY_ASYNC", "wait": "EVENT_WAIT", "sync": "EVENT_RECORD"}
 _LANES: Final = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
 
 
@@ -64,16 +65,15 @@ def write_trace_view(data: RankData, path: Path) -> None:
 
 def _slices(data: RankData) -> pl.DataFrame:
     columns = ["slice", "track", "row", "start_ns", "dur_ns", "name", "kind", "correlation", "stream", "operator"]
-    slices = (
-        data.scan("slices").filter(pl.col("kind") != "reported").select(*columns, "input_shapes", "dtypes", "stack")
-    )
+    more = ["core", "input_shapes", "dtypes", "stack"]
+    slices = data.scan("slices").filter(pl.col("kind") != "reported").select(*columns, *more)
     tracks = data.store.scan("tracks", [data.rank]).select("track", track_name="name", track_kind="kind")
     host = pl.lit(_host_process(data))
     process = pl.col("kind").cast(pl.String).replace_strict(_PROCESS_OF_KIND, default=None, return_dtype=pl.String)
     on_host = ~pl.col("track_kind").cast(pl.String).is_in(["stream", "plane"])
     operators = pl.lit("CPU OP") if data.backend == "mindspore" else host
     return (
-        slices.join(tracks, on="track", how="left")
+        slices.join(tracks, on="track", how="left", maintain_order="left")
         .with_columns(
             process=pl.when(on_host & (process == "Ascend Hardware"))
             .then(host)
@@ -138,11 +138,16 @@ def _thread_names(slices: pl.DataFrame, calls: dict[int, CommunicationCall]) -> 
         yield _meta("thread_sort_index", _PROCESSES[process], track, sort_index=track)
 
 
+def _task_type(row: dict[str, Any]) -> str:
+    """What executes a device task, in the vendor's words."""
+    return _TASK_TYPES.get(row["kind"]) or str(row["core"] or row["kind"])
+
+
 def _slice_events(slices: pl.DataFrame, calls: dict[int, CommunicationCall]) -> Iterator[str]:
     for row in slices.iter_rows(named=True):
         call = calls.get(row["slice"])
         arguments = {
-            "Task Type": row["kind"] if row["process"] == "Ascend Hardware" else None,
+            "Task Type": _task_type(row) if row["process"] == "Ascend Hardware" else None,
             "Stream Id": row["stream"],
             "correlation_id": row["correlation"],
             "Input Dims": row["input_shapes"],
@@ -169,8 +174,8 @@ def _flow_events(data: RankData, slices: pl.DataFrame) -> Iterator[str]:
         data.store.scan("links", [data.rank])
         .filter(pl.col("kind").cast(pl.String).is_in(list(_FLOWS)))
         .collect()
-        .join(places, left_on="from_slice", right_on="slice")
-        .join(places, left_on="to_slice", right_on="slice", suffix="_to")
+        .join(places, left_on="from_slice", right_on="slice", maintain_order="left")
+        .join(places, left_on="to_slice", right_on="slice", suffix="_to", maintain_order="left")
     )
     for number, row in enumerate(links.iter_rows(named=True), 1):
         category = _FLOWS[row["kind"]]

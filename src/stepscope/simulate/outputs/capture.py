@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.arrays import NULL, Int64s
 from stepscope.simulate.instructions import Instruction
+from stepscope.simulate.outputs.naming import hcom_name
 from stepscope.simulate.outputs.stage_rows import StageRows
 from stepscope.simulate.plan import Group
 from stepscope.simulate.recording import HOST_START
@@ -53,6 +54,17 @@ class Capture:
         per_step = np.array([rows.calls_per_step.get(each.dimension, 0) for each in rows.instructions])
         numbered = np.array([each.action == "collective" for each in rows.instructions])[row]
         return np.where(numbered, step * per_step[row] + rows.calls_in_group[row], NULL)
+
+    def slice_names(self, step: Int64s, row: Int64s) -> list[str]:
+        """Names on an NPU, where each communication call has one of its own."""
+        sequence = self.sequence(step, row)
+        numbers = np.where(sequence == NULL, step * len(self.rows.instructions) + row, sequence)
+        found = []
+        for place, number in zip(row.tolist(), numbers.tolist(), strict=True):
+            kind, dimension = self.rows.instructions[place].kind, self.rows.instructions[place].dimension
+            own = self.rows.names[place].slice
+            found.append(hcom_name(kind, self.groups[dimension].name, number) if kind else own)
+        return found
 
     def peer(self, instruction: Instruction) -> int:
         """The other rank of a transfer between stages."""

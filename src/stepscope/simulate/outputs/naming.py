@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from typing import Final
 
 from stepscope.facts.kernel_names import short_name
 from stepscope.facts.simulated_operators import simulated_operators_facts
+from stepscope.layout import names
 from stepscope.simulate.instructions import Instruction
 from stepscope.simulate.recording import is_segment
 
@@ -126,6 +126,6 @@ def hcom_name(kind: str, group: str, number: int) -> str:
     """The name of a call of HCCL: the group's last digits, and the number of the call within it.
 
     >>> hcom_name("all_reduce", "dp_0", 7)
-    'hcom_allReduce__527_7_1'
+    'hcom_allReduce__545_7_1'
     """
-    return f"hcom_{_HCOM[kind]}__{zlib.crc32(group.encode()) % 1000:03d}_{number}_1"
+    return f"hcom_{_HCOM[kind]}__{names.group_hash(group)[-3:]}_{number}_1"

@@ -213,10 +213,14 @@ def _device_part(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
     if rows.device == "npu" and not capture.coarse:
         texts |= {"input_shapes": "shapes", "dtypes": "dtypes"}
     called = rows.called[row]
+    names = {}
+    if rows.device == "npu":
+        names["name"] = pl.Series(capture.slice_names(step, row)).cast(pl.Categorical)
     frame = _part(capture, step, row, texts, start, end).with_columns(
         track=pl.Series(rows.device_track[row]),
         stream=pl.Series(rows.stream[row]),
         correlation=pl.Series(np.where(called, capture.correlation(step, row), NULL)).replace(NULL, None),
+        **names,
     )
     sized = np.array([each.slice_kind == "copy" or rows.device == "npu" for each in rows.instructions]) & (
         rows.bytes > 0

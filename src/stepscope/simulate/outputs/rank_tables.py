@@ -14,7 +14,7 @@ from stepscope.simulate.execution import Machine
 from stepscope.simulate.instructions import STREAMS
 from stepscope.simulate.network import sent_bytes
 from stepscope.simulate.outputs.capture import Capture
-from stepscope.simulate.outputs.naming import CALL_TYPES, hcom_name
+from stepscope.simulate.outputs.naming import CALL_TYPES
 from stepscope.simulate.outputs.rank_slices import RankSlices
 from stepscope.simulate.outputs.stage_rows import (
     AUTOGRAD,
@@ -38,6 +38,7 @@ class RankTables:
     machine: Machine
     capture: Capture
     slices: RankSlices
+    switches: dict[str, Any]
 
     def ranks(self) -> pl.DataFrame:
         """The row of ``ranks``."""
@@ -57,7 +58,7 @@ class RankTables:
             "framework": scenario.framework,
             "versions": json.dumps({"simulated": scenario.name}),
             "level": _FRAMEWORK_LEVEL.get(device.kind),
-            "switches": json.dumps({"record_shapes": True}),
+            "switches": json.dumps(self.switches),
             **shown,
             "clock_base_ns": 0,
             "first_ns": self.slices.first_ns,
@@ -170,7 +171,7 @@ class RankTables:
         if capture.rows.device == "npu":
             wait = np.maximum(ready - start, 0)
             frame = frame.with_columns(
-                name=pl.Series(self._hcom_names(step, row)),
+                name=pl.Series(capture.slice_names(step, row)),
                 algorithm=pl.lit("MESH-RING"),
                 transit_ns=pl.Series(end - np.maximum(ready, start)),
                 wait_ns=pl.Series(wait),
@@ -178,17 +179,6 @@ class RankTables:
                 idle_ns=pl.Series(np.zeros(len(row), np.int64)),
             )
         return frame
-
-    def _hcom_names(self, step: Int64s, row: Int64s) -> list[str]:
-        capture = self.capture
-        per_step = len(capture.rows.instructions)
-        sequence = capture.sequence(step, row)
-        numbers = np.where(sequence == NULL, step * per_step + row, sequence)
-        found = []
-        for place, number in zip(row.tolist(), numbers.tolist(), strict=True):
-            instruction = capture.rows.instructions[place]
-            found.append(hcom_name(instruction.kind, capture.groups[instruction.dimension].name, number))
-        return found
 
     def _peers(self, row: Int64s) -> Int64s:
         instructions = self.capture.rows.instructions
@@ -207,7 +197,7 @@ class RankTables:
             return pl.DataFrame()
         step, row = found.step[own], found.row[own]
         start, end, ready, last = (capture.times[step, row, which] for which in (START, END, READY, LAST))
-        names = self._hcom_names(step, row)
+        names = capture.slice_names(step, row)
         peers, transports, sizes, packets, groups = [], [], [], [], []
         for place in row.tolist():
             instruction = capture.rows.instructions[place]

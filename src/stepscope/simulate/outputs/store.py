@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -31,13 +31,15 @@ _READER: Final = "simulated"
 _RANKS_AT_ONCE: Final = 64
 
 
-def write_store(model: Model, directory: Path, *, coarse: bool = False) -> tuple[RunStore, Result]:
-    """Run the model and write what a profiler would have recorded into an empty directory."""
+def write_store(
+    model: Model, directory: Path, *, coarse: bool = False, switches: dict[str, Any] | None = None
+) -> tuple[RunStore, Result]:
+    """Run the model and write what a profiler with some switches would have recorded into an empty directory."""
     recorder = model.recorder(coarse=coarse)
     try:
         result = model.run(recorder)
         parts, merged = [], _MergedTables(directory)
-        for rank_tables in _ranks(model, result, recorder):
+        for rank_tables in _ranks(model, result, recorder, switches or {"record_shapes": True}):
             parts.append(_write_rank(rank_tables, directory, merged, model.scenario.name))
             if len(parts) % _RANKS_AT_ONCE == 0:
                 merged.flush()
@@ -88,7 +90,9 @@ def _write_rank(tables: tuple[int, dict[str, pl.DataFrame]], directory: Path, me
     return Part(rank, f"simulated:{name}", _READER, _READER, files, events, 0, 0.0)
 
 
-def _ranks(model: Model, result: Result, recorder: FullRecorder) -> Iterator[tuple[int, dict[str, pl.DataFrame]]]:
+def _ranks(
+    model: Model, result: Result, recorder: FullRecorder, switches: dict[str, Any]
+) -> Iterator[tuple[int, dict[str, pl.DataFrame]]]:
     """All tables of each rank in turn."""
     machine, device = model.machine, model.scenario.device.kind
     by_dimension = {
@@ -103,7 +107,7 @@ def _ranks(model: Model, result: Result, recorder: FullRecorder) -> Iterator[tup
             groups = {dimension: own[rank] for dimension, own in by_dimension.items() if rank in own}
             capture = _capture(model, rows, rank, true_times, groups, coarse=recorder.coarse)
             slices = rank_slices(capture)
-            tables = RankTables(machine, capture, slices)
+            tables = RankTables(machine, capture, slices, switches)
             frames = {
                 "slices": slices.slices,
                 "links": slices.links,

@@ -1,0 +1,131 @@
+"""Written as files and read again, a simulated run is the one that goes straight into the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import stepscope
+from stepscope.layout.names import group_hash
+from stepscope.run import Run
+from stepscope.simulate.scenario import FaultEntry, Plan, Scenario
+from stepscope.simulate.writing import simulate
+from support.scenarios import GPU, NPU, small
+
+_STEP_FIELDS = [
+    "period_us",
+    "computing_us",
+    "exposed_communication_us",
+    "exposed_copy_us",
+    "idle_us",
+    "before_window_us",
+]
+FORMS = ["kineto", "ascend-text", "ascend-db", "mindspore-text", "mindspore-db"]
+
+
+def scenario_for(form: str) -> Scenario:
+    if form == "kineto":
+        return small(GPU, plan=Plan(dp=2, pp=2, micro_batches=4), steps=3)
+    framework = "mindspore" if form.startswith("mindspore") else "pytorch"
+    return small(NPU, plan=Plan(dp=2, pp=2, micro_batches=4), steps=3, framework=framework)
+
+
+@pytest.fixture(scope="module", params=FORMS)
+def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Run, Run]:
+    """The form, the run straight from the store, and the one read from files."""
+    folder = tmp_path_factory.mktemp("runs")
+    scenario = scenario_for(request.param)
+    simulate(scenario, folder / "direct")
+    simulate(scenario, folder / "files", form=request.param.replace("mindspore", "ascend"))
+    cache = folder / "cache"
+    return (
+        request.param,
+        stepscope.load(folder / "direct", progress=False),
+        stepscope.load(folder / "files", store=cache, progress=False),
+    )
+
+
+def test_steps_are_the_same(both: tuple[str, Run, Run]) -> None:
+    _, direct, read = both
+    fields = [field for field in _STEP_FIELDS if field in direct.steps().columns]
+    ours, theirs = (run.steps().sort("rank", "step").select("rank", "step", *fields) for run in (direct, read))
+    assert ours.select("rank", "step").equals(theirs.select("rank", "step"))
+    for field in fields:
+        assert theirs[field].to_list() == pytest.approx(ours[field].to_list(), abs=0.002), field
+
+
+def test_kernels_are_the_same(both: tuple[str, Run, Run]) -> None:
+    _, direct, read = both
+
+    def kernels(run: Run) -> pl.DataFrame:
+        rows = run.table("slices").filter((pl.col("kind") == "kernel") & pl.col("step").is_not_null())
+        columns = ["rank", "start_ns", "dur_ns", "step", pl.col("name").cast(pl.String)]
+        return rows.select(columns).sort("rank", "start_ns").collect()
+
+    ours, theirs = kernels(direct), kernels(read)
+    assert ours.height > 0
+    assert theirs.equals(ours)
+
+
+def test_communication_is_the_same(both: tuple[str, Run, Run]) -> None:
+    form, direct, read = both
+
+    def calls(run: Run) -> pl.DataFrame:
+        rows = run.table("collectives").drop_nulls("step").collect()
+        return rows.select("rank", "step", "start_ns", "end_ns", pl.col("kind", "group").cast(pl.String)).sort(
+            "rank", "start_ns", "end_ns", "kind"
+        )
+
+    ours, theirs = calls(direct), calls(read)
+    if form != "kineto":
+        ours = ours.with_columns(pl.col("group").map_elements(group_hash, return_dtype=pl.String))
+    assert theirs.select("rank", "step", "start_ns", "end_ns", "kind").equals(
+        ours.select("rank", "step", "start_ns", "end_ns", "kind")
+    )
+    assert theirs["group"].to_list() == ours["group"].to_list()
+
+
+def test_what_a_kineto_trace_tells_of_collectives_is_read(tmp_path: Path) -> None:
+    scenario = scenario_for("kineto")
+    simulate(scenario, tmp_path / "direct")
+    simulate(scenario, tmp_path / "files", form="kineto")
+    columns = ["rank", "start_ns", "seq", "bytes", "peer"]
+    tables = [
+        stepscope.load(tmp_path / name, store=tmp_path / "cache", progress=False)
+        .table("collectives")
+        .drop_nulls("step")
+        .select(columns)
+        .sort("rank", "start_ns", "bytes")
+        .collect()
+        for name in ("direct", "files")
+    ]
+    assert tables[0].equals(tables[1])
+
+
+@pytest.mark.parametrize("form", ["kineto", "ascend-text", "ascend-db"])
+def test_the_planted_fault_is_found_in_the_files_too(form: str, tmp_path: Path) -> None:
+    device = GPU if form == "kineto" else NPU
+    fault = FaultEntry(kind="slow_rank", cause="compute", ranks=(2,), strength=0.25)
+    scenario = small(device, plan=Plan(dp=4), steps=4, faults=(fault,))
+    done = simulate(scenario, tmp_path / "files", form=form)
+
+    run = stepscope.load(tmp_path / "files", store=tmp_path / "cache", progress=False)
+    found = [finding for finding in run.diagnose().findings if finding.kind == "slow_rank"]
+    assert [finding.ranks for finding in found] == [[2]]
+    assert found[0].gain_share == pytest.approx(done.truth["faults"][0]["gain_share"], rel=0.25)
+
+
+def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        simulate(scenario_for("ascend-text"), tmp_path / name, form="ascend-text")
+    first, second = (
+        {
+            str(path.relative_to(tmp_path / name)): path.read_bytes()
+            for path in (tmp_path / name).rglob("*")
+            if path.is_file()
+        }
+        for name in ("a", "b")
+    )
+    assert first == second
