@@ -13,6 +13,7 @@ class Summary(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str
     keys: tuple[str, ...]
     texts: tuple[str, ...] = ()
+    ends_open: bool = False
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

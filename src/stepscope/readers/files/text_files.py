@@ -70,18 +70,34 @@ def read_json(path: Path, reading: Reading) -> Any:
     return value
 
 
-def read_csv(path: Path, reading: Reading, delimiter: str = ",") -> Table | None:
-    """A CSV file with a header; rows of another width are dropped with a note. None if there is no header."""
+def read_csv(path: Path, reading: Reading, delimiter: str = ",", ends_open: bool = False) -> Table | None:
+    """A CSV file with a header; rows of another width are dropped with a note. None if there is no header.
+
+    ``ends_open`` is for files that end without the end of a line when they are whole.
+    """
     content = read_bytes(path, reading)
     if not content:
         return None
     text = content.decode("utf-8", "replace").replace("\0", "")
-    before = csv.field_size_limit(_LONGEST_LINE)
-    try:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
-        return _table(reader, path, reading.notes)
-    finally:
-        csv.field_size_limit(before)
+    if not ends_open:
+        text = without_open_line(text, path, reading.notes)
+    return _table(list(_rows(text, delimiter, path, reading.notes)), path, reading.notes)
+
+
+def read_text(path: Path, reading: Reading) -> list[str]:
+    """The whole lines of a small file."""
+    text = read_bytes(path, reading).decode("utf-8", "replace")
+    return without_open_line(text, path, reading.notes).splitlines()
+
+
+def without_open_line(text: str, path: Path, notes: Notes) -> str:
+    """A last line without its end was cut: half a number is a wrong number."""
+    if not text or text.endswith(("\n", "\r")):
+        return text
+    whole = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
+    if text[len(whole) :].strip():
+        notes.add("last_line_cut", file=path.name)
+    return whole
 
 
 def lines(path: Path, reading: Reading) -> Iterator[pl.Series]:
@@ -103,7 +119,7 @@ def lines(path: Path, reading: Reading) -> Iterator[pl.Series]:
         reading.notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
         return
     if rest.strip():
-        yield _lines(rest)
+        reading.notes.add("last_line_cut", file=path.name)
     elif first:
         reading.notes.add("mindspore_file_empty", file=path.name)
 
@@ -142,20 +158,39 @@ def _lines(piece: bytes) -> pl.Series:
     return text_lines.filter(text_lines.str.strip_chars() != "")
 
 
-def _table(reader: Any, path: Path, notes: Notes) -> Table | None:
+def _rows(text: str, delimiter: str, path: Path, notes: Notes) -> Iterator[tuple[int, list[str]]]:
+    """Rows with the number of their last line. A quote that nobody closes harms its own line only."""
+    before = csv.field_size_limit(_LONGEST_LINE)
+    stray = text.count('"') % 2 == 1
+    number = 0
+    try:
+        for line in text.splitlines(keepends=True) if stray else [text]:
+            quoting: Any = csv.QUOTE_NONE if stray and line.count('"') % 2 else csv.QUOTE_MINIMAL
+            reader = csv.reader(
+                io.StringIO(line, newline=""), delimiter=delimiter, skipinitialspace=True, quoting=quoting
+            )
+            try:
+                for cells in reader:
+                    yield number + reader.line_num, [cell.strip(' \t\r\n"') for cell in cells]
+            except csv.Error:
+                notes.add("mindspore_rows_dropped", file=path.name, place=f"line {number + reader.line_num}")
+            number += reader.line_num
+    finally:
+        csv.field_size_limit(before)
+
+
+def _table(numbered: list[tuple[int, list[str]]], path: Path, notes: Notes) -> Table | None:
     header: list[str] = []
     rows: list[list[str]] = []
-    try:
-        for cells in reader:
-            row = [cell.strip() for cell in cells]
-            if not any(row):
-                continue
-            if not header:
-                header = row
-            elif len(row) == len(header):
-                rows.append(row)
-            else:
-                notes.add("mindspore_rows_dropped", file=path.name, place=f"line {reader.line_num}")
-    except csv.Error:
-        notes.add("mindspore_rows_dropped", file=path.name, place=f"line {reader.line_num}")
+    last = 0
+    for number, row in numbered:
+        lines_of_row, last = number - last, number
+        if not any(row):
+            continue
+        if not header:
+            header = row
+        elif len(row) == len(header):
+            rows.append(row)
+        else:
+            notes.add("mindspore_rows_dropped", file=path.name, place=f"line {number}", count=lines_of_row)
     return Table(header, rows) if header else None

@@ -15,7 +15,7 @@ from stepscope.readers.files.numbers import number
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import read_bytes, read_csv, read_json
+from stepscope.readers.files.text_files import read_bytes, read_csv, read_json, without_open_line
 from stepscope.store.notes import Notes
 
 _NAMES: Final = "pipeline_ops"
@@ -40,7 +40,7 @@ def read_summary_csv(path: Path, reading: Reading) -> dict[str, list[Any]]:
     """The CSV form: one key per row, its values in the following cells."""
     content = read_bytes(path, reading)
     by_key: dict[str, list[Any]] = {}
-    text = content.decode("utf-8", "replace").replace("\0", "")
+    text = without_open_line(content.decode("utf-8", "replace").replace("\0", ""), path, reading.notes)
     rows = csv.reader(io.StringIO(text, newline=""))
     try:
         for row in rows:

@@ -17,7 +17,7 @@ from stepscope import facts
 from stepscope.readers.files.numbers import NS, US, scaled, scaled_column
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import matched, read_bytes, read_csv
+from stepscope.readers.files.text_files import matched, read_csv, read_text
 from stepscope.readers.mindspore_cpu.kernel_times import read_kernel_times
 from stepscope.readers.mindspore_cpu.operators import described
 from stepscope.readers.mindspore_cpu.scopes import module, phase
@@ -117,8 +117,8 @@ def read_gpu_details(path: Path, reported: Reported, reading: Reading) -> dict[s
 
 def read_shift(path: Path, reading: Reading) -> int:
     """What brings times of host operators onto the GPU's clock: the two lines of ``start_time``, host and GPU."""
-    content = read_bytes(path, reading).decode("utf-8", "replace")
-    times = [scaled(line.rsplit(":", maxsplit=1)[-1], NS) for line in content.splitlines() if line.strip()]
+    lines = read_text(path, reading)
+    times = [scaled(line.rsplit(":", maxsplit=1)[-1], NS) for line in lines if line.strip()]
     if len(times) < 2 or times[0] is None or times[1] is None:
         reading.notes.add("mindspore_file_damaged", file=path.name)
         return 0

@@ -11,7 +11,7 @@ from typing import Any
 from stepscope.readers.files.numbers import COUNTS, NS, scaled
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
-from stepscope.readers.files.text_files import read_bytes
+from stepscope.readers.files.text_files import read_text
 from stepscope.readers.mindinsight.step_trace import Call, Step, StepTrace
 from stepscope.store.notes import Notes
 
@@ -23,7 +23,7 @@ def read_gpu_step_trace(path: Path, reading: Reading) -> StepTrace:
     Otherwise a line per mark, ``operator start,end start,end …`` in counts of 10 ns, one pair per step.
     """
     trace = StepTrace(file=path.name)
-    lines = [line.split() for line in read_bytes(path, reading).decode("utf-8", "replace").splitlines()]
+    lines = [line.split() for line in read_text(path, reading)]
     lines = [line for line in lines if line]
     if not lines:
         return trace

@@ -9,7 +9,7 @@ from typing import Any, Final
 from stepscope.facts.mindinsight import mindinsight_facts
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
-from stepscope.readers.files.text_files import read_bytes, read_csv, read_json
+from stepscope.readers.files.text_files import read_csv, read_json, read_text
 from stepscope.readers.mindinsight.layout import RankFiles
 
 _COMPUTE_TIME: Final = re.compile(r"(?P<name>\S.*?)\s+(?P<time>[-+.\deE]+)\s+(?P<stream>\d+)\s*")
@@ -21,7 +21,7 @@ def read_summaries(files: RankFiles, steps: int, reported: Reported, reading: Re
     """Read all of them; ``steps`` is the number of steps in the step trace. Returns the memory summary."""
     for subject, entry in mindinsight_facts().summaries.items():
         for path in files.every(f"table:{subject}"):
-            if (table := read_csv(path, reading)) is not None:
+            if (table := read_csv(path, reading, ends_open=entry.ends_open)) is not None:
                 reported.add_table(path.name, table, entry.keys, reading.notes, entry.texts)
     memory: dict[str, Any] = {}
     for subject in mindinsight_facts().objects:
@@ -65,7 +65,7 @@ def _read_cluster(path: Path, steps: int, reported: Reported, reading: Reading) 
 
 def _read_compute_times(path: Path, reported: Reported, reading: Reading) -> None:
     """``output_op_compute_time``: three lines of heading, then operator, ms and stream; the last line is the total."""
-    for line in read_bytes(path, reading).decode("utf-8", "replace").splitlines():
+    for line in read_text(path, reading):
         if not line.strip() or line.startswith(("====", "----", "op_name")):
             continue
         match = _COMPUTE_TIME.fullmatch(line)
@@ -78,7 +78,7 @@ def _read_compute_times(path: Path, reported: Reported, reading: Reading) -> Non
 def _read_type_times(path: Path, reported: Reported, reading: Reading) -> None:
     """``output_op_compute_time_detail``: times per type, then, behind ``Detail:``, times per operator."""
     in_detail = False
-    for line in read_bytes(path, reading).decode("utf-8", "replace").splitlines():
+    for line in read_text(path, reading):
         if not line.strip() or line.startswith(("====", "optype_name", "op_name op_type")):
             continue
         if line.strip() == "Detail:":

@@ -91,7 +91,7 @@ def columns_of(header: list[str], wanted: dict[str, str]) -> list[str | None]:
 
 
 def _from_csv(path: Path, wanted: dict[str, str], reading: Reading) -> Iterator[pl.DataFrame]:
-    pieces = _pieces(blocks(path, reading.notes, reading.on_read))
+    pieces = _pieces(blocks(path, reading.notes, reading.on_read), path.name, reading.notes)
     line, _, first = next(pieces, b"").partition(b"\n")
     header = _header(line)
     names = columns_of(header, wanted)
@@ -113,8 +113,8 @@ def _header(line: bytes) -> list[str]:
         return []
 
 
-def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The file cut at ends of lines that lie outside quotes."""
+def _pieces(chunks: Iterable[bytes], file: str, notes: Notes) -> Iterator[bytes]:
+    """The file cut at ends of lines that lie outside quotes; half a line at its end is left out."""
     data = b""
     for block in chunks:
         data += block
@@ -124,8 +124,11 @@ def _pieces(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if cut >= 0 or len(data) > _LARGEST_RECORD:
             yield data[: cut + 1] or data
             data = data[cut + 1 :] if cut >= 0 else b""
-    if data:
-        yield data
+    whole = data.rfind(b"\n") + 1
+    if data[whole:].strip():
+        notes.add("last_line_cut", file=file)
+    if whole:
+        yield data[:whole]
 
 
 def _parsed(piece: bytes, names: list[str | None], notes: Notes, file: str) -> Iterator[pl.DataFrame]:
