@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from stepscope.engine.archives import is_archive, is_cut, unpacked
 from stepscope.readers.discovery.several_paths import windows_of_all
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.discovery.windows import Window, windows
@@ -41,7 +42,21 @@ class DiscoveredWindows:
 
 
 def find_windows(paths: Sequence[Path], form: str | None, store: Path | None, again: bool = False) -> DiscoveredWindows:
-    """What ``readers`` find at the paths, or found last time if nothing changed; ``again`` asks anew."""
+    """What ``readers`` find at the paths, or found last time if nothing changed; ``again`` asks anew.
+
+    An archive stands for the directory that it holds.
+    """
+    archives = {
+        path: unpacked(path, directory_of([path], "", store).parent / "unpacked") for path in paths if is_archive(path)
+    }
+    if archives:
+        inside = [archives.get(path, path) for path in paths]
+        listed = windows(inside[0], form) if len(inside) == 1 else windows_of_all(inside, form)
+        for window in listed if any(map(is_cut, archives.values())) else ():
+            window.notes.add(
+                "archive_cut", file=", ".join(path.name for path, place in archives.items() if is_cut(place))
+            )
+        return DiscoveredWindows(listed, paths)
     if len(paths) == 1 and not paths[0].is_dir():
         return DiscoveredWindows(windows(paths[0], form), paths)
     memory = directory_of(paths, "", store).parent / f"found-{form or 'any'}.json"
