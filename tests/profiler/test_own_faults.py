@@ -6,6 +6,7 @@ import ast
 import functools
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ import pytest
 
 import stepscope.profiler
 from stepscope.profiler.foundation.guard import attempt, guarded
+from stepscope.profiler.foundation.main_thread import call_in_main_thread
 from stepscope.profiler.foundation.own_faults import ours, suppressed
+from stepscope.profiler.recording.own_time import OwnTime
+from support.limits import HANGS_AFTER_S
 
 
 class AlarmError(TimeoutError):
@@ -140,6 +144,36 @@ def test_a_thread_beside_the_main_one_has_no_handlers(alarm: Any, said: list[str
     assert done == [False]
 
 
+def test_what_is_raised_in_a_call_from_another_thread_is_handed_on_as_it_is(alarm: Any) -> None:
+    send = alarm(lambda number, frame: _deeper(number))
+    caller = threading.Thread(target=call_in_main_thread, args=("a thing", send))
+    with pytest.raises(AlarmError) as raised:
+        caller.start()
+        end = time.monotonic() + HANGS_AFTER_S
+        while time.monotonic() < end:
+            pass
+    caller.join()
+    assert raised.value.args == (signal.SIGUSR1,)
+
+
+def test_a_method_that_a_handler_ended_is_not_waited_for() -> None:
+    own_time, done = OwnTime(), []
+
+    def interrupted() -> None:
+        own_time.__enter__()  # and never left, as when an exception comes in between
+
+    interrupted()
+    assert not own_time.is_here
+    own_time.when_free(lambda: done.append("now"))
+    assert done == ["now"]
+    with own_time:
+        with own_time:
+            assert own_time.is_here
+        own_time.when_free(lambda: done.append("later"))
+        assert done == ["now"]
+    assert done == ["now", "later"]
+
+
 def test_nothing_but_faults_of_ours_is_caught_anywhere_in_the_profiler() -> None:
     """Each ``except`` asks ``ours``, or raises again what it caught."""
     folder = Path(stepscope.profiler.__file__).parent
@@ -158,7 +192,9 @@ def test_nothing_but_faults_of_ours_is_caught_anywhere_in_the_profiler() -> None
                 continue
             asks = isinstance(node.type, ast.Call) and getattr(node.type.func, "id", "") == ours.__name__
             is_own_kind = getattr(node.type, "id", "") == "StepscopeWarning"
-            raises_again = isinstance(node.body[-1], ast.Raise) and node.body[-1].exc is None
-            if not (asks or is_own_kind or raises_again):
+            last = node.body[-1]
+            raises_again = isinstance(last, ast.Raise) and last.exc is None
+            hands_on = ast.unparse(last) == "_hand_on(error)"
+            if not (asks or is_own_kind or raises_again or hands_on):
                 careless.append(f"{path}:{node.lineno}")
     assert careless == []
