@@ -11,6 +11,8 @@ MINDSPORE_VENV := .venv-mindspore
 MINDSPORE_STAMP := $(MINDSPORE_VENV)/.installed
 VENDOR_VENV := .venv-vendor
 VENDOR_STAMP := $(VENDOR_VENV)/.installed
+HTA_VENV := .venv-hta
+HTA_STAMP := $(HTA_VENV)/.installed
 WEB_STAMP := web/node_modules/.installed
 # What an installed package is made from, besides its Python files: an editable install follows those by itself.
 BUILT_FROM := pyproject.toml hatch_build.py $(wildcard build_steps/*.py src/stepscope/readers/trace_json/*.p[yx][xd])
@@ -36,7 +38,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(TORCH_STAMP) $(MINDSPORE_STAMP) $(VENDOR_STAMP)
+unit: $(TORCH_STAMP) $(MINDSPORE_STAMP) $(VENDOR_STAMP) $(HTA_STAMP)
 	$(BIN)/pytest -q -m "not soak" -n auto --maxprocesses 4 --dist loadfile
 
 web: $(WEB_STAMP)  ## the page: types, style, unit tests, and that it can be built
@@ -84,11 +86,17 @@ $(VENDOR_STAMP):
 	$(VENDOR_VENV)/bin/$(PIP) msprof-analyze
 	touch $@
 
+# HolisticTraceAnalysis does not know pandas 3.
+$(HTA_STAMP):
+	$(PYTHON) -m venv $(HTA_VENV)
+	$(HTA_VENV)/bin/$(PIP) HolisticTraceAnalysis 'pandas<3'
+	touch $@
+
 $(WEB_STAMP): web/package-lock.json $(STAMP)
 	$(NPM) ci --no-audit --no-fund
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(MINDSPORE_VENV) $(VENDOR_VENV) build dist demo-output web/node_modules src/stepscope/server/page
+	rm -rf $(VENV) $(MINDSPORE_VENV) $(VENDOR_VENV) $(HTA_VENV) build dist demo-output web/node_modules src/stepscope/server/page
 	rm -f src/stepscope/readers/trace_json/*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -69,7 +69,16 @@ def _metadata(model: Model, rank: int) -> dict[str, Any]:
         for group in groups
         if rank in group.ranks
     }
-    sizes = {f"{name}_size": getattr(plan, name) for name in ("dp", "tp", "pp", "ep", "cp")}
+    sizes = {
+        "tensor_model_parallel_size": plan.tp,
+        "pipeline_model_parallel_size": plan.pp,
+        "data_parallel_size": plan.dp,
+        "context_parallel_size": plan.cp,
+        "expert_model_parallel_size": plan.ep,
+        "sequence_parallel": False,
+        "rank": rank,
+        "world_size": model.layout.world,
+    }
     return {"parallel_group_info": groups, "distributed_args": sizes}
 
 
