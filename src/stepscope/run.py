@@ -29,12 +29,14 @@ def load(
     store: str | os.PathLike[str] | None = None,
     progress: Progress | bool | None = None,
     executor: Executor | None = None,
+    within: Sequence[Path] | None = None,
 ) -> Run:
     """Open a capture, reading it into the store first if that is new or has changed; several paths make one run.
 
     ``window`` picks one of several captures in a folder, else the newest. ``source`` (text or db) picks one of the two
     forms of an Ascend capture, else the more complete. ``store`` says where to keep what was read, else the user's
-    cache directory. A progress bar appears on a terminal unless ``progress`` is False.
+    cache directory. A progress bar appears on a terminal unless ``progress`` is False. ``within`` names directories:
+    what lies behind links that lead out of them is left out.
 
     >>> import stepscope
     >>> stepscope.load("no such trace.json")
@@ -47,7 +49,7 @@ def load(
     with progress_bar(progress) as report:
         directory = Path(store) if store is not None else None
         paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(each) for each in path]
-        return Run(ingest(paths, window, directory, report, executor, form=source))
+        return Run(ingest(paths, window, directory, report, executor, form=source, within=within))
 
 
 class Run(QuestionMethods):

@@ -58,8 +58,10 @@ def served(
 
 @contextlib.contextmanager
 def real_server(*arguments: str) -> Iterator[str]:
-    """``stepscope view`` in a process of its own; its address."""
-    command = [sys.executable, "-c", _COMMAND, *arguments, "--port", "0", "--no-browser", "--lang", "en"]
+    """``stepscope view`` in a process of its own; its address. Without a token, unless --with-token is given."""
+    open_to_all = [] if {"--host", "--token", "--with-token"} & set(arguments) else ["--no-token"]
+    wanted = [each for each in arguments if each != "--with-token"]
+    command = [sys.executable, "-c", _COMMAND, *wanted, *open_to_all, "--port", "0", "--no-browser", "--lang", "en"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         assert process.stdout is not None

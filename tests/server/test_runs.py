@@ -241,3 +241,26 @@ def test_a_small_capture_does_not_wait_for_a_large_one_and_reading_can_be_stoppe
         assert server.client.delete(f"/api/run/{waiting['id']}").status_code == 204
         assert stopped.wait(HANGS_AFTER_S)
         assert [run["path"] for run in server.runs()] == [str(small)]
+
+
+def test_a_link_out_of_the_roots_is_not_read(tmp_path: Path) -> None:
+    secret = write_rank(tmp_path / "private" / "rank1.json", 1, world_size=2)
+    root = write_capture(tmp_path / "root", [0])
+    (root / "rank1.json").symlink_to(secret)
+    with served(root) as server:
+        details = server.client.get(server.ready()).json()
+        assert [rank["rank"] for rank in details["rank_list"]] == [0]
+        assert "link_not_followed" in {note["code"] for note in details["notes"]}
+    (root / "rank0.json").unlink()
+    with served(root) as server:
+        (run,) = server.settled()
+        assert (run["state"], run["error"]["code"]) == ("failed", "nothing_to_read")
+
+
+def test_dropped_files_are_their_owners_alone(isolated_store: Path, capture: Path) -> None:
+    with served(capture) as server:
+        server.client.post("/api/runs/upload?name=a.json", content=(capture / "rank0.json").read_bytes())
+        server.settled()
+        uploads = [isolated_store / "uploads", *(isolated_store / "uploads").rglob("*")]
+        assert len(uploads) == 3
+        assert [path.stat().st_mode & 0o077 for path in uploads] == [0, 0, 0]

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from server.running import real_server
+from stepscope.cli.view import view
 from stepscope.errors import UsageError
 from stepscope.server.serve import address, serve
 from stepscope.server.settings import Settings
@@ -102,6 +103,23 @@ def test_off_this_machine_a_token_is_made_up_and_printed(tmp_path: Path) -> None
         assert _get(f"{local}api/runs", headers={"Authorization": f"Bearer {token}"})
 
 
+def test_on_this_machine_too_unless_told_otherwise(tmp_path: Path) -> None:
+    with real_server(str(write_rank(tmp_path / "trace.json")), "--with-token") as printed:
+        place, token = printed.split("?token=")
+        assert len(token) >= 32
+        assert _refusal(f"{place}api/runs") == 401
+        assert _get(f"{place}api/runs", headers={"Authorization": f"Bearer {token}"})
+    with real_server(str(tmp_path / "trace.json")) as printed:
+        assert "token" not in printed
+        assert _get(f"{printed}api/runs")
+
+
+def test_other_machines_never_come_in_without_a_token(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        view([write_rank(tmp_path / "trace.json")], host="0.0.0.0", no_token=True)
+    assert refused.value.code == "token_needed_elsewhere"
+
+
 def test_a_port_in_use_is_a_clear_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         settings = Settings(roots=(), port=taken.getsockname()[1])
@@ -121,7 +139,7 @@ _SLOW = "import time, stepscope.server.library as library; library.load = lambda
 @pytest.mark.parametrize("before", ["", _SLOW], ids=["when all is read", "while a capture is read"])
 def test_an_interrupt_ends_the_server_at_once_and_quietly(tmp_path: Path, before: str) -> None:
     command = f"{before}import typer; from stepscope.cli.view import view; typer.run(view)"
-    arguments = [str(write_rank(tmp_path / "trace.json")), "--port", "0", "--no-browser"]
+    arguments = [str(write_rank(tmp_path / "trace.json")), "--port", "0", "--no-browser", "--no-token"]
     with subprocess.Popen(
         [sys.executable, "-c", command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

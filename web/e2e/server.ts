@@ -46,7 +46,7 @@ export async function serve(
   store: string,
   least: number,
 ): Promise<{ address: string; stop: () => void }> {
-  const options = ['--port', '0', '--no-browser', '--store', store]
+  const options = ['--port', '0', '--no-browser', '--no-token', '--store', store]
   const server = spawn(PYTHON, ['-m', 'stepscope', 'view', ...paths, ...options])
   const address = await firstAddress(server)
   await allRead(address, least)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from stepscope.cli.options import Form, Language, Store, language
-from stepscope.errors import UnreadableInputError
+from stepscope.errors import UnreadableInputError, UsageError
 
 
 def view(
@@ -28,8 +28,11 @@ def view(
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
     token: Annotated[
         str | None,
-        typer.Option(envvar="STEPSCOPE_TOKEN", help="Require this token; generated if other machines can connect."),
+        typer.Option(envvar="STEPSCOPE_TOKEN", help="Require this token instead of a generated one."),
     ] = None,
+    no_token: Annotated[
+        bool, typer.Option("--no-token", help="Let every user of this machine in; only where you are the only one.")
+    ] = False,
     source: Form = None,
     store: Store = None,
     lang: Language = None,
@@ -40,12 +43,15 @@ def view(
     from stepscope.server.settings import Settings, is_loopback, normal_base_path
 
     del lang
+    if no_token and not is_loopback(host):
+        raise UsageError("token_needed_elsewhere", host=host)
     settings = Settings(
         roots=tuple(_resolved(path) for path in paths),
         host=host,
         port=port,
         base_path=normal_base_path(base_path),
-        token=token or (None if is_loopback(host) else secrets.token_urlsafe(24)),
+        # Loopback is no protection on a machine with other users, nor from the other programs of this one.
+        token=None if no_token else token or secrets.token_urlsafe(24),
         allowed_hosts=tuple(allow_host or ()),
         store=store,
         form=source,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.engine.discovered_windows import find_windows
 from stepscope.errors import UnreadableInputError, UsageError
+from stepscope.readers.discovery.links import windows_within
 from stepscope.readers.discovery.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer, resolved
@@ -42,11 +43,13 @@ def ingest(
     again: bool = False,
     form: str | None = None,
     check: bool = False,
+    within: Sequence[Path] | None = None,
 ) -> Ingested:
     """The stored run of a window of a capture, which is one path or several, made or completed if need be.
 
     ``again`` reads all anew; ``form`` (text or db) chooses where a rank was written in both. ``check`` looks at every
-    stored file; else each is looked at when it is first read. A rank with a damaged file is read again.
+    stored file; else each is looked at when it is first read. A rank with a damaged file is read again. A rank whose
+    files lie, behind links, outside the directories ``within`` is left out, for those who read what others put there.
     """
     began = time.perf_counter()
     paths = resolved([capture] if isinstance(capture, Path) else capture)
@@ -57,14 +60,15 @@ def ingest(
 
     def opened(run: RunStore, windows: list[str], read: list[Part]) -> Ingested:
         name = run.manifest.window
-        run.mend = lambda: ingest(paths, name, store, executor=executor, form=form, check=True).store
+        run.mend = lambda: ingest(paths, name, store, executor=executor, form=form, check=True, within=within).store
         return Ingested(run, paths, windows, read, time.perf_counter() - began)
 
     known = None if again else _known_file(paths, window, store, check)
     if known is not None:
         return opened(known, [known.manifest.window], [])
     discovered = find_windows(paths, form, store, again)
-    chosen = _choose(discovered.windows, window, paths)
+    windows = discovered.windows if within is None else windows_within(discovered.windows, within, paths)
+    chosen = _choose(windows, window, paths)
     prints = {source: _fingerprint(source.path, source.files) for source in chosen.sources}
     contents = {(source.rank or 0, str(source.path), prints[source]) for source in chosen.sources}
     directory = directory_of(paths, chosen.name, store)
@@ -84,7 +88,7 @@ def ingest(
                 if before is not None and not again:
                     current.mended = mended(wanted, before, read)
     discovered.remember()
-    return opened(current, [each.name for each in discovered.windows], read)
+    return opened(current, [each.name for each in windows], read)
 
 
 def _is_all_in(store: RunStore, contents: set[tuple[int, str, str]], check: bool) -> bool:

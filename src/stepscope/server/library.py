@@ -141,7 +141,14 @@ class Library:
 
         try:
             settings = self.settings
-            run = load(entry.path, window=entry.window, source=settings.form, store=settings.store, progress=progress)
+            run = load(
+                entry.path,
+                window=entry.window,
+                source=settings.form,
+                store=settings.store,
+                progress=progress,
+                within=(*settings.roots, settings.uploads.resolve()),
+            )
             view = TimelineView(run.store, self._columns)
             facts = self._describe(run, view)
         except StepscopeError as error:

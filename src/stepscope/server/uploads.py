@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import re
 import shutil
 import time
@@ -17,6 +18,7 @@ from starlette.concurrency import run_in_threadpool
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.facts.server import server_facts
 from stepscope.server.settings import Settings
+from stepscope.store.integrity import PRIVATE_FILE, private_directory
 
 _STRANGE: Final = re.compile(r"[^\w.\-+=@ ()\[\]]+")
 _LONGEST_NAME: Final = 150
@@ -27,8 +29,8 @@ async def receive(name: str, content: AsyncIterator[bytes], settings: Settings) 
     draft = settings.uploads / f"draft-{uuid.uuid4().hex}"
     digest, size = hashlib.sha256(), 0
     try:
-        settings.uploads.mkdir(parents=True, exist_ok=True)
-        with draft.open("xb") as file:
+        private_directory(settings.uploads)
+        with open(draft, "xb", opener=_privately) as file:
             async for piece in content:
                 size += len(piece)
                 if size > settings.upload_limit:
@@ -38,7 +40,7 @@ async def receive(name: str, content: AsyncIterator[bytes], settings: Settings) 
         if size == 0:
             raise UnreadableInputError("empty_file", path=safe_name(name))
         final = settings.uploads / digest.hexdigest()[:24] / safe_name(name)
-        final.parent.mkdir(exist_ok=True)
+        private_directory(final.parent)
         draft.replace(final)
         return final.resolve()
     except OSError as error:
@@ -46,6 +48,10 @@ async def receive(name: str, content: AsyncIterator[bytes], settings: Settings) 
         raise UnreadableInputError("cannot_write_store", store=str(settings.uploads), reason=reason) from error
     finally:
         draft.unlink(missing_ok=True)
+
+
+def _privately(path: str, flags: int) -> int:
+    return os.open(path, flags, PRIVATE_FILE)
 
 
 def sweep(settings: Settings) -> None:
