@@ -15,6 +15,7 @@ from stepscope.simulate.calibration import planted_faults
 from stepscope.simulate.model import Model, Result, build
 from stepscope.simulate.outputs.ascend import ascend
 from stepscope.simulate.outputs.kineto import kineto
+from stepscope.simulate.outputs.ndtimeline import ndtimeline
 from stepscope.simulate.outputs.store import write_store
 from stepscope.simulate.scenario import Scenario
 from stepscope.simulate.truth import FILE, truth
@@ -70,4 +71,5 @@ FORMATS: Final[dict[str, Callable[[Model, Path, bool], Result]]] = {
     "kineto": kineto,
     "ascend-text": partial(ascend, form="text"),
     "ascend-db": partial(ascend, form="db"),
+    "ndtimeline": ndtimeline,
 }
