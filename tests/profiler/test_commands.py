@@ -32,7 +32,8 @@ def test_the_zip_is_all_that_a_training_machine_needs(tmp_path: Path) -> None:
     assert archive.read_bytes() == first, "the same sources give the same file"
     assert archive.stat().st_size < 200_000
     listed = zipfile.ZipFile(archive).namelist()
-    assert {name.split("/")[1] for name in listed} == {"__init__.py", "version.py", "layout", "profiler"}
+    top = {name.removeprefix("stepscope/").split("/")[0] for name in listed}
+    assert top == {"__init__.py", "version.py", "layout", "profiler", "sitecustomize.py"}
     script = tmp_path / "job.py"
     script.write_text(EVERYTHING)
     for python in filter(None, (sys.executable, OLD_PYTHON)):
@@ -45,6 +46,64 @@ def test_the_zip_is_all_that_a_training_machine_needs(tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
         assert "stepscope analyse" in done.stderr
+
+
+STAND_IN = """
+import torch
+for _ in range(40):
+    torch.step()
+"""
+#: What the profiler asks of PyTorch, on a Python without it: to be told after each step.
+TORCH = """
+from stepscope.profiler.backends.plain import PlainBackend
+hooks = []
+def step():
+    for hook in hooks:
+        hook(0)
+def watch(backend, on_step):
+    hooks.append(on_step)
+    return lambda: None
+PlainBackend.watch_optimizer = watch
+"""
+
+
+@pytest.mark.parametrize(
+    ("variable", "options", "steps"),
+    [
+        ("STEPSCOPE_PROFILE", {"analyse": False}, list(range(6, 26))),
+        ("STEPSCOPE_PROFILE", {"analyse": False, "schedule": {"active": 2, "repeat": 1}}, [0, 1]),
+        ("MS_PROFILER_OPTIONS", {"start": True, "analyse": False}, []),
+    ],
+)
+def test_the_zip_and_a_variable_record_a_script_that_knows_nothing_of_it(
+    variable: str, options: dict[str, Any], steps: list[int], tmp_path: Path
+) -> None:
+    archive, folder = tmp_path / "profiler.zip", tmp_path / "job"
+    write_zip(archive)
+    folder.mkdir()
+    (folder / "torch.py").write_text(TORCH)
+    (folder / "train.py").write_text(STAND_IN)
+    options = {**options, "output_path": str(tmp_path / "out")}
+    for python in filter(None, (sys.executable, OLD_PYTHON)):
+        done = subprocess.run(
+            [python, "train.py"],
+            env={
+                "PYTHONPATH": f"{archive}:{folder}",
+                variable: json.dumps(options),
+                "STEPSCOPE_BACKEND": "plain",
+                "STEPSCOPE_LANG": "en",
+            },
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Next: stepscope diagnose" in done.stderr
+        (window,) = (tmp_path / "out").iterdir()
+        lines = [json.loads(line) for line in (window / "STEPSCOPE" / "steps.jsonl").read_text().splitlines()]
+        assert [line["step"] for line in lines if line["event"] == "end"] == steps
+        shutil.rmtree(tmp_path / "out")
 
 
 def test_windows_are_parsed_and_a_broken_one_does_not_stop_the_others(

@@ -12,6 +12,8 @@ from stepscope.cli.options import Language, language
 
 #: What the profiler needs of the package.
 _PARTS: Final = ("__init__.py", "version.py", "layout", "profiler")
+#: Python runs it as it starts, where the zip is on PYTHONPATH: no import in the script is needed.
+_START_UP: Final = Path("profiler/starting/bootstrap/sitecustomize.py")
 _MOMENT: Final = (2020, 1, 1, 0, 0, 0)  # the same sources give the same file
 
 
@@ -30,7 +32,7 @@ def profiler_zip(
         write_zip(file)
     except OSError as error:
         raise UsageError("cannot_write_zip", file=str(file), reason=error.strerror or str(error)) from error
-    typer.echo(text("report.zip_written", language(), file=file))
+    typer.echo(text("report.zip_written", language(), file=file, name=file.name))
 
 
 def write_zip(file: Path) -> None:
@@ -42,9 +44,11 @@ def write_zip(file: Path) -> None:
         for path in ([package / part] if (package / part).is_file() else sorted((package / part).rglob("*")))
         if path.is_file() and path.suffix in (".py", ".json")
     ]
+    entries = {f"stepscope/{path.relative_to(package).as_posix()}": path for path in chosen}
+    entries[_START_UP.name] = package / _START_UP
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in chosen:
-            entry = zipfile.ZipInfo(f"stepscope/{path.relative_to(package).as_posix()}", _MOMENT)
+        for name, path in entries.items():
+            entry = zipfile.ZipInfo(name, _MOMENT)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, path.read_bytes())

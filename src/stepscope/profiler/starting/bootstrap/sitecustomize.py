@@ -1,5 +1,6 @@
 """Runs first in every Python process below ``stepscope profile -- CMD``, which puts this folder on PYTHONPATH.
 
+The zip that ``stepscope profiler-zip`` writes has it at its top: the zip on PYTHONPATH and a variable are enough.
 Kept small, and silent about its own faults: it runs before anything else of the job.
 """
 
@@ -8,7 +9,8 @@ import sys
 from importlib.machinery import PathFinder
 
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 (pathlib would be imported into every process)
-_SOURCES = os.path.normpath(os.path.join(_HERE, "..", "..", "..", ".."))  # noqa: PTH118
+_IN_PACKAGE = os.path.join("stepscope", "profiler", "starting", "bootstrap")  # noqa: PTH118
+_SOURCES = _HERE[: -len(_IN_PACKAGE) - 1] if _HERE.endswith(_IN_PACKAGE) else _HERE
 
 
 class _Ours:
@@ -31,6 +33,8 @@ def _chain() -> None:
 
 def _begin() -> None:
     sys.meta_path.insert(0, _Ours)
+    if os.environ.get("MS_PROFILER_OPTIONS"):
+        import stepscope.profiler  # noqa: F401 (takes the options over, before MindSpore sees them)
     if os.environ.get("STEPSCOPE_PROFILE"):
         from stepscope.profiler.starting.environment import launched
 
