@@ -9,6 +9,8 @@ TORCH := torch==2.13.0
 # MindSpore and the vendor's tools want other versions of NumPy and pandas, so each has an environment of its own.
 MINDSPORE_VENV := .venv-mindspore
 MINDSPORE_STAMP := $(MINDSPORE_VENV)/.installed
+TRAINERS_VENV := .venv-trainers
+TRAINERS_STAMP := $(TRAINERS_VENV)/.installed
 VENDOR_VENV := .venv-vendor
 VENDOR_STAMP := $(VENDOR_VENV)/.installed
 HTA_VENV := .venv-hta
@@ -38,7 +40,7 @@ lint: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(TORCH_STAMP) $(MINDSPORE_STAMP) $(VENDOR_STAMP) $(HTA_STAMP)
+unit: $(TORCH_STAMP) $(MINDSPORE_STAMP) $(VENDOR_STAMP) $(HTA_STAMP) $(TRAINERS_STAMP)
 	$(BIN)/pytest -q -m "not soak" -n auto --maxprocesses 4 --dist loadfile
 
 web: $(WEB_STAMP)  ## the page: types, style, unit tests, and that it can be built
@@ -81,6 +83,12 @@ $(MINDSPORE_STAMP): $(BUILT_FROM)
 	STEPSCOPE_SKIP_WEB=1 $(MINDSPORE_VENV)/bin/$(PIP) mindspore==2.10.0 -e .
 	touch $@
 
+# Trainers that own the loop. Stepscope is not installed there: the profiler must do without its analysis side.
+$(TRAINERS_STAMP):
+	$(PYTHON) -m venv $(TRAINERS_VENV)
+	$(TRAINERS_VENV)/bin/$(PIP) '$(TORCH)' lightning==2.6.6 transformers==5.22.2 accelerate==1.15.0
+	touch $@
+
 $(VENDOR_STAMP):
 	$(PYTHON) -m venv $(VENDOR_VENV)
 	$(VENDOR_VENV)/bin/$(PIP) msprof-analyze
@@ -97,6 +105,6 @@ $(WEB_STAMP): web/package-lock.json $(STAMP)
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(MINDSPORE_VENV) $(VENDOR_VENV) $(HTA_VENV) build dist demo-output web/node_modules src/stepscope/server/page
+	rm -rf $(VENV) $(MINDSPORE_VENV) $(VENDOR_VENV) $(HTA_VENV) $(TRAINERS_VENV) build dist demo-output web/node_modules src/stepscope/server/page
 	rm -f src/stepscope/readers/trace_json/*.so
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,5 +1,5 @@
-"""Ready-made callbacks. The frameworks are not installed here: small trainers stand in, with the hooks and the checks
-that the real ones document (MindSpore's own Model.train is in test_mindspore.py)."""
+"""Ready-made callbacks, in cases that need no framework: small trainers stand in, with the hooks and the checks that
+the real ones document. The real ones run in test_trainers.py, MindSpore's Model.train in test_mindspore.py."""
 
 from __future__ import annotations
 
