@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from outside.captures import opened
+from outside.captures import opened, outside
 
 
 def _steps(name: str) -> list[dict[str, Any]]:
@@ -103,3 +103,20 @@ def test_rates_of_a_replayed_graph_are_called_lower_bounds() -> None:
     answer = opened("tracelens/vllm_decode_graph_mi300.json.gz").ask("flops")
     (note,) = [note for note in answer.notes if note.code == "flops_in_graphs_unknown"]
     assert float(note.params["share"].rstrip("%")) > 80
+
+
+def test_expert_load_of_a_model_is_read_cell_by_cell() -> None:
+    """58 rows of 4 columns, as the text of the file says; the description states 59 layers."""
+    run = opened("msinsight/expert_hotspot")
+    for phase in ("decode", "prefill"):
+        lines = outside(f"msinsight/expert_hotspot/{phase}_0.csv").read_text().splitlines()
+        expected = [[float(cell) for cell in line.split(",")] for line in lines]
+        rows = run.sql(
+            f"SELECT step, value FROM reported WHERE metric = '{phase} tokens' "
+            "ORDER BY step, try_cast(key[8:] AS INTEGER)"
+        ).rows()
+        assert [value for _, value in rows] == [value for line in expected for value in line]
+        spread = run.sql(f"SELECT value FROM reported WHERE metric = '{phase} max/mean' ORDER BY step")[
+            "value"
+        ].to_list()
+        assert spread == pytest.approx([max(line) * len(line) / sum(line) for line in expected])

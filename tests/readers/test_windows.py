@@ -217,3 +217,29 @@ def test_a_trace_without_events_is_never_the_newest(tmp_path: Path) -> None:
     write(tmp_path / f"vm_1.{NOON + 9 * SECOND}.pt.trace.json", document([], traceName="a"))
     write(tmp_path / f"vm_1.{NOON}.pt.trace.json", at(NOON))
     assert seen(tmp_path)[-1] == [(0, f"vm_1.{NOON}.pt.trace.json")]
+
+
+def test_folders_of_tensorboard_are_runs_with_a_file_per_host(tmp_path: Path) -> None:
+    """JAX: plugins/profile/<time>/<host>.trace.json.gz, and the raw file beside it."""
+    for run in ("2024_03_01_10_00_00", "2024_03_01_09_00_00"):
+        for host in ("node-a", "node-b"):
+            folder = tmp_path / "plugins" / "profile" / run
+            write(folder / f"{host}.trace.json.gz", {"traceEvents": [complete(None, "fusion", 1_000, 500)]})
+            (folder / f"{host}.xplane.pb").write_bytes(b"\x0a")
+    found = [[(rank, Path(name).parent.name, Path(name).name) for rank, name in window] for window in seen(tmp_path)]
+    hosts = ("node-a.trace.json.gz", "node-b.trace.json.gz")
+    assert found == [
+        [(rank, f"2024_03_01_{hour}_00_00", name) for rank, name in enumerate(hosts)] for hour in ("09", "10")
+    ]
+
+
+def test_runs_of_tensorboard_are_windows_of_their_own(tmp_path: Path) -> None:
+    """PyTorch: one folder per run; each holds the captures of its workers."""
+    for place, run in enumerate(("baseline", "tuned")):
+        begin = NOON + place * 3600 * SECOND
+        for worker in (0, 1):
+            write(tmp_path / run / f"vm_{400 + worker}.{begin}.pt.trace.json", at(begin, pid=400 + worker))
+    assert [[(rank, Path(name).parent.name) for rank, name in window] for window in seen(tmp_path)] == [
+        [(0, "baseline"), (1, "baseline")],
+        [(0, "tuned"), (1, "tuned")],
+    ]

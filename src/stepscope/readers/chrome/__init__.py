@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,12 +31,24 @@ from stepscope.store.notes import Notes
 __all__ = ["claim", "claim_file", "read"]
 
 
+_PROFILE_FOLDERS: Final = ["profile", "plugins"]  # above the folder of a run
+_TRACE_ENDING: Final = re.compile(r"(?:\.trace)?\.json(?:\.gz)?$")
+_MOST_DIGITS: Final = 18
 _VIZTRACER: Final = "viztracer_metadata"
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
-    """Any Chrome trace is for this reader, if no special one wants it."""
-    return Source(path, "chrome", named_rank(path), (path,)) if looks_like_trace(path, head) else None
+    """Any Chrome trace is for this reader, if no special one wants it.
+
+    In a folder of TensorBoard's profile plugin each folder is a run, named by its time, with one file per host.
+    """
+    if not looks_like_trace(path, head):
+        return None
+    rank, files = named_rank(path), (path,)
+    if rank is not None or [folder.name for folder in (*path.parents,)[1:3]] != _PROFILE_FOLDERS:
+        return Source(path, "chrome", rank, files)
+    began = int("".join(re.findall(r"\d", path.parent.name))[:_MOST_DIGITS] or 0)
+    return Source(path, "chrome", None, files, worker=_TRACE_ENDING.sub("", path.name), span=began or None)
 
 
 def read(reading: Reading) -> None:
