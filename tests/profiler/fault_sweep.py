@@ -4,7 +4,8 @@
 
 MODE is ``once``, ``from`` (that call and all later ones), or a real shortage by its name in ``support.shortages``.
 EVERY tries only every so many calls or cases. PyTorch is imported once; each training is a forked process that ends as
-any script ends. What differs from the training without a profiler is printed as JSON, with the number of cases tried.
+any script ends. What differs from the training without a profiler is printed as JSON, with the number of calls that a
+recording makes where all goes well, and of cases tried.
 """
 
 from __future__ import annotations
@@ -122,8 +123,8 @@ def in_a_thread(folder: Path) -> None:
 
 
 def by_launcher(folder: Path) -> None:
-    """As below ``stepscope profile -- CMD``, from its start-up file on."""
-    by_launcher_with({"output_path": str(folder / "out"), "analyse": True})
+    """As below ``stepscope profile --all -- CMD``, from its start-up file on."""
+    by_launcher_with({"output_path": str(folder / "out"), "analyse": True, "all": True})
 
 
 def by_launcher_with_schedule(folder: Path) -> None:
@@ -193,7 +194,7 @@ def attempt(way: Callable[[Path], None], folder: Path, mode: str = "once", numbe
         "code": os.waitstatus_to_exitcode(status),
         "output": (folder / "stdout").read_text(),
         "errors": (folder / "stderr").read_text(),
-        "failed": json.loads(told.read_text() or "null"),
+        **json.loads(told.read_text() or '{"made": 0, "failed": null}'),
     }
 
 
@@ -218,7 +219,7 @@ def _tell_at_exit(calls: FailingCalls, folder: Path) -> None:
     import atexit
 
     file = os.open(folder / "calls.json", os.O_WRONLY | os.O_CREAT)  # now: later there may be no handle
-    atexit.register(lambda: os.write(file, json.dumps(calls.failed).encode()))
+    atexit.register(lambda: os.write(file, json.dumps({"made": calls.made, "failed": calls.failed}).encode()))
 
 
 @contextmanager
@@ -236,6 +237,7 @@ def main() -> None:
     torch.nn.Linear(8, 2)(torch.ones(2, 8))  # looks at the processor, which takes a handle
     gc.freeze()  # what is imported need not be looked through in each of them
     expected = attempt(without, folder)
+    made = attempt(way, folder)["made"]
     wrong, tried = [], 0
     for number in range(0, KINDS[mode][0], every) if mode in KINDS else itertools.count(1, every):
         with _limited(120):
@@ -245,7 +247,7 @@ def main() -> None:
         tried += 1
         if (seen["code"], seen["output"]) != (expected["code"], expected["output"]) or seen["failed"] is None:
             wrong.append({"number": number, **seen})
-    print(json.dumps({"tried": tried, "wrong": wrong}, indent=1))
+    print(json.dumps({"calls": made, "tried": tried, "wrong": wrong}, indent=1))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,8 @@ with profile(schedule=plan, on_trace_ready=handler, experimental_config=Experime
         time.sleep(0.03)
         mstx.range_end(number)
         print(step, flush=True)
+        if step == int(sys.argv[2]):
+            time.sleep(1000)
         prof.step()
 """
 
@@ -53,9 +54,8 @@ def _windows(where: Path) -> list[Path]:
 
 def test_after_kill_in_the_third_window_two_are_whole_and_the_third_has_its_stream(tmp_path: Path, job: Any) -> None:
     pytest.importorskip("torch")
-    process = job.start(_loop(torch=True), str(tmp_path / "out"))
+    process = job.start(_loop(torch=True), str(tmp_path / "out"), "10")
     _until(process, 10)  # windows are steps 1-3, 5-7, 9-11
-    time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=HANGS_AFTER_S)
     first, second, third = _windows(tmp_path / "out")
@@ -66,7 +66,7 @@ def test_after_kill_in_the_third_window_two_are_whole_and_the_third_has_its_stre
         assert run.notes == []
     run = stepscope.load(third)
     steps = run.table("steps").collect()
-    assert steps.filter(~pl.col("incomplete"))["step"].to_list() in ([9], [9, 10])
+    assert steps.filter(~pl.col("incomplete"))["step"].to_list() == [9]
     assert steps["incomplete"].to_list()[-1]
     codes = {note.code for note in run.notes}
     assert {"capture_cut_off", "operators_lost"} <= codes
@@ -87,6 +87,40 @@ def test_an_exception_inside_a_window_flushes_it_and_stays_the_users(tmp_path: P
     run = stepscope.load(tmp_path)
     assert run.table("steps").collect().select("step", "incomplete").rows() == [(1, True)]
     assert "before" in run.table("slices").collect()["name"].to_list()
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt])
+@pytest.mark.parametrize("step", [0, 1, 3])
+def test_after_a_failure_no_schedule_is_to_blame(
+    step: int, error: type[BaseException], tmp_path: Path, plain: None, said: list[str]
+) -> None:
+    plan = schedule(wait=1, warmup=1, active=5, repeat=1)  # step 0 waits, 1 warms up, 3 records
+    with pytest.raises(error), profile(schedule=plan, output_path=str(tmp_path)) as prof:
+        for _ in range(step):
+            prof.step()
+        raise error
+    (text,) = said
+    assert "Make " not in text, "advice on the schedule"
+    expected = {0: "failed or was interrupted before", 1: "nothing was recorded", 3: "is kept"}
+    assert expected[step] in text
+    assert len(prof.windows) == (step == 3)
+
+
+@pytest.mark.parametrize("plan", [None, {"wait": 0, "active": 9}, {"wait": 0, "warmup": 1, "active": 9}])
+def test_a_profile_inside_another_is_told_so_once(
+    plan: dict[str, int] | None, tmp_path: Path, plain: None, said: list[str]
+) -> None:
+    inner_plan = None if plan is None else schedule(**plan)
+    said.clear()
+    with profile(output_path=str(tmp_path / "outer")) as outer:
+        with profile(schedule=inner_plan, output_path=str(tmp_path / "inner")) as inner:
+            for _ in range(3):
+                inner.step()
+        outer.step()
+    assert (len(outer.windows), inner.windows) == (1, [])
+    (text,) = said
+    assert "End that one first, or remove one of the two" in text
+    assert str(outer.windows[0].directory) in text
 
 
 @pytest.mark.parametrize("ending", ["sys.exit(3)", "raise KeyError('mine')", "pass"])
@@ -126,15 +160,17 @@ def test_operators_are_flushed_at_the_end_of_the_interpreter_too(tmp_path: Path,
     assert run.sql("SELECT count(*) AS n FROM slices WHERE name = 'aten::ones'")["n"][0] == 2
 
 
-def test_a_terminated_job_dies_at_once_and_leaves_its_stream(tmp_path: Path, job: Any) -> None:
-    process = job.start(_loop(), str(tmp_path / "out"))
+def test_a_terminated_job_saves_its_window_and_ends_by_the_signal(tmp_path: Path, job: Any) -> None:
+    process = job.start(_loop(), str(tmp_path / "out"), "2")
     _until(process, 2)
     process.terminate()
     process.communicate(timeout=HANGS_AFTER_S)
     assert process.returncode == -signal.SIGTERM
     run = stepscope.load(tmp_path / "out")
-    assert run.table("steps").collect()["step"].to_list()[0] == 1
-    assert "capture_cut_off" in [note.code for note in run.notes]
+    assert run.table("steps").collect().select("step", "incomplete").rows() == [(1, False), (2, True)]
+    (described,) = (tmp_path / "out").glob("*/stepscope.json")
+    content = json.loads(described.read_text())
+    assert (content["state"], content["incomplete"]) == ("complete", "terminated")
 
 
 def test_a_forked_child_neither_ends_nor_doubles_its_parents_window(tmp_path: Path, job: Any) -> None:
