@@ -35,10 +35,11 @@ _FOLDERS = (
     "mindinsight",
     "outside/hta",
     "outside/msinsight",
+    "outside/nsys",
     "outside/tb_plugin",
     "outside/tracelens",
 )
-_NO_CAPTURE = {"parallel_strategy", "expert_hotspot"}  # they describe a job, and recorded nothing of it
+_NO_CAPTURE = {"parallel_strategy"}  # it describes a job, and recorded nothing of it
 _NAMES = [
     f"{folder}/{path.name}"
     for folder in _FOLDERS
