@@ -145,3 +145,12 @@ def test_the_columns_are_those_of_the_published_traces(tmp_path: Path, shared_da
     assert set(ours["optype"]) <= {*theirs["optype"].cast(pl.String)}
     keys = {line.partition(":")[0] for line in (tmp_path / "out" / "meta.yaml").read_text("utf-8").splitlines()}
     assert "world_size" in keys
+
+
+@pytest.mark.parametrize(("name", "replicas", "expected"), [("AR", 4, 1.9730), ("ST", 2, 1.1787)])
+def test_the_replay_is_the_published_one(name: str, replicas: int, expected: float, shared_data: Path) -> None:
+    """On the authors' own traces it gives their slowdown."""
+    trace = pl.read_parquet(shared_data / "cluster" / "ndtimeline" / f"trace-{name}.parquet")
+    found, _ = slowdown(trace.with_columns(pl.col("optype").cast(pl.String)), stages=4, replicas=replicas)
+
+    assert found == pytest.approx(expected, rel=0.01)

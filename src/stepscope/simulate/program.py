@@ -139,8 +139,12 @@ class _Builder:
         layers = self.layers[turn.chunk]
         number = turn.chunk * self.plan.pp + self.stage
         first, last = number == 0, number == self.plan.pp * self.plan.chunks - 1
-        if self.workload.forward:
-            found += self._measured(self.workload.forward if forward else self.workload.backward, turn.direction)
+        if self.workload.forward and forward:
+            found += self._measured(self.workload.forward, turn.direction)
+        elif self.workload.forward:
+            measured = self._measured(self.workload.backward, turn.direction)
+            for place, instruction in enumerate(measured):
+                found += [instruction, *self._bucket(turn, place, len(measured))]
         elif forward:
             found += self._pieces(self.model.embedding(), turn.direction) if first else []
             for layer in layers:
@@ -154,8 +158,6 @@ class _Builder:
                 found += self._inserted("layer_backward", turn.direction, turn.micro_batch, layer)
                 found += self._bucket(turn, place, len(layers))
         found += self._inserted("turn_end", turn.direction, turn.micro_batch)
-        if not forward and self.workload.forward:
-            found += self._bucket(turn, 0, 1)
         return Block("turn", turn, needs, [*found, *self._send(turn)])
 
     def _finish(self) -> Block:
@@ -204,8 +206,6 @@ class _Builder:
         if not (self._gradient_group and self.workload.overlap and last):
             return []
         count = max(self.workload.buckets // self.plan.chunks, 1)
-        if self.workload.forward:
-            return [self._gradients(self.model.gradient_bytes(self._parameters) // count) for _ in range(count)]
         due = (place + 1) * count // layers - place * count // layers
         size = self.model.gradient_bytes(self._parameters) // (count * self.plan.chunks)
         return [self._gradients(size) for _ in range(due)]

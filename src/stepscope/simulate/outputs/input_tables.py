@@ -39,28 +39,32 @@ class RankInput:
             "cpu": self._cpu(),
         }
 
+    def _op(self, stage: int) -> int:
+        """The number of a stage, counted from the last, as MindSpore's dataset engine does."""
+        return len(self.pipeline.stages) - 1 - stage
+
     def _ops(self) -> pl.DataFrame:
         stages = self.pipeline.stages
         rows = [
             {
-                "op": number,
+                "op": self._op(number),
                 "name": stage.name,
                 "kind": stage.kind,
-                "parent": number + 1 if number + 1 < len(stages) else None,
+                "parent": self._op(number) - 1 if self._op(number) else None,
                 "workers": stage.workers,
                 "capacity": stage.capacity,
                 "sink": stage.kind == _SINK,
             }
             for number, stage in enumerate(stages)
         ]
-        return pl.DataFrame(rows, schema_overrides={"parent": pl.Int32})
+        return pl.DataFrame(rows[::-1], schema_overrides={"parent": pl.Int32})
 
     def _samples(self) -> pl.DataFrame:
         moments = np.linspace(*self.window, _SAMPLES, endpoint=False).astype(np.int64)
         shown = self.clocks.local(self.rank, moments)
         parts = [
             pl.DataFrame({"time_ns": shown, "queue": self.pipeline.fill(number, self.place, moments)}).with_columns(
-                op=pl.lit(number)
+                op=pl.lit(self._op(number))
             )
             for number in range(len(self.pipeline.stages))
         ]
@@ -105,7 +109,7 @@ class RankInput:
         for number in range(len(self.pipeline.stages)):
             share = self.pipeline.busy(number, self.place, edges) / length
             total = total + share
-            parts.append(self._cpu_part("op", number, share, shown, length))
+            parts.append(self._cpu_part("op", self._op(number), share, shown, length))
         parts.append(self._cpu_part("process", 4100, total + 1.0, shown, length))
         machine = np.minimum((total + 1.0) / _CORES, 1.0)
         parts.append(self._cpu_part("machine", 0, machine, shown, length, idle=1 - machine))
