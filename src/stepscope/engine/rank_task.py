@@ -77,10 +77,13 @@ def _read(task: RankTask, rank: int, work: Path, on_read: Callable[[int], None] 
         raise UnreadableInputError("cannot_read", path=path, reason=error.strerror or str(error)) from error
     if not unchanged:
         raise UnreadableInputError("changed_while_read", path=path)
-    written = notes.all()
-    for note in written:
-        note.rank = rank
     try:
+        writer.close()
+        for table, count in writer.out_of_range.items():
+            notes.add("rows_out_of_range", count=count, table=table)
+        written = notes.all()
+        for note in written:
+            note.rank = rank
         writer.add("notes", note_rows(written))
         return writer.close()
     except StoreWriteError as error:

@@ -30,6 +30,7 @@ class RankWriter:
         self._waiting: dict[str, list[pl.DataFrame]] = {}
         self._waiting_bytes: dict[str, int] = {}
         self._files: dict[str, dict[str, int]] = {}
+        self.out_of_range: dict[str, int] = {}  # rows that were dropped, per table
 
     def add(self, table: str, frame: pl.DataFrame) -> None:
         """Append rows; columns that the frame lacks become null, and the rank is filled in."""
@@ -57,7 +58,7 @@ class RankWriter:
         if any("rank" in frame.columns for frame in frames):
             frames = [self._with_rank(table, frame) for frame in frames]
         frame = pl.concat(frames, how="diagonal_relaxed") if len(frames) > 1 else frames[0]
-        frame = schema.conform(table, self._with_rank(table, frame))
+        frame = self._conform(table, self._with_rank(table, frame))
         files = self._files.setdefault(table, {})
         name = f"{table}-{len(files)}.parquet"
         try:
@@ -65,6 +66,15 @@ class RankWriter:
         except (OSError, pl.exceptions.PolarsError) as error:
             raise StoreWriteError(error) from error
         files[name] = frame.height
+
+    def _conform(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
+        """The table's columns and types; rows with numbers beyond all measure go, and are counted."""
+        try:
+            return schema.conform(table, frame)
+        except pl.exceptions.InvalidOperationError:
+            fitting = schema.fitting(table, frame)
+            self.out_of_range[table] = self.out_of_range.get(table, 0) + frame.height - fitting.height
+            return schema.conform(table, fitting)
 
     def _with_rank(self, table: str, frame: pl.DataFrame) -> pl.DataFrame:
         if "rank" in frame.columns or "rank" not in schema.TABLES[table].schema:

@@ -451,6 +451,19 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def fitting(table: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows whose numbers the table's columns can hold.
+
+    >>> fitting("details", pl.DataFrame({"slice": [1, 1 << 40]})).height
+    1
+    """
+    numbers = {name: kind for name, kind in TABLES[table].schema.items() if name in frame.columns and kind.is_numeric()}
+    fits = [
+        pl.col(name).is_null() | pl.col(name).cast(kind, strict=False).is_not_null() for name, kind in numbers.items()
+    ]
+    return frame.filter(*fits)
+
+
 def empty(table: str) -> pl.DataFrame:
     """The table without rows."""
     return pl.DataFrame(schema=TABLES[table].schema)
