@@ -113,12 +113,13 @@ def _simplify(directory: Path) -> None:
 
 
 def _show(done: dict[str, Any]) -> None:
+    from stepscope.report.console import echo
     from stepscope.texts import text
 
     if done["error"] is None:
         files, seconds = len(done["files"]), done["seconds"]
-        typer.echo(text("report.window_parsed", language(), directory=done["directory"], files=files, seconds=seconds))
+        echo(text("report.window_parsed", language(), directory=done["directory"], files=files, seconds=seconds))
         for note in done["notes"]:
-            typer.echo(f"  {note}")
+            echo(f"  {note}")
     else:
-        typer.echo(f"{done['directory']}: {done['error']}", err=True)
+        echo(f"{done['directory']}: {done['error']}", err=True)

@@ -85,13 +85,14 @@ def trigger(
 
 def _show(cfg_path: Path, statuses: list[dict[str, Any]], recorded: list[str]) -> None:
     from stepscope.profiler.dynamic.trigger import config_path
+    from stepscope.report.console import echo
     from stepscope.texts import text
 
-    typer.echo(text("report.trigger_written", language(), path=config_path(cfg_path)))
+    echo(text("report.trigger_written", language(), path=config_path(cfg_path)))
     for status in statuses:
         windows = ", ".join(f"{window['start']}-{window['stop']}" for window in status["windows"]) or "-"
         ranks = len(status["ranks"])
-        typer.echo(
+        echo(
             text(
                 "report.trigger_answer",
                 language(),
@@ -103,9 +104,9 @@ def _show(cfg_path: Path, statuses: list[dict[str, Any]], recorded: list[str]) -
             )
         )
     for directory in recorded:
-        typer.echo(text("report.trigger_directory", language(), directory=directory))
+        echo(text("report.trigger_directory", language(), directory=directory))
     if recorded:
         import shlex
 
         command = f"stepscope diagnose {shlex.join(recorded)}"
-        typer.echo(text("report.trigger_next", language(), command=command))
+        echo(text("report.trigger_next", language(), command=command))

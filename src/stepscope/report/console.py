@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Final
 
@@ -21,6 +22,11 @@ def harmless(text: str) -> str:
     'gemm␛[2J\ufffd31m'
     """
     return text.translate(_PICTURES_AND_MARKS)
+
+
+def echo(line: str, err: bool = False) -> None:
+    """Print a line as it is, but for what would steer the terminal."""
+    print(harmless(line), file=sys.stderr if err else sys.stdout)
 
 
 class Console(RichConsole):

@@ -10,6 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.report.console import harmless
 
 # What tells the entries of a list within a row whose they are.
 _KEYS: Final = ("id", "rank", "step")
@@ -62,7 +63,8 @@ def _cell(value: Any) -> Any:
 def write(frames: dict[str, pl.DataFrame], directory: Path | None) -> list[Path]:
     """Files in a directory, or the first table on standard output; the files written."""
     if directory is None:
-        sys.stdout.write(next(iter(frames.values())).write_csv())
+        table = next(iter(frames.values())).write_csv()
+        sys.stdout.write(harmless(table) if sys.stdout.isatty() else table)  # a file gets every byte
         return []
     directory.mkdir(parents=True, exist_ok=True)
     written = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cache
 from typing import Any, Final
@@ -11,6 +12,9 @@ import msgspec
 from stepscope.facts.flops import flops_facts
 
 Shape = tuple[int, ...]
+
+_MOST_ELEMENTS: Final = 1 << 50
+_MOST_DIMENSIONS: Final = 64  # PyTorch's limit
 
 
 @cache
@@ -52,15 +56,21 @@ def _decoded(text: str) -> list[Any]:
     for written in (text, re.sub(r"[A-Za-z]\w*(?:\([^()]*\))?", "null", text)):
         try:
             entries = msgspec.json.decode(written)
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, RecursionError):
             continue
         return entries if isinstance(entries, list) else []
     return []
 
 
 def _shape(entry: Any) -> Shape | None:
-    whole = isinstance(entry, list) and all(isinstance(size, int) and size >= 0 for size in entry)
-    return tuple(entry) if whole else None
+    if not isinstance(entry, list) or not all(isinstance(size, int) and size >= 0 for size in entry):
+        return None
+    return _believable(tuple(entry))
+
+
+def _believable(sizes: Shape) -> Shape | None:
+    """No memory holds a tensor of more elements; what costs follow from it would fit no number."""
+    return sizes if len(sizes) <= _MOST_DIMENSIONS and math.prod(size or 1 for size in sizes) < _MOST_ELEMENTS else None
 
 
 def _listed(part: str) -> Shape | None:
@@ -68,7 +78,7 @@ def _listed(part: str) -> Shape | None:
         sizes = tuple(int(size) for size in part.split(",") if size.strip())
     except ValueError:
         return None
-    return sizes if all(size >= 0 for size in sizes) else None
+    return _believable(sizes) if all(size >= 0 for size in sizes) else None
 
 
 @cache

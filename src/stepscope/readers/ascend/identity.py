@@ -13,6 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.facts.ascend import ascend_facts
+from stepscope.readers.files.repair import clean_text
 
 _HASH_PRIMES: Final = (29, 131)
 _SIZES: Final = {
@@ -64,7 +65,7 @@ def level(profiler_info: dict[str, Any]) -> str | None:
     """
     switches = _switches(profiler_info)
     stated = switches.get("_profiler_level", switches.get("profiler_level"))
-    return None if stated is None else str(stated).rsplit(".", maxsplit=1)[-1]
+    return None if stated is None else clean_text(str(stated).rsplit(".", maxsplit=1)[-1])
 
 
 def device_columns(device: dict[str, Any]) -> dict[str, Any]:
@@ -102,8 +103,8 @@ def parallel_groups(profiler_metadata: dict[str, Any]) -> pl.DataFrame:
         ranks = group.get("global_ranks")
         rows.append(
             {
-                "group": group_id(str(name)),
-                "name": label or str(name),
+                "group": clean_text(group_id(str(name))),
+                "name": label or clean_text(str(name)),
                 "ranks": [rank for item in ranks if (rank := _integer(item)) is not None]
                 if isinstance(ranks, list)
                 else None,
@@ -200,11 +201,11 @@ def _dict(value: Any) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+    return None if value is None else clean_text(str(value))
 
 
 def _json(value: dict[str, Any]) -> str | None:
-    return json.dumps(value, ensure_ascii=False, default=str) if value else None
+    return clean_text(json.dumps(value, ensure_ascii=False, default=str)) if value else None
 
 
 def _integer(value: Any, limit: int = _LARGEST) -> int | None:

@@ -115,8 +115,9 @@ def read_groups(path: Path, cluster: Cluster, reading: Reading) -> None:
     listed = {tuple(group["ranks"]) for group in cluster.groups.values()}
     for kind in ("collective", "p2p"):
         for members in content.get(kind, []):
-            if isinstance(members, list) and tuple(members) not in listed:
-                cluster.add_group(f"{kind} {tuple(members)}", members)
+            ranks = tuple(rank for rank in members if isinstance(rank, int)) if isinstance(members, list) else ()
+            if ranks and ranks not in listed:
+                cluster.add_group(f"{kind} {ranks}", ranks)
 
 
 #: The files in the order in which they are read, by name.

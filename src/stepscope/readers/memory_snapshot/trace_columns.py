@@ -126,7 +126,9 @@ def _times(values: list[Any]) -> Int64s:
     """Nanoseconds of times that the file has in whole microseconds."""
     if all(type(value) is int for value in values):
         return integers([value * 1000 if abs(value) <= LARGEST_NS // 1000 else NULL for value in values])
-    return nanoseconds([b"" if value is None or type(value) is bool else str(value).encode() for value in values])
+    return nanoseconds(
+        [b"" if value is None or type(value) is bool else str(value).encode("utf-8", "replace") for value in values]
+    )
 
 
 def _word(text: str) -> str:

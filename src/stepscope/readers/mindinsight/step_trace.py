@@ -162,7 +162,9 @@ def read_points(path: Path, trace: StepTrace, reading: Reading) -> None:
 
 def _rows_of_steps(table: Table, file: str, reported: Reported, notes: Notes) -> list[dict[str, str]]:
     """All rows but the average, which is the last one and has no number (``-``, or 0 in old releases)."""
-    rows = [dict(zip(table.header, row, strict=True)) for row in table.rows]
+    marks = ("step_num", *_POINTS)
+    header = [name.lower() if name.lower() in marks else name for name in table.header]  # found in any case
+    rows = [dict(zip(header, row, strict=True)) for row in table.rows]
     if rows and (
         rows[-1].get("step_num") == _AVERAGE or (rows[-1]["step_num"] == "0" and rows[-1]["end_point"] == "0")
     ):
