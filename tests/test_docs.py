@@ -52,3 +52,30 @@ def test_links_to_files_lead_somewhere(page: str) -> None:
     place = (_ROOT / page).parent
     targets = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", _page(page))
     assert [target for target in targets if not (place / target).exists()] == []
+
+
+def test_the_simulator_is_documented_whole() -> None:
+    """Each fault, look-alike, scenario and setting has its word on the page."""
+    from stepscope.simulate.faults.registry import kinds
+    from stepscope.simulate.look_alikes import LOOK_ALIKES
+    from stepscope.simulate.scenario import FaultEntry, Scenario, names
+    from stepscope.simulate.writing import FORMATS
+
+    page = _page("docs/simulate.md")
+    parts = [Scenario, FaultEntry, *(type(value) for value in vars_of(Scenario))]
+    settings = {field for part in parts for field in part.__struct_fields__} - {"faults", "look_alikes"}
+    words = {*kinds(), *LOOK_ALIKES, *names(), *FORMATS, *settings}
+    assert (
+        sorted(word for word in words if not re.search(rf"[`\[]{re.escape(word)}[`\]]|\b{re.escape(word)}\b", page))
+        == []
+    )
+    causes = {cause for kind in kinds().values() for cause in kind.causes if cause}
+    assert sorted(cause for cause in causes if cause not in page) == []
+
+
+def vars_of(structure: type) -> list[object]:
+    """Default values of a structure's fields that are structures themselves."""
+    import msgspec
+
+    fields = msgspec.structs.fields(structure)
+    return [field.default for field in fields if isinstance(field.default, msgspec.Struct)]
