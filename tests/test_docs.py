@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,7 @@ def test_the_simulator_is_documented_whole() -> None:
     from stepscope.simulate.writing import FORMATS
 
     page = _page("docs/simulate.md")
-    parts = [Scenario, FaultEntry, *(type(value) for value in vars_of(Scenario))]
+    parts: list[Any] = [Scenario, FaultEntry, *(type(value) for value in _defaults_of(Scenario))]
     settings = {field for part in parts for field in part.__struct_fields__} - {"faults", "look_alikes"}
     words = {*kinds(), *LOOK_ALIKES, *names(), *FORMATS, *settings}
     assert (
@@ -73,7 +74,7 @@ def test_the_simulator_is_documented_whole() -> None:
     assert sorted(cause for cause in causes if cause not in page) == []
 
 
-def vars_of(structure: type) -> list[object]:
+def _defaults_of(structure: type) -> list[object]:
     """Default values of a structure's fields that are structures themselves."""
     import msgspec
 

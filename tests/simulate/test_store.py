@@ -158,3 +158,22 @@ def test_a_stored_run_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     next((tmp_path / "run").glob("rank-1-*/slices-0.parquet")).unlink()
     with pytest.raises(UnreadableInputError, match="stored run"):
         stepscope.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize("device", [GPU, NPU], ids=lambda device: device.kind)
+def test_in_sink_mode_the_device_itself_waits_for_its_batch(device: Device, tmp_path: Path) -> None:
+    stages = (
+        Stage(name="Reader", kind="TFReader", us=500.0),
+        Stage(name="Decode", kind="Map", us=80_000.0, workers=2),
+        Stage(name="Batch", kind="Batch", us=300.0),
+        Stage(name="DeviceQueue", kind="DeviceQueue", us=200.0),
+    )
+    scenario = small(device, plan=Plan(dp=1), input=Input(mode="sink", stages=stages), steps=10)
+    run, result = simulated(scenario, tmp_path / "run")
+
+    assert result.step_ns == pytest.approx(40_000_000, rel=0.05)
+    (verdict,) = run.pipeline().verdicts
+    assert (verdict.bound, verdict.op_name) == ("pipeline", "Decode")
+    waits = run.table("slices").filter((pl.col("kind") == "wait") & (pl.col("phase") == "data")).collect()
+    idle = sum(row["data_us"] for row in run.steps()["idle_by_cause"])
+    assert idle * 1000 == pytest.approx(waits.filter(pl.col("step").is_not_null())["dur_ns"].sum(), rel=0.05)
