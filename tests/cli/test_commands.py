@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -85,18 +86,27 @@ class TestExitCodes:
     def test_fine_is_0(self, trace: Path, store: Path) -> None:
         assert _process("ingest", trace, "--store", store).code == 0
 
-    def test_no_answer_is_1(self, trace: Path, tmp_path: Path) -> None:
-        # The store is removed by somebody between opening and asking.
+    def test_no_answer_is_1(self, trace: Path, store: Path) -> None:
+        result = _process("memory", trace, "--store", store)
+        assert (result.code, result.out) == (1, ""), result.err
+        assert "Memory was not recorded" in result.err
+
+    @pytest.mark.parametrize(("source_goes_too", "code", "says"), [(False, 0, ""), (True, 3, "cannot be read again")])
+    def test_a_store_that_vanishes_is_read_again_from_its_source(
+        self, source_goes_too: bool, code: int, says: str, trace: Path, tmp_path: Path
+    ) -> None:
+        capture = Path(shutil.copy(trace, tmp_path / "trace.json"))
+        also = "os.remove(sys.argv[2])" if source_goes_too else "pass"
         program = (
-            "import shutil, stepscope.run as run\n"
+            "import os, shutil, sys, stepscope.run as run\n"
             "ingest = run.ingest\n"
             "def vanish(*a, **k):\n"
-            "    done = ingest(*a, **k); shutil.rmtree(done.store.directory); return done\n"
+            f"    done = ingest(*a, **k); shutil.rmtree(done.store.directory); {also}; return done\n"
             f"run.ingest = vanish\n{_MAIN}"
         )
-        result = _process("sql", trace, "SELECT count(*) FROM slices", "--store", tmp_path / "store", program=program)
-        assert result.code == 1, result.err
-        assert "Run the command again" in result.err
+        result = _process("sql", capture, "SELECT count(*) FROM slices", "--store", tmp_path / "store", program=program)
+        assert result.code == code, result.err
+        assert says in result.err
 
     @pytest.mark.parametrize(
         "arguments",
