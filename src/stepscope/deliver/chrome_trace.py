@@ -20,6 +20,7 @@ import polars as pl
 from stepscope import facts
 from stepscope.arrays import NONE
 from stepscope.facts.communication import communication_facts
+from stepscope.facts.pytorch import pytorch_facts
 from stepscope.readers.slices.flows import OWN_CATEGORY
 from stepscope.store.nesting import nearest
 from stepscope.store.run_store import RunStore
@@ -42,6 +43,8 @@ _JOINED_BY_ID: Final = "ac2g"  # arrows of PyTorch's profiler that only repeat w
 _SPEAKING_NAME: Final = re.compile(
     "|".join([r"ProfilerStep\s*#\s*\d", *(f"{word}:" for word in communication_facts().host_prefixes)])
 )
+# Ranges of PyTorch that the reader tells from operators by their names; torch_npu counts them as operators.
+_RANGE_NAME: Final = re.compile("|".join(pytorch_facts().annotations))
 _LEAST_TIDS_PER_TRACK: Final = 1000
 
 
@@ -173,7 +176,8 @@ def _category(kind: str, name: str, on_device: bool) -> str:
         return "user_annotation" if _SPEAKING_NAME.match(name) else OWN_CATEGORY + kind
     if on_device:
         return _DEVICE_CATEGORIES.get(kind) or _CATEGORIES.get(kind) or OWN_CATEGORY + kind
-    speaks = kind == "operator" and _SPEAKING_NAME.match(name)  # old writers mark steps as operators
+    # Old writers give steps and the framework's ranges the category of operators.
+    speaks = kind == "operator" and (_SPEAKING_NAME.match(name) or _RANGE_NAME.match(name))
     return OWN_CATEGORY + kind if speaks else _CATEGORIES.get(kind) or OWN_CATEGORY + kind
 
 

@@ -16,6 +16,8 @@ from stepscope.store.notes import Notes
 
 #: Categories of arrows from a call to what it launched.
 LAUNCH_FLOWS: Final = ("ac2g", "async_cpu_to_gpu", "async_gpu")
+#: What they are called here, apart from the launches of our own exports, which are kept as links by themselves.
+_UNKEPT: Final = "launch arrow"
 
 
 def launches_by_arrow(slices: SliceTable, device_work: Bools, base_ns: int, reading: Reading) -> Int64s:
@@ -26,12 +28,12 @@ def launches_by_arrow(slices: SliceTable, device_work: Bools, base_ns: int, read
     columns = EventColumns(Notes(), reading.source.path.name)
     for events in TraceText(reading.source.path, Notes()).batches():
         columns.add(events)
-    arrows = flow_links(slices, columns, base_ns, dict.fromkeys(LAUNCH_FLOWS, "launch"), Notes())
+    arrows = flow_links(slices, columns, base_ns, dict.fromkeys(LAUNCH_FLOWS, _UNKEPT), Notes())
     launch = np.full(len(slices), NONE, np.int64)
     order = np.argsort(slices.id, kind="stable")
     source, target = (
         order[np.searchsorted(slices.id[order], arrows[end].to_numpy())] for end in ("from_slice", "to_slice")
     )
-    fits = (arrows["kind"] == "launch").to_numpy() & device_work[target] & slices.is_kind("runtime")[source]
+    fits = (arrows["kind"] == _UNKEPT).to_numpy() & device_work[target] & slices.is_kind("runtime")[source]
     launch[target[fits]] = source[fits]
     return launch
