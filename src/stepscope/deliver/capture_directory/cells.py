@@ -25,10 +25,11 @@ def text(column: str) -> pl.Expr:
 def shapes(column: str) -> pl.Expr:
     """Shapes as the documents have them, quotation marks included.
 
-    >>> pl.DataFrame({"x": ["[[64, 512], [], [10]]", None]}).select(shapes("x")).to_series().to_list()
-    ['"64,512;;10"', 'N/A']
+    >>> pl.DataFrame({"x": ["[[64, 512], [], [10]]", "[[8], NoShape]", None]}).select(shapes("x")).to_series().to_list()
+    ['"64,512;;10"', '"8;"', 'N/A']
     """
-    inner = pl.col(column).cast(pl.String).str.replace_all(r"\s", "").str.replace(r"^\[(.*)\]$", "$1")
+    without_spaces = pl.col(column).cast(pl.String).str.replace_all(r"\s", "").str.replace_all("NoShape", "[]")
+    inner = without_spaces.str.replace(r"^\[(.*)\]$", "$1")
     plain = inner.str.replace_all("],[", ";", literal=True).str.replace_all(r"[\[\]]", "")
     return pl.concat_str(pl.lit('"'), plain, pl.lit('"')).fill_null(MISSING)
 

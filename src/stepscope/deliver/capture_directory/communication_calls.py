@@ -49,6 +49,12 @@ class CommunicationCall:
     wait_ns: int
     sync_ns: int
     transfers: list[Transfer] = field(default_factory=list)
+    is_hccl: bool = False  # recorded under this name
+
+    @property
+    def type(self) -> str:
+        """The name without group and number, as the documents give the type of a call."""
+        return self.name.partition("__")[0] + "_"
 
 
 def communication_calls(data: RankData) -> list[CommunicationCall]:
@@ -78,6 +84,7 @@ def communication_calls(data: RankData) -> list[CommunicationCall]:
                 row["wait_ns"] or 0,
                 row["sync_ns"] or 0,
                 recorded if recorded is not None else list(_message(data, row, members.get(group), elapse)),
+                str(row["name"]).startswith("hcom_"),
             )
         )
     return calls

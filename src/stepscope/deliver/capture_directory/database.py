@@ -160,7 +160,7 @@ def _call_rows(data: RankData, texts: Texts, launched: dict[int, int]) -> Rows:
     rows: Rows = []
     for call in communication_calls(data):
         names = (launched.get(call.slice, call.slice), texts(groups.get(call.slice) or "default"), call.slice)
-        kind = texts(call.name.partition("__")[0] + "_")
+        kind = texts(call.type)
         ends = (call.start_ns, call.start_ns + call.elapse_ns)
         rows.append((texts(call.name), *ends, *names, 0, 0, None, texts(None), None, kind, data.device_id))
     return rows

@@ -6,6 +6,7 @@ import polars as pl
 
 from stepscope.analysis.foundation.work import COMMUNICATION, COPY
 from stepscope.deliver.capture_directory.cells import MISSING, micro, shapes, text, types
+from stepscope.deliver.capture_directory.communication_calls import communication_calls
 from stepscope.deliver.capture_directory.rank_data import RankData
 from stepscope.layout import columns
 
@@ -38,9 +39,12 @@ def kernel_details(data: RankData) -> pl.DataFrame | None:
             "Model ID": pl.lit(MISSING),
             "Task ID": text("correlation"),
             "Stream ID": text("stream"),
-            "Name": pl.col("name").cast(pl.String),
+            "Name": pl.coalesce("call", pl.col("name").cast(pl.String)),
             "Type": pl.coalesce(
-                pl.col("type").cast(pl.String), pl.col("operator").cast(pl.String), pl.col("name").cast(pl.String)
+                "operation",
+                pl.col("type").cast(pl.String),
+                pl.col("operator").cast(pl.String),
+                pl.col("name").cast(pl.String),
             ),
             "OP State": pl.lit(MISSING),
             "Accelerator Core": core,
@@ -73,10 +77,17 @@ def _level0(data: RankData) -> bool:
 
 def _rows(data: RankData) -> pl.DataFrame:
     further = data.scan("slices").select("slice", "correlation", "stream", "output_shapes")
-    rows = (
-        data.executed.lazy().filter(pl.col("lane") != COPY).join(further, on="slice", how="left", maintain_order="left")
-    )
-    return rows.join(_blocks(data), on="slice", how="left", maintain_order="left").collect()
+    rows = data.executed.lazy().filter(pl.col("lane") != COPY)
+    for beside in (further, _blocks(data), _call_names(data).lazy()):
+        rows = rows.join(beside, on="slice", how="left", maintain_order="left")
+    return rows.collect()
+
+
+def _call_names(data: RankData) -> pl.DataFrame:
+    """Names and types of communication calls in the documented form, under which the other files list them."""
+    rows = [(call.slice, call.name, call.type) for call in communication_calls(data) if not call.is_hccl]
+    schema = {"slice": pl.UInt32, "call": pl.String, "operation": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def _blocks(data: RankData) -> pl.LazyFrame:

@@ -212,7 +212,8 @@ def _overlap(data: RankData) -> tuple[Intervals, Intervals, Intervals, Intervals
     work = data.work
     if not work.on_device:
         as_recorded = RunClock(0, 0, {data.rank: RankClock()})
-        computing, communication, exposed, _, free = rank_lanes(data.store, data.rank, as_recorded).lanes
+        found = rank_lanes(data.store, data.rank, as_recorded)
+        computing, communication, exposed, _, free = (lane.clipped(*found.span) for lane in found.lanes)
         return computing, communication, exposed, free
     compute, communication = (
         union(work.start[work.of(lane)], work.end[work.of(lane)]) for lane in (COMPUTE, COMMUNICATION)
