@@ -13,7 +13,6 @@ class Nvtx(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ranges: tuple[int, ...]
     marks: tuple[int, ...]
     operator: str
-    step: str
 
 
 class NsightFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,56 +1,34 @@
-"""The tables of an export as slices of one process."""
+"""The tables of an export as rows of a timeline."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.arrays import NULL, Bools, Int64s
 from stepscope.facts.nsight import nsight_facts
 from stepscope.readers.ascend.database import Database
 from stepscope.readers.nsight.recognition import KERNELS
-from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
-from stepscope.readers.slices.step_names import spellings
-from stepscope.readers.slices.steps import Steps, no_steps
 from stepscope.readers.slices.track_numbers import TrackNumbers
-from stepscope.readers.trace_json.codes import Codes
-from stepscope.store.notes import Notes
 
 _THREAD_BITS: Final = 24  # a thread's id below the process's
 _THREAD_MASK: Final = (1 << _THREAD_BITS) - 1
-_COLUMNS: Final[dict[str, Any]] = {
-    "start": pl.Int64,
-    "end": pl.Int64,
-    "name": pl.String,
-    "kind": pl.String,
-    "track": pl.Int64,
-    "stream": pl.Int64,
-    "bytes": pl.Int64,
-    "correlation": pl.Int64,
-    "input_shapes": pl.String,
-}
 
 
 @dataclass
 class Tables:
-    """What one process did."""
+    """What one process did, as rows of a timeline, with their tracks."""
 
-    slices: SliceTable
-    correlation: Int64s
-    device_work: Bools
-    steps: Steps
+    rows: pl.DataFrame
     tracks: TrackNumbers
     devices: list[int]
     base_ns: int
 
 
-def read_tables(database: Database, process: int | None, notes: Notes) -> Tables:
-    """All slices of a process, or of all where there is but one."""
+def read_tables(database: Database, process: int | None) -> Tables:
+    """All that a process did, or all processes where there is but one with kernels."""
     strings = dict(database.frame("StringIds", ["id"], texts=["value"]).drop_nulls().iter_rows())
     tracks = TrackNumbers()
     device = [
@@ -63,21 +41,8 @@ def read_tables(database: Database, process: int | None, notes: Notes) -> Tables
     host = [_calls(database, strings), _overheads(database, strings), _ranges(database, strings)]
     on_host = pl.concat(host, how="diagonal").filter(_own("globalTid", process))
     devices = sorted(on_device["deviceId"].drop_nulls().unique().to_list())
-    rows = pl.concat([_on_streams(on_device, tracks), _on_threads(on_host, tracks)], how="diagonal").select(
-        pl.col(name).cast(kind) for name, kind in _COLUMNS.items()
-    )
-    base_ns = _base(database)
-    start = rows["start"].fill_null(NULL).to_numpy()
-    length = (rows["end"] - rows["start"]).fill_null(0).to_numpy()
-    keep, length = believable(np.where(start == NULL, NULL, start + base_ns), length, notes, database.file)
-    chosen = rows.filter(pl.Series(keep))
-    slices = _slice_table(chosen, np.flatnonzero(keep), start[keep] + base_ns, length[keep])
-    slices.integers = {name: chosen[name].fill_null(NULL).to_numpy() for name in ("stream", "bytes")}
-    shapes = Codes()
-    slices.texts["input_shapes"] = (_coded(chosen["input_shapes"], shapes), shapes.texts())
-    work = slices.is_kind("kernel", "collective", "copy")
-    correlation = chosen["correlation"].fill_null(NULL).to_numpy()
-    return Tables(slices, correlation, work, _steps(slices), tracks, devices, base_ns)
+    rows = pl.concat([_on_streams(on_device, tracks), _on_threads(on_host, tracks)], how="diagonal")
+    return Tables(rows, tracks, devices, _base(database))
 
 
 def _own(column: str, process: int | None) -> pl.Expr:
@@ -176,58 +141,3 @@ def _on_threads(rows: pl.DataFrame, tracks: TrackNumbers) -> pl.DataFrame:
         numbers[thread] = tracks.track("host", f"thread {number}", f"process {process}", str(number))
     track = pl.col("globalTid").replace_strict(numbers, return_dtype=pl.Int64) if numbers else pl.lit(0, pl.Int64)
     return rows.with_columns(track=track).rename({"correlationId": "correlation"})
-
-
-def _slice_table(rows: pl.DataFrame, ids: Int64s, start: Int64s, length: Int64s) -> SliceTable:
-    names = Codes()
-    name = _coded(rows["name"].fill_null("?"), names)
-    by_kind = rows["kind"].replace_strict(KIND, return_dtype=pl.Int8).to_numpy()
-    kind = _with_steps(by_kind.copy(), name, names)
-    return SliceTable(ids, rows["track"].cast(pl.Int32).to_numpy(), start, length, name, names, kind)
-
-
-def _coded(texts: pl.Series, codes: Codes) -> np.ndarray[Any, np.dtype[np.int32]]:
-    distinct = texts.drop_nulls().unique(maintain_order=True).to_list()
-    numbers = {text: codes[text] for text in distinct}
-    if not numbers:
-        return np.full(len(texts), -1, np.int32)
-    return texts.replace_strict(numbers, default=-1, return_dtype=pl.Int32).to_numpy()
-
-
-def _step_patterns() -> list[re.Pattern[str]]:
-    return [*(spelling.pattern for spelling in spellings()), re.compile(nsight_facts().nvtx.step)]
-
-
-def _with_steps(kind: np.ndarray[Any, np.dtype[np.int8]], name: np.ndarray[Any, Any], names: Codes) -> Any:
-    """Ranges that mark steps, in the first spelling that occurs."""
-    ranges = kind == KIND["annotation"]
-    used = np.zeros(len(names) + 1, np.bool_)
-    used[name[ranges]] = True
-    for pattern in _step_patterns():
-        marks = np.array([bool(pattern.match(str(word))) for word in names] + [False]) & used
-        if marks.any():
-            kind[ranges & marks[name]] = KIND["step"]
-            break
-    return kind
-
-
-def _steps(slices: SliceTable) -> Steps:
-    """Steps of the thread that marks most, numbered as their ranges say, else in order."""
-    marks = np.flatnonzero(slices.is_kind("step"))
-    if not len(marks):
-        return no_steps()
-    tracks, counts = np.unique(slices.track[marks], return_counts=True)
-    marks = marks[slices.track[marks] == tracks[np.argmax(counts)]]
-    marks = marks[np.argsort(slices.start[marks], kind="stable")]
-    words = slices.names.texts()
-    found = [_number(str(words[code])) for code in slices.name[marks].tolist()]
-    number = np.array(found if None not in found else range(len(marks)), np.int64)
-    return Steps(number, slices.start[marks], slices.end[marks], "nvtx")
-
-
-def _number(word: str) -> int | None:
-    for pattern in _step_patterns():
-        match = pattern.match(word)
-        if match is not None and pattern.groups:
-            return int(match[1])
-    return None
