@@ -48,7 +48,28 @@ def test_the_pages_in_both_languages_show_the_same_commands() -> None:
     assert unknown == set(), "a command is shown that does not exist"
 
 
-@pytest.mark.parametrize("page", ["README.md", "README.zh-CN.md", "docs/architecture.md", "docs/schema.md"])
+@pytest.mark.parametrize("page", ["docs/capture/parameters.md", "docs/capture/parameters.zh-CN.md"])
+def test_every_parameter_and_key_of_the_config_is_documented(page: str) -> None:
+    from stepscope.profiler.dynamic.config import DEFAULTS, NEXT_STEPS, REQUEST
+    from stepscope.profiler.settings.profile_settings import Settings
+
+    named = {*vars(Settings()), *DEFAULTS, NEXT_STEPS, REQUEST, "limits", "all"}
+    assert [name for name in sorted(named) if f"`{name}`" not in _page(page)] == []
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in (_ROOT / "docs/capture").glob("*[!N].md")))
+def test_pages_on_recording_are_there_in_both_languages_with_the_same_tables(page: str) -> None:
+    def tables(name: str) -> list[int]:
+        return [line.count("|") for line in _page(f"docs/capture/{name}").splitlines() if line.startswith("|")]
+
+    assert tables(page) == tables(page.replace(".md", ".zh-CN.md"))
+
+
+_CAPTURE_PAGES = [f"docs/capture/{path.name}" for path in sorted((_ROOT / "docs/capture").glob("*.md"))]
+_LINKING = ["README.md", "README.zh-CN.md", "docs/architecture.md", "docs/schema.md", *_CAPTURE_PAGES]
+
+
+@pytest.mark.parametrize("page", [*_LINKING, "examples/README.md", "examples/README.zh-CN.md"])
 def test_links_to_files_lead_somewhere(page: str) -> None:
     place = (_ROOT / page).parent
     targets = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", _page(page))

@@ -53,8 +53,8 @@ def plan_of(options: dict[str, Any], steps_done: int = 0) -> Plan:
     known = {"wait": 0, "active": 1, **{name: value for name, value in numbers.items() if name in _NUMBERS}}
     if steps_done and not any(known.get(name) for name in ("skip_first", "wait", "warmup")):
         known["skip_first"] = steps_done  # as many steps, where the schedule would have recorded those that are over
-    limits = options.get("limits")
-    return Plan(Schedule(**known), Limits.of(DEFAULT_LIMITS if limits is None else limits), not steps_done)
+    limits = options.get("limits", {} if options.get("all") is True else DEFAULT_LIMITS)
+    return Plan(Schedule(**known), Limits.of(limits), not steps_done)
 
 
 def record_time_without_steps(profile: Profile, after_s: float = window_limits.NO_STEPS_AFTER_S) -> None:

@@ -1,4 +1,4 @@
-"""What ``stepscope.profiler`` recorded: one directory per window and rank, see docs/capture.md.
+"""What ``stepscope.profiler`` recorded: one directory per window and rank, see docs/capture.
 
 The operators are in the framework's own files (PyTorch's trace, MindSpore's ``FRAMEWORK``), which their readers read;
 steps, marks, samples and data loaders are ours. ``ASCEND_PROFILER_OUTPUT`` was made from these and is not read.
