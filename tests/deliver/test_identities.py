@@ -39,8 +39,17 @@ def _redacted(*texts: str, hosts: tuple[str, ...] = (), known: tuple[str, ...] =
         ("~alice/x.py", "dir-1/x.py"),
         ('File "/home/alice/My Proj/a.py", line 3', 'File "dir-1/a.py", line 3'),
         ("f (/home/alice/My Proj/a.py:3)", "f (dir-1/a.py:3)"),
-        ("g++ -I/opt/alice/include/x.h -o /tmp/alice/o", "g++ -Idir-1/x.h -o dir-2/o"),
-        ("PATH=/opt/alice/bin:/opt/bin/x", "PATH=dir-1/bin:dir-2/x"),
+        ("g++ -I/opt/alice/include/x.h -o /tmp/alice/o.o", "g++ -Idir-1/x.h -o dir-2/o.o"),
+        ("PATH=/opt/alice/bin:/opt/alice/x", "PATH=dir-1:dir-2"),
+        ("cwd is /data/team/alice now", "cwd is dir-1 now"),
+        ("/home/x/alice", "dir-1"),
+        ("/data/alice runs/x.py", "dir-1/x.py"),
+        ("moved /data/alice runs/x.py to /tmp/alice/y.py", "moved dir-1/x.py to dir-2/y.py"),
+        ("%2Fhome%2Falice%2Fx.py", "dir-1/x.py"),
+        ("file:///data/alice%20b/x.py", "file:///dir-1/x.py"),
+        ("[fe80::1:a11ce]:29500", "host-1:29500"),
+        ("tcp://[fe80::1:a11ce]:29500", "tcp://host-1:29500"),
+        ("git@alice-host.corp:team/x.git", "user-1@host-1:team/x.git"),
         ("a\\n/opt/alice/x.py", "a\\ndir-1/x.py"),
         ("file:///home/alice/x.py", "file:///dir-1/x.py"),
         ("s3://alice-data/secret/x.pt", "s3://host-1/dir-1/x.pt"),
@@ -98,7 +107,17 @@ def test_hosts_are_found_in_any_text_by_full_and_short_name_in_any_case() -> Non
 
 def test_users_known_from_a_path_are_found_as_words() -> None:
     texts = ("worker of alice", "alice_op", "malice Alice", "/home/alice/x.py(1): f")
-    assert _redacted(*texts) == ["worker of user-1", "user-1_op", "malice Alice", "dir-1/x.py(1): f"]
+    assert _redacted(*texts) == ["worker of user-1", "user-1_op", "malice user-1", "dir-1/x.py(1): f"]
+
+
+def test_sibling_nodes_are_hosts_too() -> None:
+    texts = ("to dgx-a17 and DGX-A18", "gpu19.corp.local", "gpu19 alone", "adgx-a17")
+    assert _redacted(*texts, hosts=("dgx-a16", "gpu17.corp.local")) == [
+        "to host-3 and host-4",
+        "host-5",
+        "host-5 alone",
+        "adgx-a17",
+    ]
 
 
 @pytest.mark.parametrize("name", ["user", "test", "u", "42"])
@@ -130,10 +149,10 @@ def test_not_every_name_of_a_capture_does(name: str) -> None:
 def test_blanks_in_a_known_directory_end_nothing() -> None:
     texts = ("/data/My Runs/a.json", "/data/My Runs cannot be read", "see /data/My Runs/sub/b.json", "/data/My Runs2/x")
     assert _redacted(*texts, known=("/data/My Runs",)) == [
-        "dir-2/a.json",
-        "dir-2 cannot be read",
-        "see dir-3/b.json",
-        "dir-1/My Runs2/x",
+        "dir-1/a.json",
+        "dir-1 cannot be read",
+        "see dir-2/b.json",
+        "dir-3",
     ]
 
 

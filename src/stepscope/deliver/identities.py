@@ -12,12 +12,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Final
+from urllib.parse import unquote
 
 from stepscope.facts.redaction import redaction_facts
 
 _FACTS: Final = redaction_facts()
 _HOMES: Final = "|".join(_FACTS.homes)
 _PART: Final = r"""[^/\\\s"'<>|,;:*]+"""  # of a path in running text
+_INNER: Final = rf"{_PART}(?: {_PART}){{0,3}}(?=/)"  # one that is followed by others may contain blanks
+_LAST_DIRECTORY: Final = r"""[^/\\\s"'<>|,;:*.()\[\]{}]+"""  # without an ending it is no file
 _WIDE_PART: Final = r"""[^\\/:*?"'<>|,;\r\n]+"""  # may contain blanks
 _ROOT: Final = r"(?:/|[A-Za-z]:[\\/])"
 _END: Final = r"""(?=[/\\\s"'<>|,;:)\]}]|$)"""
@@ -36,14 +39,15 @@ def _location_pattern(known: Iterable[str]) -> re.Pattern[str]:
         rf"(?<=\(){_ROOT}[^()\"]*?[\\/](?=[^\\/()\"]*:\d+\))",
         rf"(?<![A-Za-z0-9])[A-Za-z]:[\\/]+(?:{_WIDE_PART}[\\/]+)+(?:{_IN_HOME}{_WIDE_PART})?",
         rf"(?<![\\\w])\\\\[A-Za-z0-9][^\\/\s\"':<>|]*\\+(?:{_WIDE_PART}[\\/]+)*",
-        rf"/(?:{_HOMES})/+{_PART}(?:/+{_PART}(?=/))*/*",
+        rf"/(?:{_HOMES})/+{_PART}(?: {_PART}(?=/)){{0,3}}(?:/+{_INNER})*(?:/+{_LAST_DIRECTORY}{_END})?/*",
         r"(?:(?<![\w.)\]}/*+~\\])|(?<=\\[nrt])|(?<=^-[A-Z])|(?<=[\s\"']-[A-Z]))"
-        rf"(?:~[\w.\-]+/+(?:{_PART}/+)*|~?/+(?:(?:{_PART}/+)+(?:{_IN_HOME}{_PART})?|root{_END}))",
+        rf"(?:~[\w.\-]+/+(?:{_PART}/+)*|~?/+(?:(?:{_INNER}/+)+(?:{_IN_HOME}{_PART}|{_LAST_DIRECTORY}{_END})?|root{_END}))",
     ]
     return re.compile(
         rf"(?P<scheme>\b[A-Za-z][A-Za-z0-9+.\-]{{0,20}}://)(?P<authority>[^/\\\s\"'<>|,;]*)"
-        rf"(?P<below>(?:/{_PART}(?=/))*/(?:{_IN_HOME}{_PART})?)?"
-        r"|(?P<address>(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?=%|:\d{2,5}\b))"
+        rf"(?P<below>(?:/{_INNER})*/(?:{_IN_HOME}{_PART})?)?"
+        r"|(?P<address>(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?=%|:\d{2,5}\b)|\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%\w+)?\](?=:\d))"
+        r"|(?P<login>(?<![\w.+\-])[A-Za-z_][\w.+\-]*)@(?P<machine>[A-Za-z0-9][A-Za-z0-9.\-]*[A-Za-z0-9])"
         rf"|(?P<directory>{'|'.join(directories if known else directories[1:])})"
     )
 
@@ -52,6 +56,7 @@ _USER: Final = re.compile(rf"(?:(?:^|/)(?:{_HOMES})/|^~)([^/]+)")
 _PACKAGES: Final = re.compile(rf".*[\\/](?=(?:{'|'.join(_FACTS.packages)})(?:[\\/]|$))", re.DOTALL)
 _HOST_IN_NAME: Final = [re.compile(pattern) for pattern in _FACTS.host_in_name]
 _PORT: Final = re.compile(r":\d+$")
+_ENCODED: Final = re.compile(r"%2F|%5C|^file://.*%", re.IGNORECASE)
 
 
 @dataclass
@@ -81,13 +86,30 @@ class Finder:
 
     def piece(self, text: str) -> None:
         """Take what a piece of text names."""
+        text = _decoded(text)
+        for sibling in self._siblings.findall(text):
+            self.host(sibling)
         for match in self.pattern.finditer(text.lstrip()):
+            if match["machine"]:
+                self.addresses.add(match["machine"].lower())
+                self.users.add(match["login"])
             if directory := match["directory"] or match["below"]:
                 self.users.update(_USER.findall(_normal(directory)))
                 if not _PACKAGES.match(directory):
                     self.directories.add(_normal(directory))
             if address := match["address"] or match["authority"]:
                 self.addresses.add(_PORT.sub("", address).lower())
+
+    @cached_property
+    def _siblings(self) -> re.Pattern[str]:
+        """Other nodes of the machines that are known: of the same domain, or of the same name with another number."""
+        domains = {host.partition(".")[2] for host in self.hosts if not _is_address(host)}
+        stems = {match[1] for host in self.hosts if (match := re.fullmatch(r"(.*\D)\d+", host.partition(".")[0]))}
+        stems = {
+            stem for stem in stems if stem.rstrip("-_") not in _FACTS.plain_words and len(stem) >= _FACTS.least_letters
+        }
+        named = rf"[A-Za-z0-9\-]+\.(?:{_any(domain for domain in domains if '.' in domain)})"
+        return re.compile(rf"(?<![A-Za-z0-9])(?i:{named}|(?:{_any(stems)})\d+)(?![A-Za-z0-9])")
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -107,12 +129,14 @@ class Pseudonyms:
         self._hosts = _numbered("host", [*(host for host in told if host not in full_name), *others])
         self._hosts |= {short: self._hosts[full] for short, full in full_name.items()}
         self._directories = _numbered("dir", sorted(finder.directories))
-        users = {name: number for name, number in _numbered("user", sorted(finder.users)).items() if _is_telling(name)}
+        named = sorted({name.lower() for name in finder.users})
+        users = {name: number for name, number in _numbered("user", named).items() if _is_telling(name)}
         # Who stands in a URL need not be a host: s3://bucket.
         sure = {host: name for host, name in self._hosts.items() if host not in others or "." in host}
         hosts = {host: name for host, name in sure.items() if _is_telling(host)}
+        self._users = _numbered("user", named)
         self._words = users | hosts
-        self._word = re.compile(rf"(?<![A-Za-z0-9])(?:(?i:{_any(hosts)})|{_any(users)})(?![A-Za-z0-9])")
+        self._word = re.compile(rf"(?<![A-Za-z0-9])(?i:{_any(self._words)})(?![A-Za-z0-9])")
         self._known_piece = lru_cache(maxsize=1 << 16)(self._piece)
 
     @property
@@ -129,18 +153,20 @@ class Pseudonyms:
         return "\n".join(";".join(map(self._known_piece, line.split(";"))) for line in text.split("\n"))
 
     def _piece(self, piece: str) -> str:
-        text = piece.lstrip()
-        blanks = piece[: len(piece) - len(text)]
+        text = _decoded(piece).lstrip()
+        blanks = piece[: len(piece) - len(piece.lstrip())]
         return blanks + self._word.sub(self._name, self._pattern.sub(self._location, text))
 
     def _name(self, match: re.Match[str]) -> str:
-        return self._words.get(match[0]) or self._words[match[0].lower()]
+        return self._words[match[0].lower()]
 
     def _location(self, match: re.Match[str]) -> str:
         if match["directory"]:
             return self._directory(match["directory"])
         if match["address"]:
             return self.host(match["address"])
+        if match["machine"]:
+            return f"{self._users.get(match['login'].lower(), 'user')}@{self.host(match['machine'])}"
         port = _PORT.search(match["authority"])
         host = self.host(_PORT.sub("", match["authority"])) + (port[0] if port else "")
         below = f"/{self._directory(match['below'])}" if match["below"] and _normal(match["below"]) else match["below"]
@@ -152,6 +178,11 @@ class Pseudonyms:
         if not _normal(directory):
             return directory
         return self._directories.get(_normal(directory), "dir") + ("/" if directory[-1] in "/\\" else "")
+
+
+def _decoded(text: str) -> str:
+    """The text of which a path was written with percent signs for its slashes."""
+    return unquote(text) if _ENCODED.search(text) else text
 
 
 def _normal(directory: str) -> str:

@@ -25,7 +25,7 @@ _JSON_COLUMNS: Final = {("details", "json"), ("notes", "params")} | {
     ("ranks", name) for name in ("peak_facts", "versions", "switches")
 }
 _LITERAL: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_MAY_NAME_A_PLACE: Final = r"[/\\%]|\d\.\d{1,3}:\d"
+_MAY_NAME_A_PLACE: Final = r"[/\\%@.]|\]:\d"
 
 
 @dataclass(kw_only=True)
