@@ -17,6 +17,7 @@ from stepscope.readers import (
     mindspore_cpu,
     msmemscope,
     nsight,
+    rocprof,
     stepscope_capture,
     trace_and_snapshot,
 )
@@ -36,6 +37,7 @@ READERS: Final[dict[str, Reader]] = {
     "memory_snapshot": memory_snapshot,
     "msmemscope": msmemscope,
     "nsight": nsight,
+    "rocprof": rocprof,
     "kineto": kineto,
     "chrome": chrome,
 }
