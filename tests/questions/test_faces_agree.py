@@ -159,11 +159,15 @@ def _entries(part: Any, above: dict[str, Any]) -> Iterator[dict[str, Any]]:
         for item in part:
             yield from _entries(item, above)
     elif isinstance(part, dict):
-        own = above | {key: value for key, value in part.items() if not isinstance(value, list)}
+        own = above | {key: value for key, value in part.items() if not _holds_objects(value)}
         yield own
         for item in part.values():
             if isinstance(item, (dict, list)):
                 yield from _entries(item, own)
+
+
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
 
 
 def _shows(row: dict[str, str], entry: dict[str, Any]) -> bool:

@@ -17,6 +17,8 @@ class CommunicationFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     kinds: dict[str, str]
     mindspore_operators: dict[str, str]
     dtype_bytes: dict[str, int]
+    call_number: str
+    bus_rounds: dict[str, int]
 
 
 def communication_facts() -> CommunicationFacts:

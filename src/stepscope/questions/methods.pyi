@@ -6,6 +6,7 @@ from typing import Any, Literal
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.communication.types import Communication
 from stepscope.analysis.cpu import Cpu
 from stepscope.analysis.critical_path import CriticalPath
 from stepscope.analysis.drill import Drill
@@ -125,6 +126,13 @@ class QuestionMethods:
         steps: Sequence[int] | None = None,
     ) -> Pipeline:
         """Show the input pipeline: stages and their queues, steps that wait for data, and which stage to change."""
+    def communication(
+        self,
+        *,
+        ranks: Sequence[int] | None = None,
+        steps: Sequence[int] | None = None,
+    ) -> Communication:
+        """Show communication: operations, who waits for whom and whom it goes back to, links and groups."""
     def cpu(
         self,
         *,

@@ -27,13 +27,23 @@ def matched_calls(store: RunStore) -> pl.DataFrame:
     waited ``wait_ns`` for ``last_rank``. ``late_ns`` is how much later than the others it came itself: the median of
     their waits, less its own.
     """
+    return with_waits(store, numbered_calls(store).filter(pl.col("rank").n_unique().over("call") > 1))
+
+
+def numbered_calls(store: RunStore) -> pl.DataFrame:
+    """All calls of groups; those with the same ``call`` belong together."""
+    names = pl.col("group", "kind").cast(pl.String)
     calls = (
         store.scan("collectives")
         .filter(~pl.col("kind").cast(pl.String).is_in(POINT_TO_POINT) & (pl.col("end_ns") > pl.col("start_ns")))
-        .select("rank", "slice", "group", "seq", pl.col("kind").cast(pl.String), "step", "start_ns", "end_ns")
+        .select("rank", "slice", names, "seq", "step", "start_ns", "end_ns")
         .collect()
     )
-    calls = _numbered(calls).filter(pl.col("rank").n_unique().over("call") > 1)
+    return _numbered(calls)
+
+
+def with_waits(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
+    """Numbered calls with what ``matched_calls`` tells of them, whatever they were matched by."""
     if calls.is_empty():
         return _with_waits(calls.with_columns(arrival_ns="start_ns"))
     return _with_waits(calls.join(arrivals(store, calls), on=["rank", "slice"], maintain_order="left"))

@@ -1,0 +1,134 @@
+"""Whom a wait goes back to: passed on along what the late rank itself waited for (docs/metrics/cluster.md).
+
+While rank 1 waits for rank 2, rank 2 may be waiting for rank 3. At every moment of a wait the chain is followed to a
+rank that was not waiting: that one is the root of this moment. A moment of one rank becomes a moment of another by the
+call that both took part in, so no two clocks are compared.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.foundation.intervals import Intervals, union
+from stepscope.analysis.foundation.work import COMPUTE, work_of
+from stepscope.arrays import Int64s
+from stepscope.store.run_store import RunStore
+
+# Chains end at a rank that works, so they are short; clocks that drift within a call could close a circle.
+_LONGEST_CHAIN: Final = 64
+
+
+def roots(store: RunStore, waits: pl.DataFrame) -> pl.DataFrame:
+    """``wait`` (row number in ``waits``), ``root`` and ``wait_ns``; the parts of a wait add up to it."""
+    held = _Held.of(store, waits)
+    known = waits["came_ns"].is_not_null().to_numpy()
+    blames, length = waits["blames"].to_numpy().astype(np.int64), waits["wait_ns"].to_numpy()
+    parts = [(np.flatnonzero(~known), blames[~known], length[~known])]
+    wait, rank = np.flatnonzero(known), blames[known]
+    end = waits["came_ns"].to_numpy()[known].astype(np.int64)
+    start = end - length[known]
+    for _ in range(_LONGEST_CHAIN):
+        if not len(wait):
+            break
+        item, hold, first, last = held.overlapping(rank, start, end)
+        passed_on = np.bincount(item, weights=last - first, minlength=len(wait)).astype(np.int64)
+        parts.append((wait, rank, end - start - passed_on))
+        onward, lost = held.known[hold], ~held.known[hold]  # of a rank without files there is no more to know
+        parts.append((wait[item[lost]], held.blames[hold[lost]], (last - first)[lost]))
+        shift = held.shift[hold[onward]]
+        wait, rank = wait[item[onward]], held.blames[hold[onward]]
+        start, end = first[onward] + shift, last[onward] + shift
+    parts.append((wait, rank, end - start))
+    columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    frame = pl.DataFrame(dict(zip(("wait", "root", "wait_ns"), columns, strict=True)))
+    return (
+        frame.filter(pl.col("wait_ns") > 0).group_by("wait", "root").agg(pl.col("wait_ns").sum()).sort("wait", "root")
+    )
+
+
+class _Held:
+    """When each rank was held up by another: it waited and did not compute. Disjoint, on one axis for all ranks."""
+
+    def __init__(self, axis: dict[int, int], rows: pl.DataFrame) -> None:
+        self._axis = axis
+        self.start, self.end = (
+            self._on_axis(rows["rank"].to_numpy(), rows[name].to_numpy()) for name in ("from", "to")
+        )
+        self.blames: Int64s = rows["blames"].to_numpy().astype(np.int64)
+        self.known = rows["shift"].is_not_null().to_numpy()
+        self.shift: Int64s = rows["shift"].fill_null(0).to_numpy()
+
+    @classmethod
+    def of(cls, store: RunStore, waits: pl.DataFrame) -> _Held:
+        """From all waits of ranks for which others waited."""
+        late = waits.filter(pl.col("rank").is_in(waits["blames"].unique().implode()))
+        end = pl.col("start_ns") + pl.col("wait_ns")
+        rows = late.select("rank", "blames", shift=pl.col("came_ns") - end, start="start_ns", end=end)
+        # Of two waits at once the first counts until it ends.
+        reach = pl.col("end").cum_max().shift(1).over("rank")
+        rows = rows.sort("rank", "start", "end").with_columns(start=pl.max_horizontal("start", reach))
+        rows = rows.filter(pl.col("end") > pl.col("start"))
+        idle = [_not_computing(store, int(rank), own) for (rank,), own in rows.group_by("rank", maintain_order=True)]
+        return cls(
+            _axis(waits),
+            pl.concat(idle) if idle else rows.with_columns(pl.lit(0, pl.Int64).alias(name) for name in ("from", "to")),
+        )
+
+    def overlapping(self, rank: Int64s, start: Int64s, end: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+        """Which window overlaps which hold, and from when to when on the clock of the window's rank."""
+        first, last = self._on_axis(rank, start), self._on_axis(rank, end)
+        window, hold, begins, ends = overlaps(first, last, Intervals(self.start, self.end))
+        offset = start[window] - first[window]
+        return window, hold, begins + offset, ends + offset
+
+    def _on_axis(self, rank: Int64s, moment: Int64s) -> Int64s:
+        if not len(rank):
+            return np.empty(0, np.int64)
+        ranks, index = np.unique(rank, return_inverse=True)
+        offset = np.array([self._axis[int(one)] for one in ranks], np.int64)
+        return np.asarray(moment + offset[index], np.int64)
+
+
+def _axis(waits: pl.DataFrame) -> dict[int, int]:
+    """What to add to the times of each rank so that no window of one rank reaches into the times of another."""
+    mentioned = pl.concat(
+        [
+            waits.select("rank", begins="start_ns", ends=pl.col("start_ns") + pl.col("wait_ns")),
+            waits.select(rank="blames", begins=pl.col("came_ns") - pl.col("wait_ns"), ends="came_ns"),
+        ]
+    )
+    spans = mentioned.group_by("rank").agg(pl.min("begins"), pl.max("ends")).drop_nulls().sort("rank")
+    longest = int((spans["ends"] - spans["begins"]).max() or 0) if len(spans) else 0  # type: ignore[arg-type]
+    room = 4 * longest + 1  # a window that was passed on may begin before the first wait of its rank
+    return {
+        rank: (place + 1) * room - begins
+        for place, (rank, begins) in enumerate(spans.select("rank", "begins").iter_rows())
+    }
+
+
+def _not_computing(store: RunStore, rank: int, waits: pl.DataFrame) -> pl.DataFrame:
+    """The parts of its waits, ``from`` to ``to``, in which a rank did not compute meanwhile."""
+    work = work_of(store, rank)
+    computing = work.of(COMPUTE)
+    first, last = int(waits["start"].min()), int(waits["end"].max())  # type: ignore[arg-type]
+    idle = union(work.start[computing], work.end[computing]).gaps(first, last)
+    wait, _, begins, ends = overlaps(waits["start"].to_numpy(), waits["end"].to_numpy(), idle)
+    return waits[wait].with_columns(pl.Series("from", begins), pl.Series("to", ends))
+
+
+def overlaps(start: Int64s, end: Int64s, others: Intervals) -> tuple[Int64s, Int64s, Int64s, Int64s]:
+    """Which window overlaps which of the disjoint intervals, and from when to when.
+
+    >>> two = union(np.array([1, 5]), np.array([3, 9]))
+    >>> [column.tolist() for column in overlaps(np.array([0, 8]), np.array([6, 9]), two)]
+    [[0, 0, 1], [0, 1, 1], [1, 5, 8], [3, 6, 9]]
+    """
+    low = np.searchsorted(others.end, start, side="right")
+    count = np.maximum(np.searchsorted(others.start, end, side="left") - low, 0)
+    window = np.repeat(np.arange(len(start)), count)
+    other = np.arange(len(window)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(low, count)
+    first, last = np.maximum(start[window], others.start[other]), np.minimum(end[window], others.end[other])
+    return window, other, first, last

@@ -1,0 +1,47 @@
+"""Communication at a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+import polars as pl
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.communication import Communication
+from stepscope.report.tables import show_table
+from stepscope.texts import text
+
+_OPERATIONS: Final = (
+    "name",
+    "kind",
+    "members",
+    "count",
+    "total_us",
+    "mean_us",
+    "transit_us",
+    "wait_us",
+    "bytes",
+    "algorithm_gb_per_s",
+    "bus_gb_per_s",
+)
+_LONGEST_NAME: Final = 60
+
+
+def show(answer: Answer[Communication], lang: str) -> None:
+    """What was called, who waited for whom, links, groups, and calls that some never joined."""
+    data = answer.data
+    _table(data.operations, "communication_operations_title", lang, _OPERATIONS)
+    _table(data.waits, "communication_waits_title", lang)
+    _table(data.links, "communication_links_title", lang)
+    _table(data.groups, "communication_groups_title", lang)
+    _table(data.unjoined, "communication_unjoined_title", lang)
+
+
+def _table(entries: Sequence[Any], title: str, lang: str, columns: Sequence[str] | None = None) -> None:
+    if not entries:
+        return
+    frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
+    frame = frame.with_columns(pl.col(pl.String).str.slice(0, _LONGEST_NAME))
+    show_table(frame.select(columns or frame.columns), lang, title=text(f"report.{title}", lang))
