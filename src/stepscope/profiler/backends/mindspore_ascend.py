@@ -6,24 +6,21 @@ Checked against the signatures of MindSpore 2.10, and not run on hardware.
 from __future__ import annotations
 
 import importlib
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stepscope.layout.names import SUFFIXES
 from stepscope.profiler.backends import Backend
 from stepscope.profiler.backends.mindspore import records_already
 from stepscope.profiler.backends.mindspore_steps import watch_steps
-from stepscope.profiler.foundation.line_files import remove_tree
+from stepscope.profiler.backends.vendor_folder import SCRATCH, take_out
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.settings.profile_settings import Settings
 
 if TYPE_CHECKING:
     from stepscope.profiler.recording.window import Window
-
-#: Their directory lies here until its content is taken out; inside ours, so that no file system is crossed.
-_SCRATCH = "collector"
 
 
 class AscendBackend(Backend):
@@ -46,7 +43,7 @@ class AscendBackend(Backend):
             warn("foreign_mindspore")
             return
         module: Any = importlib.import_module("mindspore.profiler")
-        self._theirs = module.profile(**arguments(self.settings, module, self._directory / _SCRATCH))
+        self._theirs = module.profile(**arguments(self.settings, module, self._directory / SCRATCH))
         self._theirs.start()
 
     def stop(self) -> None:
@@ -54,16 +51,7 @@ class AscendBackend(Backend):
             self._theirs.stop()
 
     def save(self) -> None:
-        """Their parsed files stay in their folder of that name, the raw ones come beside ours."""
-        for made in sorted((self._directory / _SCRATCH).glob("*_ascend_ms")):
-            for entry in sorted(made.iterdir()):
-                target = self._directory / entry.name
-                if entry.is_dir() and target.is_dir():
-                    for inner in entry.iterdir():
-                        shutil.move(str(inner), str(target / inner.name))
-                elif not target.exists():
-                    shutil.move(str(entry), str(target))
-        remove_tree(self._directory / _SCRATCH)
+        take_out(self._directory, SUFFIXES["mindspore"])
 
     def discard(self) -> None:
         self.stop()

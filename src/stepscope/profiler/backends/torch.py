@@ -234,5 +234,10 @@ def _no_window() -> Window | None:
 
 
 def make(settings: Settings) -> TorchBackend:
-    """The backend of a window."""
+    """The backend for the device that PyTorch runs on."""
+    if "torch_npu" in sys.modules and settings.on_device:
+        from stepscope.profiler.backends.torch_ascend import AscendTorchBackend, is_in_use
+
+        if is_in_use():
+            return AscendTorchBackend(settings)
     return TorchBackend(settings)
