@@ -361,3 +361,12 @@ def test_blocks_without_a_pool_are_those_of_the_frameworks_allocator(tmp_path: P
     found = memory(store).data
     assert (found.component, found.peak_bytes) == ("caching allocator", 100)
     assert [(owner.owner == "unrecorded", owner.bytes) for owner in found.owners] == [(False, 100)]
+
+
+def test_less_reserved_than_allocated_is_no_negative_amount_of_unused_memory(tmp_path: Path) -> None:
+    rows = [
+        {"device": "cpu", "component": "caching allocator", "time_ns": time, "allocated": used, "reserved": held}
+        for time, used, held in ((0, 10, 64), (5, 3_000_000, 756_000))
+    ]
+    answer = memory(make_store(tmp_path, memory=rows)).data
+    assert (answer.peak_bytes, answer.fragmentation) == (3_000_000, None)

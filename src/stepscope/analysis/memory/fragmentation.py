@@ -22,6 +22,8 @@ def fragmentation(store: RunStore, space: Space, peak: Moment) -> Fragmentation 
     if reserved is None or used is None or peak.row < 0 or not reserved.any():
         return None
     held, in_use = int(reserved[peak.row]), int(used[peak.row])
+    if held < in_use:  # no pool that holds its blocks: what is reserved was counted otherwise, or at another moment
+        return None
     growths, with_room = _growths(reserved, used)
     segments = segments_of(store, space.rank, space.device)
     parts: dict[str, Any] = {}

@@ -26,7 +26,7 @@ def _raw_rows(recording: PipelineRecording) -> Iterator[list[Any]]:
     while waiting:
         op, parent = waiting.popleft()
         operator = by_number[op]
-        children = _queued_below(operator, by_number)
+        children = _queued_below(operator, by_number) if recording.works_inline else operator.children
         waiting.extend((child, op) for child in children)
         average = _average(operator)
         yield [

@@ -36,6 +36,7 @@ class PipelineRecording:
     interval_ms: float | None
     cpu_pct: list[float]  # of one core, by operator; -1 where it was not looked at
     batch_ms: dict[str, float] = field(default_factory=dict)  # pipeline, push_queue, batch: means without the first
+    works_inline: bool = True  # an operator without a queue works in its parent; a loader's stage stands for itself
 
 
 def pipeline_recording(data: RankData) -> PipelineRecording | None:
@@ -144,7 +145,7 @@ def _of_loaders(data: RankData) -> PipelineRecording | None:
     columns = {"pipeline": "get_us", "push_queue": "push_us", "batch": "total_us"}
     means = {name: batches[column].drop_nulls().mean() for name, column in columns.items()}
     spent = {name: float(mean) / 1000 for name, mean in means.items() if isinstance(mean, (int, float))}
-    return PipelineRecording(operators, _median_gap_ms(samples), cpu, spent)
+    return PipelineRecording(operators, _median_gap_ms(samples), cpu, spent, works_inline=False)
 
 
 def _median_gap_ms(samples: pl.DataFrame) -> float | None:
