@@ -100,6 +100,7 @@ def test_the_zip_and_a_variable_record_a_script_that_knows_nothing_of_it(
         )
         assert done.returncode == 0, done.stderr
         assert "Next: stepscope diagnose" in done.stderr
+        assert ("Records" in done.stderr) is (variable == "STEPSCOPE_PROFILE"), "a window is said before it begins"
         (window,) = (tmp_path / "out").iterdir()
         lines = [json.loads(line) for line in (window / "STEPSCOPE" / "steps.jsonl").read_text().splitlines()]
         assert [line["step"] for line in lines if line["event"] == "end"] == steps

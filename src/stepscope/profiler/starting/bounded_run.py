@@ -10,6 +10,7 @@ from stepscope.layout import window_limits
 from stepscope.profiler import backends
 from stepscope.profiler.foundation.main_thread import call_in_main_thread, is_main_thread
 from stepscope.profiler.foundation.messages import tell, warn
+from stepscope.profiler.foundation.rank_identity import identity
 from stepscope.profiler.recording.limits import Limits
 from stepscope.profiler.settings.schedule import Schedule
 
@@ -55,6 +56,21 @@ def plan_of(options: dict[str, Any], steps_done: int = 0) -> Plan:
         known["skip_first"] = steps_done  # as many steps, where the schedule would have recorded those that are over
     limits = options.get("limits", {} if options.get("all") is True else DEFAULT_LIMITS)
     return Plan(Schedule(**known), Limits.of(limits), not steps_done)
+
+
+def announce(plan: Plan, output: str) -> None:
+    """Say what will be recorded, once for all ranks."""
+    if identity().rank != 0 or plan.schedule is None or plan.limits is None:
+        return
+    schedule = plan.schedule
+    tell(
+        "records_window",
+        active=schedule.active,
+        skipped=schedule.skip_first + schedule.wait + schedule.warmup,
+        output=output,
+        seconds="∞" if plan.limits.seconds is None else f"{plan.limits.seconds:g}",
+        megabytes="∞" if plan.limits.megabytes is None else f"{plan.limits.megabytes:g}",
+    )
 
 
 def record_time_without_steps(profile: Profile, after_s: float = window_limits.NO_STEPS_AFTER_S) -> None:

@@ -106,11 +106,12 @@ def launched() -> None:
     if options is None:
         return
     options = {"analyse": True, **options}
+    by_hand = "launcher" not in options  # the launcher has said what is recorded
     _use_parser(options.get("parser"))
     if options.pop("launcher", None) == os.getpid():  # it became the command itself
         atexit.register(_say_if_nothing, options.get("output_path"), os.getpid(), time.time())
     if trains():
-        _when_imported(begin, options)
+        _when_imported(lambda given: begin(given, announced=by_hand), options)
     elif _SPAWNED in _command_line():
         _when_imported(_begin_if_it_trains, options)
     else:
@@ -119,8 +120,8 @@ def launched() -> None:
         os.register_at_fork(after_in_child=lambda: _forked(options))
 
 
-def begin(options: dict[str, Any], steps_done: int = 0) -> None:
-    """Record from now on; the end of the process ends it."""
+def begin(options: dict[str, Any], steps_done: int = 0, announced: bool = False) -> None:
+    """Record from now on; the end of the process ends it. ``announced`` says before what will be recorded."""
     from stepscope.profiler.handover.trace_handler import TraceHandler
     from stepscope.profiler.recording.profile import Profile
     from stepscope.profiler.settings.profile_settings import checked
@@ -136,6 +137,8 @@ def begin(options: dict[str, Any], steps_done: int = 0) -> None:
     profile = _Running.profile = Profile.of(settings)
     profile.step_num = steps_done
     profile.limits = plan.limits
+    if announced:
+        bounded_run.announce(plan, settings.output_path)
     profile.start()
     if plan.schedule is not None:
         profile.follow_optimizer()  # nobody calls step()
