@@ -253,8 +253,7 @@ class Execution:
                 slowest = layout.in_groups(factors[stage.ranks, self._step_number], dimension).max(axis=1)
                 cost = cost * layout.spread(slowest, dimension)
         # Members of a group are not done at the very same moment.
-        late = np.abs(stage.now.normal[row]) * (self.machine.noise.levels.end_us * 1000)
-        stage.tails[instruction.stream] = end = start + np.rint(cost + late).astype(np.int64)
+        stage.tails[instruction.stream] = end = start + np.rint(cost + stage.now.late[row]).astype(np.int64)
         stage.waiting = stage.waiting + (start - arrived)
         self.recorder.add(stage.number, row, instruction, begin, called, arrived, end, start, last)
 

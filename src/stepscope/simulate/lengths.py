@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from stepscope.arrays import Bools, Float64s, Int64s
+from stepscope.arrays import Bools, Float32s, Float64s, Int64s
 from stepscope.simulate.conditions import Conditions
 from stepscope.simulate.noise import Noise
 from stepscope.simulate.program import StageProgram
@@ -45,6 +45,7 @@ class StageLengths:
         turns = [block.turn.micro_batch if block.turn is not None else 0 for block in self.program.blocks]
         self._micro_batch = np.array(turns)[self.block]
         self._operator = np.array([each.operator for each in instructions])
+        self._collectives = np.flatnonzero([each.action == "collective" for each in instructions])
         self._planted = [(row, each.times_ns) for row, each in enumerate(instructions) if each.times_ns is not None]
         self._factors = [
             (row, each.factor)
@@ -54,15 +55,14 @@ class StageLengths:
 
     def of_step(self, step: int, conditions: Conditions, noise: Noise) -> StepLengths:
         """Times of a step: (instructions, ranks)."""
-        ranks, rows = self.ranks, len(self.ns)
+        ranks = self.ranks
         blocks, kernels = len(self.program.blocks), int(self.jitter.max(initial=-1)) + 1
         whole, each = noise.of_stage(self.program.stage, step, blocks, kernels, len(ranks))
-        normal = np.zeros((rows, len(ranks)))
         own = self.jitter >= 0
-        normal[own] = each[self.jitter[own]]
+        time = np.repeat(self.ns[:, None], len(ranks), axis=1)
+        time[own] *= 1 + noise.levels.kernel * each[self.jitter[own]]
         device = (noise.of_step(step) * conditions.compute[:, step])[ranks]
         host_noise = noise.of_host(step)[ranks]
-        time = self.ns[:, None] * (1 + noise.levels.kernel * normal)
         time[self._by_device] *= whole[self.block[self._by_device]] * device
         time[self._by_host] *= host_noise
         self._grow(time, conditions, step)
@@ -73,7 +73,10 @@ class StageLengths:
         for row, planted in self._planted:
             time[row] = planted[ranks, step]
         operators = host_noise * conditions.host[ranks, step]
-        return StepLengths(np.rint(time).astype(np.int64), normal, operators)
+        lateness = np.abs(each[self.jitter[self._collectives]]) * (noise.levels.end_us * 1000)
+        lateness[self.jitter[self._collectives] < 0] = 0.0
+        late = dict(zip(self._collectives.tolist(), lateness, strict=True))
+        return StepLengths(np.rint(time, out=time).astype(np.int64), late, operators)
 
     def _grow(self, time: Float64s, conditions: Conditions, step: int) -> None:
         length = conditions.length[self.ranks, step].T
@@ -85,8 +88,8 @@ class StageLengths:
 
 @dataclass(frozen=True)
 class StepLengths:
-    """``time`` and ``normal`` (the noise behind it) by instruction and rank; ``host`` is for operators on the host."""
+    """``time`` by instruction and rank; ``late`` by collective: how much after the first a rank is done."""
 
     time: Int64s
-    normal: Float64s
-    host: Float64s
+    late: dict[int, Float32s]
+    host: Float64s  # factor of operators on the host, by rank

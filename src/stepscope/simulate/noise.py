@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.arrays import Float64s
+from stepscope.arrays import Float32s, Float64s
 from stepscope.facts.simulation import simulation_facts
 from stepscope.simulate.scenario import Scenario
 
@@ -36,12 +36,12 @@ class Noise:
         """Work of each rank's host in a step."""
         return 1 + self.levels.host * self._normal(_HOST, (self._ranks,), step)
 
-    def of_stage(self, stage: int, step: int, blocks: int, kernels: int, ranks: int) -> tuple[Float64s, Float64s]:
+    def of_stage(self, stage: int, step: int, blocks: int, kernels: int, ranks: int) -> tuple[Float64s, Float32s]:
         """A factor for each block and rank of a stage, and normal numbers by kernel and rank."""
         generator = self.generator(_BLOCK, stage, step)
         whole = np.clip(generator.standard_normal((blocks, ranks)), -_WIDEST, _WIDEST)
-        each = np.clip(generator.standard_normal((kernels, ranks)), -_WIDEST, _WIDEST)
-        return 1 + self.levels.micro_batch * whole, each
+        each = generator.standard_normal((kernels, ranks), np.float32)  # there are many of them
+        return 1 + self.levels.micro_batch * whole, np.clip(each, -_WIDEST, _WIDEST, out=each)
 
     def _normal(self, purpose: int, shape: tuple[int, ...], *key: int) -> Float64s:
         return np.clip(self.generator(purpose, *key).standard_normal(shape), -_WIDEST, _WIDEST)

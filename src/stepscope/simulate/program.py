@@ -241,7 +241,7 @@ class _Builder:
             dimension="pp",
             stream=stream,
             after=(COMPUTE,),
-            size=self.model.activation_bytes,
+            size=self.model.activation_bytes // self.plan.tp,  # each tensor-parallel rank sends its part
             phase=turn.direction,
             dtype=self.workload.dtype,
             key=key,
