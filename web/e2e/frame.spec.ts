@@ -18,7 +18,7 @@ test('language and theme change at once and are kept', async ({ app, page }) => 
   const run = await app.run('job')
   await app.open(`/run/${run.id}/overview`)
   await page.getByRole('button', { name: '切换到中文' }).click()
-  await expect(page.getByRole('heading', { name: '总览', level: 1 })).toBeVisible()
+  await expect(page.getByRole('heading', { name: '概览', level: 1 })).toBeVisible()
   await expect(page.locator('html')).toHaveAttribute('lang', 'zh')
   await page.getByRole('button', { name: '切换到深色' }).click()
   await expect(page.locator('html')).toHaveAttribute('data-theme', 'dark')
@@ -75,7 +75,7 @@ test('a broken file that is sent is called by its name', async ({ app, page }) =
 
 test('the help dialog lists the keys and gives the focus back', async ({ app, page }) => {
   await app.open('/runs')
-  const button = page.getByRole('button', { name: 'Keys and help' })
+  const button = page.getByRole('button', { name: 'Keyboard shortcuts and help' })
   await button.click()
   await expect(page.getByRole('dialog')).toContainText('Zoom in at the pointer')
   await page.keyboard.press('Escape')

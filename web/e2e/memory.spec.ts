@@ -51,7 +51,7 @@ test('the leak is found with its reason and its births; the weights are cleared'
   const run = await app.run('leaky')
   await app.open(`/run/${run.id}/memory`)
   await page.getByRole('radio', { name: 'Leaks' }).click()
-  await expect(page.getByText('Places that leak: 1.')).toBeVisible()
+  await expect(page.getByText('Leaking allocation sites: 1.')).toBeVisible()
   const grid = page.getByRole('grid', { name: 'Leaks' })
   await grid.getByRole('row').nth(1).click()
   await expect(
@@ -69,7 +69,7 @@ test('the leak is found with its reason and its births; the weights are cleared'
 test('steps side by side, fragmentation, lifetimes and spaces answer', async ({ app, page }) => {
   const run = await app.run('leaky')
   await app.open(`/run/${run.id}/memory?tab=steps`)
-  const steps = page.getByRole('grid', { name: 'What each step took and gave back' })
+  const steps = page.getByRole('grid', { name: 'What each step allocated and freed' })
   await expect(steps.getByRole('row').nth(2)).toContainText('5 MiB')
   await page.getByRole('combobox', { name: 'Base step' }).selectOption('3')
   await page.getByRole('combobox', { name: 'Compared step' }).selectOption('9')

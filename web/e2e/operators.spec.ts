@@ -59,7 +59,7 @@ test('a chosen row shows its longest runs, each a link to its slice on the timel
   const run = await app.run('leaky')
   await app.open(`/run/${run.id}/operators?by=kernel`)
   await page.getByRole('grid', { name: 'Operators in detail' }).getByText('gemm_kernel').first().click()
-  await expect(page.getByText(`1 chosen: ${CARD_STEPS} calls`)).toBeVisible()
+  await expect(page.getByText(`1 selected: ${CARD_STEPS} calls`)).toBeVisible()
   const runs = page.getByRole('grid', { name: /runs$/ })
   // The kernel of the last step is the longest.
   await expect(runs.getByRole('row').nth(1)).toContainText(`${(2000 + CARD_STEPS - 1) / 1000} ms`)

@@ -15,7 +15,7 @@ test('operators around others are no idle time', async ({ app, page }) => {
   const run = await app.run('host')
   await app.open(`/run/${run.id}/overview`)
   const cards = page.getByRole('main').getByRole('link')
-  await expect(cards.filter({ hasText: 'around other operators' })).toContainText('70.0%')
+  await expect(cards.filter({ hasText: 'in operators around others' })).toContainText('70.0%')
   await expect(cards.filter({ hasText: /^Idle/ }).first()).toContainText('30.0%')
   await page.getByRole('link', { name: 'Steps', exact: true }).first().click()
   await expect(page.getByText('Idle 300 µs 30.0%')).toBeVisible()

@@ -70,7 +70,7 @@ test('a server that is gone is noticed, and its return too', async () => {
   )
   const error = await failureOf(getJson('runs'))
   expect(isServerGone(error)).toBe(true)
-  expect(sentenceOf(error)).toBe('The server does not answer.')
+  expect(sentenceOf(error)).toBe('The server is not responding.')
   expect(connection.gone).toBe(true)
   answer(200, '{}')
   await vi.advanceTimersByTimeAsync(1100)

@@ -2,13 +2,13 @@
 import type { collectZh } from './collect.zh'
 
 export const collectEn: Record<keyof typeof collectZh, string> = {
-  'collect.timeline': 'This capture holds no events and no counters, so there is no timeline to draw.',
+  'collect.timeline': 'This capture holds no events and no counters, so there is no timeline.',
   'collect.steps':
     'This capture does not mark where steps begin and end. Call profiler.step() once per iteration of the training loop.',
   'collect.operators': 'This capture holds no operators and no kernels.',
   'collect.memory':
     'Memory was not recorded in this capture. Curves, owners of the peak and leak detection need every allocation and release.',
   'collect.data':
-    'The input pipeline was not recorded in this capture. Whether training waits for data shows in the fill of the pipeline’s queues and in the time to get each batch.',
+    'The input pipeline was not recorded in this capture. Whether training waits for data is seen from how full the pipeline’s queues are and how long it takes to get each batch.',
   'collect.cpu': 'CPU use was not recorded in this capture.',
 }

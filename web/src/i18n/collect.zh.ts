@@ -1,9 +1,9 @@
 // 页面没有数据时的说明。
 export const collectZh = {
-  'collect.timeline': '这次采集里没有任何事件或计数器，所以没有时间线可画。',
-  'collect.steps': '这次采集没有标出迭代的边界。迭代轨迹需要在训练循环里每步调用一次 profiler.step()。',
-  'collect.operators': '这次采集没有算子或 kernel 事件。',
-  'collect.memory': '这次采集没有记录内存。内存曲线、峰值归属和泄漏检测需要分配与释放的记录。',
-  'collect.data': '这次采集没有记录数据管道。判断训练是否在等数据，需要管道各级队列的深度和每个 batch 的取数时间。',
+  'collect.timeline': '这次采集里没有任何事件或计数器，因此没有时间线。',
+  'collect.steps': '这次采集没有标出迭代的边界。请在训练循环中每个迭代调用一次 profiler.step()。',
+  'collect.operators': '这次采集没有算子和 kernel。',
+  'collect.memory': '这次采集没有记录内存。内存曲线、峰值归属和泄漏检测需要内存申请与释放的记录。',
+  'collect.data': '这次采集没有记录数据管道。判断训练是否在等数据，需要管道各级队列的占用和每个 batch 的取数时间。',
   'collect.cpu': '这次采集没有记录 CPU 利用率。',
 } as const

@@ -15,7 +15,7 @@ test('both languages have the same keys, and their sentences take the same value
 })
 
 /** Words that Chinese engineers write in Latin letters; a sentence of others only is not translated. */
-const TECHNICAL = /\{\w+\}|rank|p\d+|SQL|CPU|GPU|NPU|PMU|HBM|CSV|PNG|FLOPs?|MFU|[^a-zA-Z]/g
+const TECHNICAL = /\{\w+\}|rank|batch|p\d+|SQL|CPU|GPU|NPU|PMU|HBM|CSV|PNG|FLOPs?|MFU|[^a-zA-Z]/g
 
 test('no sentence is empty, and Chinese sentences are Chinese', () => {
   const untranslated = Object.entries(zh).filter(

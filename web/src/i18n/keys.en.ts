@@ -13,7 +13,7 @@ export const keysEn: Record<keyof typeof keysZh, string> = {
   'key.fit': 'Centre the selected slice or range; again: fit it',
   'key.whole': 'Whole run',
   'key.undo_zoom': 'Undo the last zoom',
-  'key.mark_range': 'Slice to range; again: clear',
+  'key.mark_range': 'Turn the slice into a range; again: clear it',
   'key.flag': 'Flag at the selection',
   'key.list_flags': 'List of flags',
   'key.set_reference': 'Take the selected slice as reference',

@@ -4,7 +4,7 @@ import type { overviewZh } from './overview.zh'
 export const overviewEn: Record<keyof typeof overviewZh, string> = {
   'overview.basis':
     'A step takes {period}: mean of {count} {count|step|steps} without warm-up; median {median}, p95 {p95}, max {max}',
-  'overview.pattern': 'Every {every}th step takes {extra} longer than the others.',
+  'overview.pattern': 'One step in {every} takes {extra} longer than the others.',
   'overview.before_window': '{time} of device work was launched before the capture began and belongs to no step.',
   'overview.profiler_overhead': 'The profiler itself took {time} of the recorded time.',
   'overview.idle_of': 'Idle for {idle} of a step of {period}.',
@@ -16,7 +16,7 @@ export const overviewEn: Record<keyof typeof overviewZh, string> = {
   'overview.spread': 'ranks differ by {share}',
   'overview.device': 'What the device does during a step',
   'overview.device_capture': 'What the device does in the whole capture',
-  'overview.enclosing': '{share} around other operators',
+  'overview.enclosing': '{share} in operators around others',
   'overview.phases': 'Phases of the step',
   'overview.to_steps': 'Steps',
   'overview.to_operators': 'All operators',
@@ -34,8 +34,8 @@ export const overviewEn: Record<keyof typeof overviewZh, string> = {
   'overview.gap_host': 'Host was in',
   'overview.gap_step': 'Step',
   'overview.data': 'Input pipeline',
-  'overview.starving': '{count} of {total} {total|step waits|steps wait} for data',
-  'overview.starving_batches': '{count} of {total} {total|batch is|batches are} waited for',
+  'overview.starving': '{count} of {total} {total|step starves|steps starve}',
+  'overview.starving_batches': '{count} of {total} {total|batch starves|batches starve} the training',
   'overview.memory': 'Memory peak',
   'overview.memory_of': 'of {capacity}',
   'overview.memory_step': 'in step {step}',

@@ -3,7 +3,7 @@ import type { partsZh } from './parts.zh'
 
 export const partsEn: Record<keyof typeof partsZh, string> = {
   'table.filter': 'Filter',
-  'table.filter_hint': 'Text, or column:text, column>number, apart by blanks',
+  'table.filter_hint': 'Text, or column:text, column>number; separate with spaces',
   'table.rows': '{shown} of {total} {total|row|rows}',
   'table.rows_first': 'first {total} {total|row|rows}, there are more',
   'table.rows_all': '{total} {total|row|rows}',
@@ -15,7 +15,6 @@ export const partsEn: Record<keyof typeof partsZh, string> = {
   'chart.as_chart': 'Show as chart',
   'chart.png': 'Export PNG',
   'chart.time': 'Time',
-  'chart.loading': 'Loading the chart…',
   'heatmap.scale_low': 'low (2nd percentile)',
   'heatmap.scale_high': 'high (98th percentile)',
 }

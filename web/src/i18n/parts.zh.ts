@@ -13,7 +13,6 @@ export const partsZh = {
   'chart.as_chart': '显示为图',
   'chart.png': '导出 PNG',
   'chart.time': '时间',
-  'chart.loading': '正在加载图表…',
   'heatmap.scale_low': '低（第 2 百分位）',
   'heatmap.scale_high': '高（第 98 百分位）',
 } as const

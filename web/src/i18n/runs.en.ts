@@ -7,7 +7,6 @@ export const runsEn: Record<keyof typeof runsZh, string> = {
   'runs.empty_title': 'No runs yet',
   'runs.empty_lead': 'Open a capture with stepscope view PATH, choose one below, or drop a trace file here.',
   'runs.name': 'Name',
-  'runs.window': 'Window',
   'runs.state': 'State',
   'runs.state.waiting': 'not read yet',
   'runs.state.reading': 'reading',
@@ -34,5 +33,5 @@ export const runsEn: Record<keyof typeof runsZh, string> = {
   'runs.drop': 'Drop a trace file here (up to {limit})',
   'runs.choose': 'Choose a file…',
   'runs.uploading': 'Uploading {name}…',
-  'runs.too_large': '{name} has {size}, more than the upload limit of {limit}; open it by its path instead.',
+  'runs.too_large': '{name} is {size}, more than the upload limit of {limit}; open it by its path instead.',
 }

@@ -11,7 +11,7 @@ export const sqlEn: Record<keyof typeof sqlZh, string> = {
   'sql.table': 'Table',
   'sql.x': 'X axis',
   'sql.y': 'Y axis',
-  'sql.kind': 'Shape',
+  'sql.kind': 'Chart type',
   'sql.bar': 'Bars',
   'sql.line': 'Line',
   'sql.scatter': 'Points',
