@@ -52,6 +52,14 @@ def test_a_stream_that_does_not_begin_is_held_by_unseen_work(tmp_path: Path) -> 
     assert all("90.000" in note.sentence(language) for language in LANGUAGES)
 
 
+def test_the_very_first_work_may_be_held_too(tmp_path: Path) -> None:
+    # Launched at 10 us, it begins 8 ms later, and nothing recorded ran before.
+    store = _run(tmp_path, [((0, 10), (8_010, 8_900), 1), ((20, 30), (8_900, 9_500), 1)], (0, 100))
+    assert periods_of(store, 0).unseen == (10_000, 8_010_000)
+    (row,) = steps(store).data.to_dicts()
+    assert (row["period_us"], row["computing_us"], row["idle_us"]) == (1490.0, 1490.0, 0.0)
+
+
 def test_a_stream_that_waits_for_another_is_not_held(tmp_path: Path) -> None:
     # Stream 2 was told to wait for the kernel of stream 1, which runs for 50 ms.
     store = _run(tmp_path, [((0, 10), (15, 50_000), 1), ((20, 30), (50_005, 50_100), 2)], (0, 50_200))

@@ -179,7 +179,7 @@ class TestJson:
             "windows": ["trace"],
             "ranks": [2],
             "readers": ["kineto"],
-            "schema_version": 4,
+            "schema_version": 5,
         }
         data = document["data"]
         assert {key: data[key] for key in ("events", "bytes", "read_bytes")} == {

@@ -47,6 +47,13 @@ def test_a_device_that_works_on_what_is_not_in_the_file_is_not_idle() -> None:
     assert {finding.severity for finding in run.diagnose().findings} <= {"info"}
 
 
+def test_a_batch_that_waits_for_the_one_before_it_is_not_idle() -> None:
+    """vLLM launches the next batch 7.8 ms before the device has finished what the file does not show."""
+    (row,) = _steps("tracelens/vllm_decode_graph_mi300.json.gz")
+    assert row["computing_us"] == pytest.approx(10_674.517)
+    assert row["idle_us"] < 0.01 * row["period_us"]
+
+
 @pytest.mark.parametrize(
     "name", ["sglang_decode_mi300.json.gz", "vllm_decode_graph_mi300.json.gz", "b200_eager_nccl_rank0of8.json.gz"]
 )

@@ -29,8 +29,7 @@ def unseen_work(store: RunStore, work: Work, first_step: int) -> tuple[int, int]
     busy = union(work.start, work.end)
     # What began earlier may still run, on another stream or on the host: then nothing stood still.
     earlier = np.searchsorted(busy.start, work.start[first], side="left") - 1
-    idle_since = np.where(earlier >= 0, busy.end[np.maximum(earlier, 0)], work.start.min())
-    since = np.maximum(idle_since, ready)
+    since = np.where(earlier >= 0, np.maximum(busy.end[np.maximum(earlier, 0)], ready), ready)
     held = work.start[first] - since > steps_facts().unseen_work.least_us * 1000
     if not held.any():
         return nothing
