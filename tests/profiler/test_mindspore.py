@@ -184,7 +184,7 @@ def test_the_slow_stage_of_a_pipeline_is_named(recorded: Recorded) -> None:
     for name in ("pipeline_profiling_0.json", "minddata_cpu_utilization_0.json", "dataset_iterator_profiling_0.txt"):
         assert (window / "FRAMEWORK" / name).is_file()
     raw = recorded.documented(window, "minddata_pipeline_raw_0.csv")
-    assert [row["op_type"] for row in raw] == ["Batch", "Map", "Generator"]
+    assert [row["op_type"] for row in raw] == ["BatchOp", "MapOp", "GeneratorOp"], "as MindSpore writes them"
     answer = stepscope.load(window).pipeline()
     assert answer.bottleneck is not None
     assert answer.bottleneck.startswith("Map")
