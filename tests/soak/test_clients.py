@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from generate_kineto import write_trace
 from server.running import real_server
 
 pytestmark = pytest.mark.soak
@@ -76,10 +75,13 @@ def _resident_bytes(port: int) -> int:
     return sum(sizes[pid] for pid in members)
 
 
-def test_fifty_clients_on_a_large_run(tmp_path: Path) -> None:
+def test_fifty_clients_on_a_large_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ready = os.environ.get("STEPSCOPE_SOAK_TRACE")
     trace = Path(ready) if ready else tmp_path / "trace.json"
     if not ready:
+        monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+        from generate_kineto import write_trace
+
         write_trace(trace, megabytes=MEGABYTES)
     mark = random.randrange(10**9)
     with real_server(str(trace), "--store", str(tmp_path / f"soak-{mark}")) as base:
