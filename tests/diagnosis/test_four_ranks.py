@@ -32,6 +32,15 @@ def test_the_slow_ranks_are_named_with_their_cause(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_why_a_rank_is_slow_is_told_in_its_finding_and_not_in_a_second_one(device: str, tmp_path: Path) -> None:
+    name = f"four_ranks_{device}_slow_data"
+    findings = stepscope.load(capture_of(name, tmp_path)).diagnose().findings
+    assert findings[0].kind == "slow_rank"
+    assert findings[0].where.pipeline_op == "DataLoader"
+    assert "data_starved" not in {finding.kind for finding in findings}
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_no_rank_of_a_healthy_job_is_accused(device: str, tmp_path: Path) -> None:
     assert _accused(f"four_ranks_{device}_healthy", tmp_path) == []
 

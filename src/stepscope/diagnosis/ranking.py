@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from stepscope.diagnosis.finding import ACCUSING, Finding
+from stepscope.diagnosis.finding import ACCUSING, Finding, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
 from stepscope.facts.findings import finding_facts
 
@@ -16,7 +16,7 @@ def ranked(findings: Iterable[Finding]) -> list[Finding]:
     kinds = finding_facts().kinds
     order = list(kinds)
     by_cost = sorted(
-        _explained_once(list(findings)),
+        _explained_once(_told_once(list(findings))),
         key=lambda finding: (
             not (kinds[finding.kind].first and finding.severity in ACCUSING),
             order.index(finding.kind) if kinds[finding.kind].first else 0,
@@ -52,6 +52,33 @@ def _reasons(finding: Finding, among: list[Finding]) -> list[Finding]:
         and _concerns(other, finding)
         and not other.gain_method == finding.gain_method == IDLE_REMOVED  # causes of idle time share nothing
     ]
+
+
+def _told_once(findings: list[Finding]) -> list[Finding]:
+    """Why a slow rank is slow is part of its finding, with what was found out about it, and no second finding."""
+    absorbs = finding_facts().slow_rank.absorbs
+    slow = [one for one in findings if one.kind == "slow_rank" and one.accuses]
+    told: dict[str, list[Finding]] = {}
+    for finding in findings:
+        for reason in slow:
+            if finding.kind in absorbs.get(reason.cause or "", ()) and set(finding.ranks) <= set(reason.ranks):
+                told.setdefault(reason.id, []).append(finding)
+    absorbed = {id(one) for parts in told.values() for one in parts}
+    return [_with_parts(one, told.get(one.id, [])) for one in findings if id(one) not in absorbed]
+
+
+def _with_parts(finding: Finding, parts: list[Finding]) -> Finding:
+    """A finding with evidence, place and proof of those that it absorbs."""
+    if not parts:
+        return finding
+    where = next((part.where for part in parts if part.where != Where()), finding.where)
+    return msgspec.structs.replace(
+        finding,
+        where=finding.where if finding.where != Where() else where,
+        evidence=[*finding.evidence, *(each for part in parts for each in part.evidence)],
+        proof=[*finding.proof, *(each for part in parts for each in part.proof)],
+        next_commands=list(dict.fromkeys([*finding.next_commands, *(c for part in parts for c in part.next_commands)])),
+    )
 
 
 def _explained_once(findings: list[Finding]) -> list[Finding]:

@@ -40,11 +40,12 @@ class ExposedCommunication(msgspec.Struct, frozen=True):
 
 
 class SlowRank(msgspec.Struct, frozen=True):
-    """How much more than its peers a rank must need, and how much of all waiting must be for it."""
+    """How much more than its peers a rank must need, how much of all waiting must be for it, and what it absorbs."""
 
     least_excess_share: float
     least_noise_multiple: float
     least_share_of_waits: float
+    absorbs: dict[str, tuple[str, ...]]
 
 
 class StepJitter(msgspec.Struct, frozen=True):
