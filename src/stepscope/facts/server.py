@@ -19,6 +19,7 @@ class ServerFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sql_at_once: int
     most_sql_waiting: int
     captures_at_once: int
+    answers_at_once: int
     most_silent_seconds: int
     keep_uploads_seconds: int
     most_listed_entries: int

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import anyio.to_thread
 import polars as pl
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from stepscope.errors import NoAnswerError, StepscopeError, UsageError, internal
+from stepscope.facts.server import server_facts
 from stepscope.server import documentation, uploads
 from stepscope.server.compression import CompressForOthers
 from stepscope.server.descriptions import counted_facts
@@ -44,6 +46,7 @@ def _routes(library: Library, page_directory: Path) -> FastAPI:
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = server_facts().answers_at_once
         uploads.sweep(library.settings)
         for root in library.settings.roots:
             library.add(root)
