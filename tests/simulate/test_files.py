@@ -22,14 +22,15 @@ _STEP_FIELDS = [
     "idle_us",
     "before_window_us",
 ]
-FORMS = ["kineto", "ascend-text", "ascend-db", "mindspore-text", "mindspore-db"]
+FORMS = ["kineto", "ascend-text", "ascend-text-Level0", "ascend-db", "mindspore-text", "mindspore-db"]
 
 
 def scenario_for(form: str) -> Scenario:
     if form == "kineto":
         return small(GPU, plan=Plan(dp=2, pp=2, micro_batches=4), steps=3)
     framework = "mindspore" if form.startswith("mindspore") else "pytorch"
-    return small(NPU, plan=Plan(dp=2, pp=2, micro_batches=4), steps=3, framework=framework)
+    level = "Level0" if form.endswith("Level0") else "Level1"
+    return small(NPU, plan=Plan(dp=2, pp=2, micro_batches=4), steps=3, framework=framework, level=level)
 
 
 @pytest.fixture(scope="module", params=FORMS)
@@ -38,7 +39,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("runs")
     scenario = scenario_for(request.param)
     simulate(scenario, folder / "direct")
-    simulate(scenario, folder / "files", form=request.param.replace("mindspore", "ascend"))
+    simulate(scenario, folder / "files", form=request.param.replace("mindspore", "ascend").removesuffix("-Level0"))
     cache = folder / "cache"
     return (
         request.param,

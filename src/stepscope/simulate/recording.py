@@ -6,7 +6,6 @@ A step's times are written to a file, rank by rank, so that memory does not grow
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO, Final
 
@@ -181,10 +180,3 @@ def _segment(instruction: Instruction) -> Instruction:
 def is_segment(instruction: Instruction) -> bool:
     """Whether it stands for several kernels."""
     return instruction.operator == _SEGMENT
-
-
-def ranks_in_order(ranks: list[Int64s]) -> Iterator[tuple[int, int, int]]:
-    """Stage, place within it, and number of every rank."""
-    for stage, numbers in enumerate(ranks):
-        for place, rank in enumerate(numbers.tolist()):
-            yield stage, place, rank

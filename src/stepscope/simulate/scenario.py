@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -136,6 +135,7 @@ class Scenario(Settings, frozen=True, kw_only=True):
     steps_before: Annotated[int, msgspec.Meta(ge=0)] = 3
     noise: Literal["none", "quiet", "wide"] = "quiet"
     framework: Literal["pytorch", "mindspore"] = "pytorch"
+    level: Literal["Level0", "Level1", "Level2"] = "Level1"  # of Ascend captures
     clocks: Literal["same", "apart"] = "apart"
     plan: Plan = Plan()
     device: Device = Device()
@@ -233,9 +233,3 @@ def resized(scenario: Scenario, *, ranks: int | None, steps: int | None, seed: i
     if seed is not None:
         changes["seed"] = seed
     return checked(msgspec.structs.replace(scenario, **changes), scenario.name)
-
-
-def without(scenario: Scenario, dropped: Sequence[int]) -> Scenario:
-    """The scenario without some of its faults."""
-    kept = tuple(fault for number, fault in enumerate(scenario.faults) if number not in dropped)
-    return msgspec.structs.replace(scenario, faults=kept)

@@ -23,7 +23,7 @@ def ascend(model: Model, directory: Path, coarse: bool, *, form: str) -> Result:
         raise UsageError("format_needs_npu", form=f"ascend-{form}")
     backend = _BACKENDS[model.scenario.framework]
     stamp = names.timestamp(simulation_facts().clocks.epoch_s * 10**9)
-    switches = {"record_shapes": True, "profiler_level": "Level1", "export_type": [form]}
+    switches = {"record_shapes": True, "profiler_level": model.scenario.level, "export_type": [form]}
     with tempfile.TemporaryDirectory(dir=directory, prefix=".store-") as folder:
         store, result = write_store(model, Path(folder), coarse=coarse, switches=switches)
         for part in store.manifest.parts:
@@ -40,7 +40,11 @@ def _info(model: Model, rank: int, form: str) -> dict[str, Any]:
     """``profiler_info_N.json`` with what tools look for in it."""
     if model.scenario.framework == "mindspore":
         return {
-            "profiler_parameters": {"profiler_level": "Level1", "export_type": [form], "record_shapes": True},
+            "profiler_parameters": {
+                "profiler_level": model.scenario.level,
+                "export_type": [form],
+                "record_shapes": True,
+            },
             "ms_profiler_info": {"rank_id": str(rank), "device_id": str(rank % model.scenario.host.ranks)},
             "cann_profiler_info": {},
             "analysis_cost_time": {},
@@ -49,7 +53,7 @@ def _info(model: Model, rank: int, form: str) -> dict[str, Any]:
     return {
         "config": {
             "common_config": {"activities": ["ProfilerActivity.CPU", "ProfilerActivity.NPU"], "record_shapes": True},
-            "experimental_config": {"_profiler_level": "Level1", "_export_type": form},
+            "experimental_config": {"_profiler_level": level, "_export_type": form},
         },
         "rank_id": rank,
         "torch_version": "simulated",

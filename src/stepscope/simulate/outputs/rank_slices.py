@@ -37,42 +37,33 @@ def rank_slices(capture: Capture) -> RankSlices:
     """The slices of a rank, numbered as they would be written, sorted by track, row and start."""
     rows = capture.rows
     step, row = _device_places(capture)
-    inside = step >= capture.before
-    calls = np.flatnonzero(inside & rows.called[row])
-    parts = [_marks(capture), _optimizer(capture), *_host_only(capture)]
-    on_host = rows.device == "cpu"
-    if not on_host:
-        call_step, call_row = step[calls], row[calls]
-        if not capture.coarse:
-            node = rows.with_node[call_row]
-            parts.append(_operator_part(capture, call_step[node], call_row[node], "node", (0.0, 1.0)))
-            parts.append(_operators(capture, call_step, call_row, node))
-        parts.append(_runtime(capture, call_step, call_row))
-    elif not capture.coarse:
-        node = rows.with_node[row] & inside
-        parts.append(_operator_part(capture, step[node], row[node], "node", (0.0, 1.0)))
-    counts = [part.height for part in parts]
-    device = _device_part(capture, step, row)
-    first_device = sum(counts)
-    parts.append(device)
-    if rows.device == "npu" and not capture.coarse:
-        parts += _planes(capture, step, row)
+    calls = np.flatnonzero((step >= capture.before) & rows.called[row])
+    host = [_marks(capture), _optimizer(capture), *_host_only(capture), *_launching(capture, step[calls], row[calls])]
+    first_on_device = sum(part.height for part in host)
+    device = DeviceRows(step, row, first_on_device + np.arange(len(step)))
+    planes = _planes(capture, step, row) if rows.device == "npu" and not capture.coarse else []
+    parts = [*host, _device_part(capture, step, row), *planes]
     frame = pl.concat(parts, how="diagonal_relaxed").with_columns(slice=pl.int_range(pl.len(), dtype=pl.UInt32))
-    ids = first_device + np.arange(len(step))
-    links = _links(capture, counts, ids, calls, rows.device)
-    details = (
-        kineto_details(frame, capture, DeviceRows(step, row, ids))
-        if rows.device == "gpu" and not capture.coarse
-        else pl.DataFrame()
-    )
+    described = rows.device == "gpu" and not capture.coarse
+    start, end = frame["start_ns"].to_numpy(), (frame["start_ns"] + frame["dur_ns"]).to_numpy()
     return RankSlices(
         _nested(frame.drop("external", strict=False)),
-        links,
-        details,
-        DeviceRows(step, row, ids),
-        int(frame["start_ns"].min()),  # type: ignore[arg-type]
-        int((frame["start_ns"] + frame["dur_ns"]).max()),  # type: ignore[arg-type]
+        _links(capture, device, calls, first_on_device),
+        kineto_details(frame, capture, device) if described else pl.DataFrame(),
+        device,
+        int(start.min()),
+        int(end.max()),
     )
+
+
+def _launching(capture: Capture, step: Int64s, row: Int64s) -> list[pl.DataFrame]:
+    """What the host did to launch: autograd's nodes, operators, calls, the last for every launch and in its order."""
+    node = capture.rows.with_node[row]
+    nodes = _nodes(capture, step[node], row[node])
+    if capture.rows.device == "cpu":
+        return [] if capture.coarse else [nodes]
+    calls = _runtime(capture, step, row)
+    return [calls] if capture.coarse else [nodes, _operators(capture, step, row, node), calls]
 
 
 def _device_places(capture: Capture) -> tuple[Int64s, Int64s]:
@@ -174,14 +165,11 @@ def _operators(capture: Capture, step: Int64s, row: Int64s, in_node: Bools) -> p
     )
 
 
-def _operator_part(capture: Capture, step: Int64s, row: Int64s, text: str, within: tuple[float, float]) -> pl.DataFrame:
-    """A slice on the host around or inside each operator."""
-    begin = HOST_START if capture.rows.device != "cpu" else START
-    done = HOST_END if capture.rows.device != "cpu" else END
+def _nodes(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
+    """What autograd puts around an operator of the backward pass."""
+    begin, done = (START, END) if capture.rows.device == "cpu" else (HOST_START, HOST_END)
     start, end = capture.times[step, row, begin], capture.times[step, row, done]
-    length = end - start
-    low, high = ((length * share).astype(np.int64) for share in within)
-    found = _part(capture, step, row, {"name": text, "phase": "phase"}, start + low, start + high)
+    found = _part(capture, step, row, {"name": "node", "phase": "phase"}, start, end)
     return found.with_columns(track=pl.Series(capture.rows.host_track[row]), kind=pl.lit("operator", pl.Categorical))
 
 
@@ -251,16 +239,17 @@ def _planes(capture: Capture, step: Int64s, row: Int64s) -> list[pl.DataFrame]:
     return found
 
 
-def _links(capture: Capture, counts: list[int], ids: Int64s, calls: Int64s, device: str) -> pl.DataFrame:
-    """From each call to what it launched; in Ascend captures from the operator, too."""
-    if device == "cpu" or not len(calls):
+def _links(capture: Capture, device: DeviceRows, calls: Int64s, first_on_device: int) -> pl.DataFrame:
+    """From each call to what it launched; in Ascend captures from the operator, too. Calls stand last on the host."""
+    kind = capture.rows.device
+    if kind == "cpu" or not len(calls):
         return pl.DataFrame()
-    first_call = sum(counts[:-1])
-    launch = pl.DataFrame({"from_slice": first_call + np.arange(len(calls)), "to_slice": ids[calls]})
+    launched, number = device.slice[calls], np.arange(len(calls))
+    first_call = first_on_device - len(calls)
+    launch = pl.DataFrame({"from_slice": first_call + number, "to_slice": launched})
     found = [launch.with_columns(kind=pl.lit("launch"))]
-    if device == "npu" and not capture.coarse:
-        first_operator = sum(counts[:-2])
-        operators = pl.DataFrame({"from_slice": first_operator + np.arange(len(calls)), "to_slice": ids[calls]})
+    if kind == "npu" and not capture.coarse:
+        operators = pl.DataFrame({"from_slice": first_call - len(calls) + number, "to_slice": launched})
         found.append(operators.with_columns(kind=pl.lit("operator_launch")))
     return pl.concat(found)
 
@@ -270,8 +259,3 @@ def _nested(frame: pl.DataFrame) -> pl.DataFrame:
     nesting = nest(track.astype(np.int32), start.astype(np.int64), dur.astype(np.int64))
     parent = pl.Series(np.where(nesting.parent == NONE, NULL, nesting.parent)).replace(NULL, None)
     return frame.with_columns(row=pl.Series(nesting.row), parent=parent)[nesting.by_row()]
-
-
-def used_tracks(slices: pl.DataFrame) -> list[int]:
-    """Tracks that have slices, in their order."""
-    return sorted(slices["track"].unique().to_list())

@@ -27,7 +27,6 @@ from stepscope.simulate.outputs.stage_rows import (
 )
 from stepscope.simulate.recording import END, HOST_END, HOST_START, LAST, READY, START
 
-_FRAMEWORK_LEVEL: Final = {"npu": "Level1"}
 _HOST_TRACKS: Final = {MAIN: ("thread 4100 (python)", "4100"), AUTOGRAD: ("thread 4101 (python)", "4101")}
 
 
@@ -57,7 +56,7 @@ class RankTables:
             "memory_capacity": int(device.memory_gib * 2**30) if on_device else None,
             "framework": scenario.framework,
             "versions": json.dumps({"simulated": scenario.name}),
-            "level": _FRAMEWORK_LEVEL.get(device.kind),
+            "level": scenario.level if device.kind == "npu" else None,
             "switches": json.dumps(self.switches),
             **shown,
             "clock_base_ns": 0,
