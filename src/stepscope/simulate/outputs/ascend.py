@@ -38,10 +38,11 @@ def ascend(model: Model, directory: Path, coarse: bool, *, form: str) -> Result:
 
 def _info(model: Model, rank: int, form: str) -> dict[str, Any]:
     """``profiler_info_N.json`` with what tools look for in it."""
+    level = model.scenario.level
     if model.scenario.framework == "mindspore":
         return {
             "profiler_parameters": {
-                "profiler_level": model.scenario.level,
+                "profiler_level": level,
                 "export_type": [form],
                 "record_shapes": True,
             },
