@@ -7,7 +7,7 @@ const RUN = 'loader_1_20231114221320000_ascend_pt'
 test('the machine is told in cores, without a verdict of the page', async ({ app, page }) => {
   const run = await app.run(RUN)
   await app.open(`/run/${run.id}/cpu`)
-  await expect(page.getByRole('definition').filter({ hasText: /^8$/ })).toBeVisible()
+  await expect(page.getByRole('definition').filter({ hasText: /^\s*8\s*$/ })).toBeVisible()
   await expect(page.getByText(`${CORES.others} cores`).first()).toBeVisible()
 })
 

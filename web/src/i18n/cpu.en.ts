@@ -12,7 +12,7 @@ export const cpuEn: Record<keyof typeof cpuZh, string> = {
   'cpu.runnable': 'Runnable threads, mean',
   'cpu.crowded_share': 'More runnable threads than cores',
   'cpu.switches': 'Context switches / s',
-  'cpu.cores_value': '{cores} cores',
+  'cpu.cores_value': '{cores} {cores|core|cores}',
   'cpu.who': 'What uses the CPU (mean)',
   'cpu.idle': 'Idle and waiting',
   'cpu.curve.machine': 'Machine',

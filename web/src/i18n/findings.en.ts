@@ -11,7 +11,7 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'finding.baseline': 'vs. {value}',
   'finding.show': 'Show me',
   'finding.more_proof': 'Proof {number}',
-  'finding.not_checked': '{count} {count|kind|kinds} of problems could not be checked',
+  'finding.not_checked': '{count} {count|kind of problem|kinds of problems} could not be checked',
   'finding.needs': 'needs {what}.',
   'finding.collect': 'To record it: {how}.',
 }
