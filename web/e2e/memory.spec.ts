@@ -62,7 +62,7 @@ test('the leak is found with its reason and its births; the weights are cleared'
     'aria-rowcount',
     String(CARD_STEPS + 1),
   )
-  await page.getByRole('button', { name: /^All \d+ places/ }).click()
+  await page.getByRole('button', { name: /^All \d+ sites/ }).click()
   await expect(grid).toContainText('no leak')
 })
 
