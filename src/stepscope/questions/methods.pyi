@@ -6,6 +6,7 @@ from typing import Any, Literal
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.cluster.question import Cluster
 from stepscope.analysis.communication.types import Communication
 from stepscope.analysis.cpu import Cpu
 from stepscope.analysis.critical_path import CriticalPath
@@ -133,6 +134,12 @@ class QuestionMethods:
         steps: Sequence[int] | None = None,
     ) -> Communication:
         """Show communication: operations, who waits for whom and whom it goes back to, links and groups."""
+    def cluster(
+        self,
+        *,
+        ranks: Sequence[int] | None = None,
+    ) -> Cluster:
+        """Show how much faster the job would be without slow ranks, stages or operations, from a replay over all ranks."""
     def cpu(
         self,
         *,

@@ -1,1 +1,5 @@
-"""What only several ranks together can tell: calls matched over ranks, who came late, who waited for whom."""
+"""What only several ranks together can tell: calls matched over ranks, who waited for whom, the cluster's slowdown."""
+
+from stepscope.analysis.cluster.question import Cluster, cluster
+
+__all__ = ["Cluster", "cluster"]
