@@ -33,6 +33,6 @@ class TrainingOperations(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     slowdown: Slowdown
 
 
-def training_operations() -> TrainingOperations:
+def training_operations_facts() -> TrainingOperations:
     """Operations of a training step."""
     return load("training_operations", TrainingOperations)

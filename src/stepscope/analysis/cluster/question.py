@@ -13,7 +13,7 @@ from stepscope.analysis.cluster.step_operations import step_operations
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.errors import NoAnswerError
-from stepscope.facts.training_operations import training_operations
+from stepscope.facts.training_operations import training_operations_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
@@ -33,7 +33,7 @@ def cluster(store: RunStore, *, ranks: Sequence[int] | None = None) -> Answer[Cl
     if recorded is None or replay is None:
         raise NoAnswerError("no_step_operations")
     slowdown = slowdown_of(recorded, replay)
-    if slowdown.replay_error_share > training_operations().slowdown.most_replay_error_share:
+    if slowdown.replay_error_share > training_operations_facts().slowdown.most_replay_error_share:
         return Answer(Cluster(None), [Note("replay_misses", {"share": f"{100 * slowdown.replay_error_share:.1f}"})])
     lines = [each for each in slowdown.by_rank if each.rank in shown]
     return Answer(Cluster(msgspec.structs.replace(slowdown, by_rank=lines)))

@@ -16,7 +16,7 @@ import numpy as np
 
 from stepscope.analysis.cluster.step_operations import Operation, StepOperations
 from stepscope.arrays import Int64s
-from stepscope.facts.training_operations import training_operations
+from stepscope.facts.training_operations import training_operations_facts
 
 _DIRECTIONS: Final = ("forward", "backward")
 _COMPUTE: Final = tuple(f"{direction}-compute" for direction in _DIRECTIONS)
@@ -29,7 +29,7 @@ class Replay:
     """Operations in an order in which each comes after those it depends on; ``own`` is what each takes itself."""
 
     def __init__(self, recorded: StepOperations) -> None:
-        self._facts = training_operations().operations
+        self._facts = training_operations_facts().operations
         self._before = _dependencies(recorded)
         self._meetings = self._ordered(_meetings(list(recorded.start), self._before))
         self.own: dict[Operation, Int64s] = {}
@@ -97,7 +97,7 @@ def _dependencies(recorded: StepOperations) -> dict[Operation, list[Operation]]:
                 before[send].append(each)
         _chain(gathers, before)
         before[compute[0]] += gathers
-        facts = training_operations().operations
+        facts = training_operations_facts().operations
         ending = sorted((each for each in own if facts[each.name].last), key=lambda each: facts[each.name].last)
         _chain([compute[-1], *ending], before)
     return before
@@ -110,7 +110,7 @@ def _chain(operations: list[Operation], before: dict[Operation, list[Operation]]
 
 def _meetings(operations: list[Operation], known: Mapping[Operation, object]) -> list[Meeting]:
     """Operations that can only end together."""
-    facts = training_operations().operations
+    facts = training_operations_facts().operations
     of_all_stages: dict[tuple[str, int], list[Operation]] = defaultdict(list)
     meetings: list[Meeting] = []
     for each in operations:

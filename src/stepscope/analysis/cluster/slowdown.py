@@ -15,7 +15,7 @@ import numpy as np
 from stepscope.analysis.cluster.replay import Replay
 from stepscope.analysis.cluster.step_operations import Operation, StepOperations
 from stepscope.arrays import Bools, Int64s
-from stepscope.facts.training_operations import training_operations
+from stepscope.facts.training_operations import training_operations_facts
 
 Chosen = Callable[[Operation], Bools | bool]
 
@@ -71,7 +71,7 @@ class Slowdown(msgspec.Struct, frozen=True, kw_only=True):
 
 def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
     """Replays of all steps, with what is asked about changed."""
-    limits = training_operations().slowdown
+    limits = training_operations_facts().slowdown
     own, ideal = replay.own, _ideal(replay.own)
     measured, replayed, best = _measured(recorded), _mean(replay, own), _mean(replay, ideal)
 
@@ -119,7 +119,7 @@ def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
 
 def _ideal(own: dict[Operation, Int64s]) -> dict[Operation, Int64s]:
     """Every operation as all of its name are on average; transfers as they are in the middle, whatever a few do."""
-    facts = training_operations().operations
+    facts = training_operations_facts().operations
     usual: dict[str, int] = {}
     for name in {each.name for each in own}:
         values = np.concatenate([own[each].ravel() for each in own if each.name == name])

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import Int64s
-from stepscope.facts.training_operations import training_operations
+from stepscope.facts.training_operations import training_operations_facts
 from stepscope.store.run_store import RunStore
 
 
@@ -46,7 +46,7 @@ def step_operations(store: RunStore) -> StepOperations | None:
 
     Steps in which some rank has other operations than usual, such as those with an evaluation, are left out.
     """
-    known = list(training_operations().operations)
+    known = list(training_operations_facts().operations)
     ranks = store.scan("ranks").select("rank", "dp", "pp").collect()
     if ranks.is_empty() or ranks.select(pl.any_horizontal(pl.all().is_null().any())).item():
         return None

@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
-from stepscope.facts.training_operations import training_operations
+from stepscope.facts.training_operations import training_operations_facts
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.reader import claims_no_directory as claim
@@ -89,7 +89,7 @@ def _step_starts(path: Path) -> pl.DataFrame:
 
 
 def _slices(rows: pl.DataFrame) -> pl.DataFrame:
-    known = training_operations().operations
+    known = training_operations_facts().operations
     name = pl.col("optype").cast(pl.String)
     start = pl.col("begins") + _ns(pl.col("start_ts").cast(pl.Float64))
     chain = (
