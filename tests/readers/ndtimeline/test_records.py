@@ -1,0 +1,38 @@
+"""NDTimeline records: every line of the file is a rank with its stage; steps stand one behind another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+import stepscope
+
+
+def _written(folder: Path) -> Path:
+    rows = [
+        {"dp_rank": dp, "stage": stage, "rank": 4 * stage + 2 * dp, "step": step, "optype": name}
+        | {"start_ts": start, "duration": 0.5}
+        for dp in (0, 1)
+        for stage in (0, 1)
+        for step in (10, 20)
+        for start, name in ((0.0, "forward-compute"), (0.5, "backward-compute"), (1.0, "grads-reduce-scatter"))
+    ]
+    narrow = {"start_ts": pl.Float32, "duration": pl.Float32}
+    pl.DataFrame(rows, schema_overrides=narrow).write_parquet(folder / "trace-job.parquet")
+    (folder / "meta-job.yaml").write_text("dp_size: 2\npp_size: 2\nworld_size: 8\n", "utf-8")
+    return folder / "trace-job.parquet"
+
+
+def test_ranks_slices_calls_and_steps(tmp_path: Path) -> None:
+    run = stepscope.load(_written(tmp_path), progress=False)
+    ranks = run.table("ranks").select("rank", "dp", "pp", "world_size").collect().sort("rank")
+    assert ranks.rows() == [(0, 0, 0, 8), (2, 1, 0, 8), (4, 0, 1, 8), (6, 1, 1, 8)]
+    own = run.table("slices").filter(pl.col("rank") == 4).collect().sort("start_ns")
+    half = 500_000_000
+    assert own["start_ns"].to_list() == [half * place for place in range(6)]
+    assert own["step"].to_list() == [10, 10, 10, 20, 20, 20]
+    assert own["kind"].cast(pl.String).to_list() == 2 * ["kernel", "kernel", "collective"]
+    calls = run.table("collectives").filter(pl.col("rank") == 4).collect()
+    assert calls["kind"].cast(pl.String).to_list() == 2 * ["reduce_scatter"]
+    assert run.steps().filter(pl.col("rank") == 4)["period_us"].to_list() == [1.5e6, 1.5e6]
