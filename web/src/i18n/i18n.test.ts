@@ -32,7 +32,8 @@ test('one thing is not called many', () => {
   expect(t('table.rows_all', { total: '1,200' })).toBe('1,200 rows')
   expect(t('steps.mean_of', { count: 1 })).toBe('Mean of 1 step')
   // Every noun after a number has both forms.
-  const NOUNS = 'steps|rows|notes|tracks|hits|times|slices|gaps|links|batches|calls|runs|columns|entries|others|places|sites'
+  const NOUNS =
+    'steps|rows|notes|tracks|hits|times|slices|gaps|links|batches|calls|runs|columns|entries|others|places|sites'
   const plain = Object.values(en).filter((text) => new RegExp(`\\{(count|total|slices)\\} (${NOUNS})\\b`).test(text))
   expect(plain).toEqual([])
 })
