@@ -36,3 +36,11 @@ def test_ranks_slices_calls_and_steps(tmp_path: Path) -> None:
     calls = run.table("collectives").filter(pl.col("rank") == 4).collect()
     assert calls["kind"].cast(pl.String).to_list() == 2 * ["reduce_scatter"]
     assert run.steps().filter(pl.col("rank") == 4)["period_us"].to_list() == [1.5e6, 1.5e6]
+
+
+def test_two_jobs_in_one_folder_are_two_windows(tmp_path: Path) -> None:
+    first = _written(tmp_path)
+    first.with_name("trace-other.parquet").write_bytes(first.read_bytes())
+    run = stepscope.load(tmp_path, progress=False)
+    assert sorted(run.windows) == ["trace-job", "trace-other"]
+    assert run.ranks == [0, 2, 4, 6]

@@ -17,7 +17,7 @@ from stepscope.readers.discovery.recognised import only_recognised, recognised_f
 from stepscope.readers.discovery.source import Source, named_rank
 from stepscope.readers.files.raw_bytes import head
 
-_LOOSE_FILE: Final = re.compile(r"\.(?:json|pickle|pkl|db|sqlite)(?:\.gz)?$", re.IGNORECASE)
+_LOOSE_FILE: Final = re.compile(r"\.(?:json|pickle|pkl|db|sqlite|parquet)(?:\.gz)?$", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d+")
 _MOST_FILES: Final = 200_000
 
@@ -63,7 +63,7 @@ def _below(root: Path) -> Iterator[Source]:
         if seen > _MOST_FILES:
             raise UnreadableInputError("too_many_files", path=str(root), limit=_MOST_FILES)
         source_of_file = {path: _loose_file(path) for path in loose}
-        yield from (source for source in source_of_file.values() if source is not None)
+        yield from (part for source in source_of_file.values() if source is not None for part in _parts(source))
         yield from _damaged(source_of_file)
 
 

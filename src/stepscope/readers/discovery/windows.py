@@ -18,7 +18,7 @@ from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 
 _DIGITS: Final = re.compile(r"\d+")
-_SUFFIX: Final = re.compile(r"(?:\.pt\.trace)?\.(?:json|pickle|pkl|db|sqlite)(?:\.gz)?$", re.IGNORECASE)
+_SUFFIX: Final = re.compile(r"(?:\.pt\.trace)?\.(?:json|pickle|pkl|db|sqlite|parquet)(?:\.gz)?$", re.IGNORECASE)
 
 
 @dataclass
@@ -63,9 +63,13 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
 def windows_below(listed: list[Source], root: Path) -> list[Window]:
     """The windows that the sources below a directory form, oldest first."""
     by_directory: dict[Path, list[Source]] = defaultdict(list)
+    of_file: dict[Path, list[Source]] = defaultdict(list)
     for source in listed:
-        by_directory[source.path.parent].append(source)
-    grouped: list[Window] = []
+        if source.part is None:
+            by_directory[source.path.parent].append(source)
+        else:  # a file that holds the ranks of a job is a window by itself
+            of_file[source.path].append(source)
+    grouped = [Window(window_name(path, root), [_ranked(part) for part in parts]) for path, parts in of_file.items()]
     ranked: dict[Path, list[Source]] = {}
     numbered: set[Path] = set()
     for directory, members in by_directory.items():
