@@ -60,6 +60,14 @@ def test_the_very_first_work_may_be_held_too(tmp_path: Path) -> None:
     assert (row["period_us"], row["computing_us"], row["idle_us"]) == (1490.0, 1490.0, 0.0)
 
 
+def test_a_lag_that_is_small_for_the_step_is_its_own(tmp_path: Path) -> None:
+    # Launched at 10 us, it begins 5 ms later; the step's work goes on until 141 ms.
+    store = _run(tmp_path, [((0, 10), (5_010, 100_000), 1), ((20, 30), (100_000, 141_000), 1)], (0, 100))
+    assert periods_of(store, 0).unseen == (0, 0)
+    (row,) = steps(store).data.to_dicts()
+    assert (row["period_us"], row["idle_us"]) == (141_000.0, 5_010.0)
+
+
 def test_a_stream_that_waits_for_another_is_not_held(tmp_path: Path) -> None:
     # Stream 2 was told to wait for the kernel of stream 1, which runs for 50 ms.
     store = _run(tmp_path, [((0, 10), (15, 50_000), 1), ((20, 30), (50_005, 50_100), 2)], (0, 50_200))

@@ -60,6 +60,7 @@ class UnseenWork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Work from before the capture that is not in it."""
 
     least_us: int
+    least_share: float
 
 
 class StepsFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,13 +10,21 @@ BYTES: Final = "bytes"
 SHARE: Final = "share"
 FLOPS: Final = "flops"
 FLOPS_PER_SECOND: Final = "flops_per_s"
+GIGABYTES_PER_SECOND: Final = "gb_per_s"
 
-_ENDINGS: Final = {"_us": MICROSECONDS, "_ns": NANOSECONDS, "_bytes": BYTES, "_share": SHARE}
+_ENDINGS: Final = {
+    "_us": MICROSECONDS,
+    "_ns": NANOSECONDS,
+    "_bytes": BYTES,
+    "_share": SHARE,
+    "_gb_per_s": GIGABYTES_PER_SECOND,
+}
 _NAMES: Final = {
     "share": SHARE,
     "bytes": BYTES,
     "bytes_per_step": BYTES,
     "bytes_at_end": BYTES,
+    "gb_per_s": GIGABYTES_PER_SECOND,
     "flops": FLOPS,
     "flops_per_s": FLOPS_PER_SECOND,
     "model_flops": FLOPS,

@@ -53,6 +53,7 @@ _SHOWN: Final = {
     units.SHARE: "%",
     units.FLOPS: "GFLOP",
     units.FLOPS_PER_SECOND: "TFLOP/s",
+    units.GIGABYTES_PER_SECOND: "GB/s",
 }
 #: What a shown unit is worth, and how its numbers are written.
 _SCALES: Final = {
@@ -62,6 +63,7 @@ _SCALES: Final = {
     "%": (0.01, ",.1f"),
     "GFLOP": (1e9, ",.3f"),
     "TFLOP/s": (1e12, ",.3f"),
+    "GB/s": (1, ",.3f"),
 }
 
 

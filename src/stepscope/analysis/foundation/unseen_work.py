@@ -30,7 +30,10 @@ def unseen_work(store: RunStore, work: Work, first_step: int) -> tuple[int, int]
     # What began earlier may still run, on another stream or on the host: then nothing stood still.
     earlier = np.searchsorted(busy.start, work.start[first], side="left") - 1
     since = np.where(earlier >= 0, np.maximum(busy.end[np.maximum(earlier, 0)], ready), ready)
-    held = work.start[first] - since > steps_facts().unseen_work.least_us * 1000
+    limits = steps_facts().unseen_work
+    own_end = work.end[work.step == first_step].max(initial=0)
+    lag = work.start[first] - since
+    held = (lag > limits.least_us * 1000) & (lag > limits.least_share * (own_end - since))
     if not held.any():
         return nothing
     last = np.flatnonzero(held)[np.argmax(work.start[first[held]])]
