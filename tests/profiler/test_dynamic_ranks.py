@@ -217,11 +217,11 @@ def test_ranks_read_whole_agreements_only(tmp_path: Path) -> None:
     assert reader.read() == {}
     writer.write({"a": "x" * 1000})
     assert reader.advance(1)
-    assert reader.read() == {"a": "x" * 1000}
+    assert reader.news() == {"a": "x" * 1000}
     assert not reader.advance(2)
     writer._words[1] += 1  # killed while it wrote
     assert reader.advance(3)
-    assert reader.read() is None
+    assert reader.news() is None
     assert not reader.advance(4), "it does not try again at each step"
     assert [(place.rank, place.step) for place in reader.places()] == [(0, 0), (1, 4)]
     with pytest.raises(ValueError, match="too large"):

@@ -123,6 +123,16 @@ def test_a_config_on_a_file_system_that_hangs_costs_no_step_and_not_the_exit(
     gone.set()
 
 
+def test_what_the_thread_reads_for_the_status_file_is_still_news_to_the_training(tmp_path: Path) -> None:
+    one = board.Board(tmp_path / "board", 0)
+    one.write({"windows": []})
+    assert one.read() == {"windows": []}
+    assert one.advance(1), "not yet seen by the training"
+    assert one.news() == {"windows": []}
+    assert not one.advance(2)
+    one.close()
+
+
 def test_a_config_on_a_remote_file_system_is_followed(
     tmp_path: Path, plain: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,10 +3,14 @@
 import json
 import sys
 
-from hta.trace_analysis import TraceAnalysis
 
-files = {int(rank): file for rank, file in (pair.split("=", 1) for pair in sys.argv[1:])}
-rows = TraceAnalysis(trace_files=files, trace_dir="/", include_last_profiler_step=True).get_temporal_breakdown(
-    visualize=False
-)
-print(json.dumps(rows.to_dict("records")))
+def main() -> None:
+    from hta.trace_analysis import TraceAnalysis  # only that environment has it
+
+    files = {int(rank): file for rank, file in (pair.split("=", 1) for pair in sys.argv[1:])}
+    analysis = TraceAnalysis(trace_files=files, trace_dir="/", include_last_profiler_step=True)
+    print(json.dumps(analysis.get_temporal_breakdown(visualize=False).to_dict("records")))
+
+
+if __name__ == "__main__":
+    main()

@@ -24,7 +24,7 @@ test('curves have twins, and a drag gives the means of a stretch', async ({ app,
   await page.mouse.up()
   const means = page.getByRole('status').filter({ hasText: 'process 100' })
   await expect(means).toContainText('machine 4 cores')
-  await expect(means).toContainText('process 100 1 cores')
+  await expect(means).toContainText('process 100 1 core')
   await page.getByRole('button', { name: 'Whole run' }).click()
   await expect(means).toHaveCount(0)
   await page.getByRole('button', { name: 'Show as table: Machine' }).click()

@@ -7,7 +7,7 @@ export const cpuZh = {
   'cpu.siblings': '同机其他 rank',
   'cpu.others': '其他进程',
   'cpu.runnable': '平均可运行线程数',
-  'cpu.crowded_share': '可运行线程多于核数',
+  'cpu.crowded_share': '线程争用核心',
   'cpu.switches': '每秒上下文切换',
   'cpu.cores_value': '{cores} 核',
   'cpu.who': 'CPU 被谁占用（平均）',

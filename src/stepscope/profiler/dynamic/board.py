@@ -67,7 +67,7 @@ class Board:
             self._slot = self._take_slot(rank)
 
     def advance(self, step: int) -> bool:
-        """This rank is about to begin a step; whether there is news to :meth:`read`.
+        """This rank is about to begin a step; whether there is :meth:`news`.
 
         The order matters: who is seen as not yet so far by the leader has not looked yet, and will see its news.
         """
@@ -103,10 +103,15 @@ class Board:
                 self.write({})  # the leader before was killed while it wrote
         return self.leads
 
+    def news(self) -> dict[str, Any] | None:
+        """What the leader wrote last, which the training then knows; the thread beside it only looks (:meth:`read`)."""
+        self._seen = self._words[_SEQUENCE]
+        return self.read()
+
     def read(self) -> dict[str, Any] | None:
         """What the leader wrote last; None where it is about to write."""
         for _ in range(_TRIES):
-            self._seen = sequence = self._words[_SEQUENCE]
+            sequence = self._words[_SEQUENCE]
             text = bytes(self._memory[_TEXT_AT : _TEXT_AT + min(self._words[_LENGTH], _TEXT_BYTES)])
             if sequence % 2 == 0 and sequence == self._words[_SEQUENCE] and zlib.crc32(text) == self._words[_CHECKSUM]:
                 content: dict[str, Any] = json.loads(text) if text else {}

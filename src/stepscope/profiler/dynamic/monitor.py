@@ -179,7 +179,7 @@ class DynamicProfilerMonitor:
         news = board.advance(upcoming)
         if board.leads and not self._only_beside and self._slow_looks < _MOST_SLOW_LOOKS:
             news = self._look(board, upcoming, _PATIENCE_S) or news
-        if news and (content := board.read()) is not None:
+        if news and (content := board.news()) is not None:
             self._windows = Agreement.of(content).windows if content else []
         if self._profile is not None:
             self._go_on(upcoming)

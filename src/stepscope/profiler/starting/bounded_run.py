@@ -41,8 +41,10 @@ class Plan:
 def plan_of(options: dict[str, Any], steps_done: int = 0) -> Plan:
     """The plan that a launcher's options ask for; without ``schedule`` and ``all``, the default window.
 
-    >>> plan_of({}).schedule.last, plan_of({"all": True}).schedule, plan_of({"schedule": {"active": 2}}).schedule.last
-    (25, None, 1)
+    >>> plan_of({}).schedule.last, plan_of({"all": True}).schedule
+    (25, None)
+    >>> plan_of({"schedule": {"active": 2, "repeat": 1}}).schedule.last
+    1
     """
     numbers = options.get("schedule")
     if not isinstance(numbers, dict):
