@@ -17,6 +17,7 @@ from stepscope.analysis.timeline.wire import MOST_TILE_BYTES
 from stepscope.errors import NoAnswerError, StepscopeError, UsageError, internal, is_panic
 from stepscope.facts.server import server_facts
 from stepscope.run import Run, load
+from stepscope.server.freed_memory import give_back_freed_memory
 from stepscope.server.settings import Settings
 from stepscope.store.location import directory_of
 
@@ -128,6 +129,7 @@ class Library:
     def _work(self) -> None:
         while (entry := self._waiting.get()) is not None:
             self._read(entry)
+            give_back_freed_memory()
 
     def _read(self, entry: Entry) -> None:
         if entry.removed:
