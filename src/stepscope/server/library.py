@@ -16,8 +16,8 @@ from stepscope.analysis.timeline.view import MOST_COLUMN_BYTES, TimelineView
 from stepscope.analysis.timeline.wire import MOST_TILE_BYTES
 from stepscope.errors import NoAnswerError, StepscopeError, UsageError, internal, is_panic
 from stepscope.facts.server import server_facts
+from stepscope.readers.slices import freed_memory
 from stepscope.run import Run, load
-from stepscope.server.freed_memory import give_back_freed_memory
 from stepscope.server.settings import Settings
 from stepscope.store.location import directory_of
 
@@ -129,7 +129,7 @@ class Library:
     def _work(self) -> None:
         while (entry := self._waiting.get()) is not None:
             self._read(entry)
-            give_back_freed_memory()
+            freed_memory.give_back()
 
     def _read(self, entry: Entry) -> None:
         if entry.removed:
