@@ -58,6 +58,12 @@ def test_of_a_vendors_table(tmp_path: Path, reading: Reading) -> None:
     assert _codes(reading)["ascend_row_cut"] == 1
 
 
+def test_of_a_vendors_table_in_its_header(tmp_path: Path, reading: Reading) -> None:
+    path = _file(tmp_path, "Name,Si")
+    assert list(CsvTable([path], reading).pieces()) == []
+    assert _codes(reading) == {"ascend_row_cut": 1}
+
+
 def test_of_a_small_table_and_a_small_text(tmp_path: Path, reading: Reading) -> None:
     path = _file(tmp_path, "name,time\na,12\nb,1")
     table = read_csv(path, reading)

@@ -27,8 +27,8 @@ from stepscope.readers.reader import Reader
 #: In the order in which they are asked; a general format comes after the special ones that use it.
 READERS: Final[dict[str, Reader]] = {
     "stepscope_capture": stepscope_capture,
+    "mindinsight": mindinsight,  # its directories may hold the host's operators too
     "mindspore_cpu": mindspore_cpu,
-    "mindinsight": mindinsight,
     "ascend_text": ascend_text,
     "ascend_db": ascend_db,
     "cluster_analysis": cluster_analysis,

@@ -8,6 +8,7 @@ from pathlib import Path
 from readers import mindinsight_builder as made
 from readers.mindinsight.read_directories import claim, read, read_source
 from stepscope.readers import mindinsight
+from stepscope.readers.discovery.windows import windows
 
 
 def test_each_rank_of_a_directory_is_a_source_of_its_own(tmp_path: Path) -> None:
@@ -24,6 +25,12 @@ def test_directories_of_other_formats_are_not_claimed(tmp_path: Path) -> None:
     assert mindinsight.claim(tmp_path, [], ["pipeline_profiling_0.json"]) is None
     assert mindinsight.claim(tmp_path, ["FRAMEWORK"], ["step_trace_raw_0_detail_time.csv"]) is None
     assert mindinsight.claim(tmp_path, ["profiler"], ["summary.json"]) is None
+
+
+def test_a_directory_with_operators_of_the_host_stays_mindinsights(tmp_path: Path) -> None:
+    for number, content in enumerate((made.contents(), made.gpu_contents())):
+        (source,) = windows(made.write(tmp_path / str(number), content))[-1].sources
+        assert (source.reader, len(source.files)) == ("mindinsight", len(content))
 
 
 def test_a_single_file_can_be_named(tmp_path: Path) -> None:

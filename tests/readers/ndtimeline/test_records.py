@@ -9,7 +9,7 @@ import polars as pl
 import stepscope
 
 
-def _written(folder: Path) -> Path:
+def write_records(folder: Path) -> Path:
     rows = [
         {"dp_rank": dp, "stage": stage, "rank": 4 * stage + 2 * dp, "step": step, "optype": name}
         | {"start_ts": start, "duration": 0.5}
@@ -25,7 +25,7 @@ def _written(folder: Path) -> Path:
 
 
 def test_ranks_slices_calls_and_steps(tmp_path: Path) -> None:
-    run = stepscope.load(_written(tmp_path), progress=False)
+    run = stepscope.load(write_records(tmp_path), progress=False)
     ranks = run.table("ranks").select("rank", "dp", "pp", "world_size").collect().sort("rank")
     assert ranks.rows() == [(0, 0, 0, 8), (2, 1, 0, 8), (4, 0, 1, 8), (6, 1, 1, 8)]
     own = run.table("slices").filter(pl.col("rank") == 4).collect().sort("start_ns")
@@ -39,7 +39,7 @@ def test_ranks_slices_calls_and_steps(tmp_path: Path) -> None:
 
 
 def test_two_jobs_in_one_folder_are_two_windows(tmp_path: Path) -> None:
-    first = _written(tmp_path)
+    first = write_records(tmp_path)
     first.with_name("trace-other.parquet").write_bytes(first.read_bytes())
     run = stepscope.load(tmp_path, progress=False)
     assert sorted(run.windows) == ["trace-job", "trace-other"]

@@ -29,7 +29,8 @@ CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TE
 """
 
 
-def _export(path: Path) -> Path:
+def write_export(path: Path) -> Path:
+    """Two kernels, their launches, an iteration and an operator."""
     names = {
         1: "void gemm<float>(float*)",
         2: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(int)",
@@ -62,7 +63,7 @@ def _export(path: Path) -> Path:
 
 
 def test_an_export_is_read_with_its_names_steps_and_launches(tmp_path: Path) -> None:
-    reading = read(_export(tmp_path / "report.sqlite"))
+    reading = read(write_export(tmp_path / "report.sqlite"))
     base = _EPOCH - _CLOCK
     kernel = reading.named("void gemm<float>(float*)")
     assert (kernel["kind"], kernel["operator"], kernel["step"], kernel["stream"]) == ("kernel", "aten::mm", 12, 7)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ _CSV = {
 }
 
 
-def _csv(folder: Path) -> Path:
+def write_tables(folder: Path) -> Path:
     folder.mkdir()
     for table, text in _CSV.items():
         (folder / f"70_{table}.csv").write_text(text)
@@ -52,7 +53,7 @@ def _record(kind: int, operation: int, correlation: int, start: int, end: int, *
     return {"kind": kind, "operation": operation, "correlation_id": {"internal": correlation}, **times, **more}
 
 
-def _json(path: Path) -> Path:
+def write_document(path: Path) -> Path:
     kinds = [
         {"kind": "NONE", "operations": []},
         {"kind": "HIP_RUNTIME_API", "operations": ["hipLaunchKernel", "hipMemcpyAsync"]},
@@ -113,20 +114,38 @@ def _check(reading: Reading) -> None:
 
 
 def test_tables_are_read_as_one_rank(tmp_path: Path) -> None:
-    _check(read(_csv(tmp_path / "host")))
+    _check(read(write_tables(tmp_path / "host")))
     _check(read(tmp_path / "host" / "70_kernel_trace.csv"))
 
 
 def test_a_document_is_read_with_its_device(tmp_path: Path) -> None:
-    reading = read(_json(tmp_path / "70_results.json"))
+    reading = read(write_document(tmp_path / "70_results.json"))
     _check(reading)
     (rank,) = reading.rows("ranks")
     assert (rank["device_name"], rank["host"], rank["compute_units"]) == ("AMD Instinct MI300X", "mi300-node", 304)
     assert reading.named("Memcpy HtoD")["bytes"] == 4096
 
 
+def test_a_table_that_was_cut_gives_no_half_number(tmp_path: Path) -> None:
+    folder = write_tables(tmp_path / "host")
+    path = folder / "70_hip_api_trace.csv"
+    path.write_text(path.read_text()[:-4])
+    reading = read(folder)
+    assert reading.named("hipLaunchKernel")["start_ns"] == _START + 2_000
+    assert reading.codes["last_line_cut"] == 1
+
+
+@pytest.mark.parametrize("odd", ["[]", "{}", "null", '"x"', "[[0, 1]]", "9223372036854775808"])
+def test_odd_values_in_a_document_end_in_no_traceback(odd: str, tmp_path: Path) -> None:
+    text = write_document(tmp_path / "whole_results.json").read_text()
+    for field in ("key", "kernel_id", "agent_id", "internal", "handle", "operation", "hostname"):
+        path = tmp_path / "70_results.json"
+        path.write_text(re.sub(rf'("{field}": )([^,{{}}\[\]]+|{{[^{{}}]*}})', lambda match: match[1] + odd, text))
+        assert read(path).slices
+
+
 def test_processes_of_one_directory_are_ranks(tmp_path: Path) -> None:
-    folder = _csv(tmp_path / "host")
+    folder = write_tables(tmp_path / "host")
     for table, text in _CSV.items():
         (folder / f"71_{table}.csv").write_text(text)
     run = stepscope.load(folder, progress=False)

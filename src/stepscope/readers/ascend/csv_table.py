@@ -166,11 +166,13 @@ def _frames(path: Path, reading: Reading) -> Iterator[pl.DataFrame]:
     try:
         for piece in _records(path, reading):
             if not header:
-                header, _, piece = piece.removeprefix(b"\xef\xbb\xbf").partition(b"\n")  # noqa: PLW2901
+                header, line_end, piece = piece.removeprefix(b"\xef\xbb\xbf").partition(b"\n")  # noqa: PLW2901
                 header = header.rstrip(b"\r") + b"\n"
                 if not header.strip(b" \t,\n") or b"\0" in header:
                     reading.notes.add("ascend_file_unreadable", file=path.name)
                     return
+                if not line_end:
+                    reading.notes.add("ascend_row_cut", file=path.name)
             if piece.strip(b" \t\r\n"):
                 yield _clean(_decode(header + piece, path, reading.notes))
         if not header:

@@ -17,6 +17,7 @@ import polars as pl
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.text_files import read_json, read_text
 from stepscope.readers.reader import claims_no_file as claim_file
 
 __all__ = ["claim", "claim_file", "read"]
@@ -41,13 +42,13 @@ def claim(directory: Path, _folders: list[str], files: list[str]) -> list[Source
 
 def read(reading: Reading) -> None:
     """The counts of one rank into ``reported``: step is the layer, key the expert, metric the phase."""
-    model = _model(reading.source.path / _CONFIG)
+    model = _model(reading.source.path / _CONFIG, reading.unobserved())  # all is told at the end
     counted = 0
     for path in reading.source.files:
         match = _DUMP.fullmatch(path.name)
         if match is None:
             continue
-        rows = _counts(path, reading)
+        rows = _counts(path, reading.unobserved())
         counted += rows.height
         layers, experts = model.get("num_moe_layers"), model.get("num_of_experts")
         given = rows["step"].n_unique() if rows.height else 0
@@ -59,16 +60,13 @@ def read(reading: Reading) -> None:
             reading.out.add("reported", _imbalance(rows, path.name, match[1]))
     if not counted:
         raise UnreadableInputError("no_events", path=str(reading.source.path))
-    row = {"device_kind": "npu", "source": str(reading.source.path), "switches": json.dumps(model)}
+    row = {"device_kind": "npu", "source": str(reading.source.path), "switches": json.dumps(model, default=str)}
     reading.out.add("ranks", pl.DataFrame([row]))
     reading.took(reading.source.bytes)
 
 
-def _model(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text("utf-8", "replace"))
-    except (OSError, ValueError, RecursionError):
-        return {}
+def _model(path: Path, reading: Reading) -> dict[str, Any]:
+    content = read_json(path, reading)
     return content if isinstance(content, dict) else {}
 
 
@@ -76,7 +74,7 @@ def _counts(path: Path, reading: Reading) -> pl.DataFrame:
     """Layer, expert and count of each cell; cells that are no count are noted and left out."""
     cells: list[tuple[int, str, float]] = []
     wrong = 0
-    for layer, line in enumerate(path.read_text("utf-8", "replace").splitlines()):
+    for layer, line in enumerate(read_text(path, reading)):
         for expert, cell in enumerate(line.split(",")):
             text = cell.strip()
             if text.isdecimal() and len(text) <= _MOST_DIGITS:

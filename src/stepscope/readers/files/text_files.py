@@ -35,6 +35,10 @@ class Table:
         known = {name.lower(): index for index, name in reversed(list(enumerate(self.header)))}
         return next((known[name.lower()] for name in names if name.lower() in known), None)
 
+    def records(self) -> Iterator[dict[str, str]]:
+        """Each row by the names of its columns."""
+        return (dict(zip(self.header, row, strict=True)) for row in self.rows)
+
     def cells(self, *names: str) -> list[str] | None:
         """The cells of a column."""
         index = self.column(*names)

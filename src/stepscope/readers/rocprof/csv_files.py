@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.text_files import read_csv
 from stepscope.readers.rocprof.records import RECORD, copy_name, rows_of_records
 from stepscope.readers.slices.track_numbers import TrackNumbers
 
@@ -58,16 +58,16 @@ def rows_of_tables(
 
 def _records(path: Path, described: Callable[[Row], tuple[Any, ...]], reading: Reading) -> Iterator[tuple[Any, ...]]:
     wrong = 0
-    with path.open(encoding="utf-8", errors="replace", newline="") as file:
-        for row in csv.DictReader(file):
-            start, end = _integer(row.get("Start_Timestamp")), _integer(row.get("End_Timestamp"))
-            name, kind, place, lane, size = described(row)
-            if start is None or end is None or name is None:
-                wrong += 1
-                continue
-            where = f"GPU {str(place).removeprefix('Agent ')}" if kind in ("kernel", "copy") else place
-            correlation = _integer(row.get("Correlation_Id"))
-            yield start, end, name, kind, where, _integer(lane), _integer(size), correlation
+    table = read_csv(path, reading.unobserved())  # all is told at the end
+    for row in table.records() if table else ():
+        start, end = _integer(row.get("Start_Timestamp")), _integer(row.get("End_Timestamp"))
+        name, kind, place, lane, size = described(row)
+        if start is None or end is None or name is None:
+            wrong += 1
+            continue
+        where = f"GPU {str(place).removeprefix('Agent ')}" if kind in ("kernel", "copy") else place
+        correlation = _integer(row.get("Correlation_Id"))
+        yield start, end, name, kind, where, _integer(lane), _integer(size), correlation
     reading.notes.add("rocprof_rows_unreadable", file=path.name, count=wrong)
 
 

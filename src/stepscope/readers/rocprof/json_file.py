@@ -24,9 +24,9 @@ def rows_of_document(path: Path, tracks: TrackNumbers, reading: Reading) -> tupl
     """Rows of a timeline from all processes of the document, and what it tells of the rank."""
     try:
         document = msgspec.json.decode(b"".join(blocks(path, reading.notes)))
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableInputError("cannot_read", path=str(path), reason=str(error)) from error
-    processes = [process for process in _list(document.get(KEY)) if isinstance(process, dict)]
+    processes = [process for process in _list(_mapping(document).get(KEY)) if isinstance(process, dict)]
     records: list[tuple[Any, ...]] = []
     about: dict[str, Any] = {}
     for process in processes:
@@ -46,7 +46,7 @@ def _records(process: dict[str, Any], agents: dict[int | None, dict[str, Any]]) 
     own = f"process {_mapping(process.get('metadata')).get('pid', '?')}"
     for record in _dicts(buffers.get("kernel_dispatch")):
         info = _mapping(record.get("dispatch_info"))
-        name = names.get(info.get("kernel_id"), f"kernel {info.get('kernel_id')}")
+        name = names.get(_integer(info.get("kernel_id")), f"kernel {info.get('kernel_id')}")
         queue = _handle(record.get("stream_id")) or _handle(info.get("queue_id"))
         yield (*_times(record), name, "kernel", _gpu(info.get("agent_id"), agents), queue, None, _correlation(record))
     words = _list(_mapping(process.get("strings")).get("buffer_records"))
@@ -56,9 +56,8 @@ def _records(process: dict[str, Any], agents: dict[int | None, dict[str, Any]]) 
         name = copy_name(_operation(record, words))
         size = _integer(record.get("bytes"))
         yield (*_times(record), name, "copy", _gpu(agent, agents), 0, size, _correlation(record))
-    texts = {
-        entry.get("key"): entry.get("value") for entry in _dicts(_mapping(process.get("strings")).get("marker_api"))
-    }
+    markers = _dicts(_mapping(process.get("strings")).get("marker_api"))
+    texts = {_integer(entry.get("key")): entry.get("value") for entry in markers}
     for table, kind in _CALLS.items():
         for record in _dicts(buffers.get(table)):
             correlation = _correlation(record)
@@ -90,12 +89,12 @@ def _kernels(process: dict[str, Any]) -> Any:
     return _mapping(process.get("buffer_records")).get("kernel_dispatch")
 
 
-def _kernel_names(process: dict[str, Any]) -> dict[Any, str]:
-    found = {}
+def _kernel_names(process: dict[str, Any]) -> dict[int | None, str]:
+    name_of_kernel = {}
     for symbol in _dicts(process.get("kernel_symbols")):
         name = symbol.get("formatted_kernel_name") or symbol.get("demangled_kernel_name") or symbol.get("kernel_name")
-        found[symbol.get("kernel_id")] = str(name)
-    return found
+        name_of_kernel[_integer(symbol.get("kernel_id"))] = str(name)
+    return name_of_kernel
 
 
 def _operation(record: dict[str, Any], words: list[Any]) -> str:

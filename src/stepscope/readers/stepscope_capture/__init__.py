@@ -40,9 +40,9 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     if names.CAPTURE_FILE not in files or names.RAW_FOLDER not in folders:
         return None
     said = read_description(directory / names.CAPTURE_FILE)
-    if not said.known:
+    if not said.known and not said.damaged:
         return None
-    if said.device_kind == "npu" and any(folder.startswith("PROF_") for folder in folders):
+    if (said.damaged or said.device_kind == "npu") and any(folder.startswith("PROF_") for folder in folders):
         return None  # MindSpore's own collector recorded an NPU here; the reader of its files knows more
     named = names.parse_capture_name(directory.name)
     own_files = [directory / name for name in sorted(files) if not name.startswith(".")]
@@ -65,6 +65,8 @@ def read(reading: Reading) -> None:
     """Read one window of one rank."""
     raw = reading.source.path / names.RAW_FOLDER
     said = read_description(reading.source.path / names.CAPTURE_FILE)
+    if said.damaged:
+        reading.notes.add("capture_description_damaged", file=names.CAPTURE_FILE)
     if said.cut_off:
         reading.notes.add("capture_cut_off", file=names.CAPTURE_FILE)
     note_missing_files(said, reading.notes)

@@ -20,6 +20,7 @@ class Description:
     """What the file states; anything may be missing."""
 
     content: dict[str, Any] = field(default_factory=dict)
+    damaged: bool = False
 
     @property
     def known(self) -> bool:
@@ -44,7 +45,7 @@ class Description:
     @property
     def cut_off(self) -> bool:
         """Whether the process ended before the window did."""
-        return self.content.get("state") != "complete"
+        return not self.damaged and self.content.get("state") != "complete"
 
     @property
     def backend_failed(self) -> bool:
@@ -115,8 +116,10 @@ def read_description(path: Path) -> Description:
     try:
         with path.open("rb") as file:
             content = json.loads(file.read(_MOST_BYTES))
-    except (OSError, ValueError, RecursionError):
+    except OSError:
         return Description()
+    except (ValueError, RecursionError):
+        return Description(damaged=True)
     return Description(content) if isinstance(content, dict) else Description()
 
 
