@@ -26,7 +26,7 @@ PIP := pip install -q --disable-pip-version-check
 # What is tried in environments of other versions: store, engine, readers, questions, commands and server.
 QUICK := tests/store tests/engine tests/questions tests/cli tests/server/test_answers.py tests/readers/kineto tests/readers/ascend_db
 
-.PHONY: demo test lint unit web browser chromium bench soak docs lock locked lowest clean
+.PHONY: demo test lint unit web browser chromium bench score soak docs lock locked lowest clean
 
 demo: $(TORCH_STAMP)  ## record a real small training loop, show where its time goes, and serve the pages
 	$(BIN)/stepscope demo --out demo-output
@@ -77,6 +77,9 @@ bench:  ## performance, as ratios in one run; other tools in an environment of t
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/$(PIP) -e '.[bench]' '$(TORCH)'
 	.venv-bench/bin/python benchmarks/run.py
+
+score: $(STAMP)  ## how often the diagnosis is right, on simulated runs; SCORE="--kind slow_host --count 5" chooses
+	PYTHONPATH=benchmarks $(BIN)/python -m score $(or $(SCORE),--write)
 
 docs: $(STAMP)  ## references that are made from code
 	$(BIN)/python -m stepscope.store.schema > docs/schema.md

@@ -175,10 +175,18 @@ def load_scenario(name_or_file: str) -> Scenario:
 def parse(text: str, origin: str) -> Scenario:
     """A scenario from the text of its file."""
     try:
-        content = _extended(tomllib.loads(text))
-        content.setdefault("name", Path(origin).stem)
-        return checked(msgspec.convert(content, Scenario), origin)
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        return of_table(tomllib.loads(text), origin)
+    except tomllib.TOMLDecodeError as error:
+        raise UnreadableInputError("bad_scenario", path=origin, reason=str(error)) from error
+
+
+def of_table(content: dict[str, Any], origin: str) -> Scenario:
+    """A scenario from the table that its file holds."""
+    try:
+        whole = _extended(dict(content))
+        whole.setdefault("name", Path(origin).stem)
+        return checked(msgspec.convert(whole, Scenario), origin)
+    except msgspec.ValidationError as error:
         raise UnreadableInputError("bad_scenario", path=origin, reason=str(error)) from error
 
 

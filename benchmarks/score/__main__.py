@@ -1,0 +1,106 @@
+"""``make score``: precision, recall and gain error of the diagnosis on simulated runs (docs/score.md)."""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from score.cases import Case, read_cases
+from score.judging import Outcome, judge
+from score.report import misses, tables
+
+_HERE: Final = Path(__file__).resolve().parent
+_DOCUMENT: Final = _HERE.parents[1] / "docs" / "score.md"
+_BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
+
+
+def main() -> None:
+    options = _options()
+    cases = selected(read_cases(options.file), options.kind, options.most_ranks, options.least_ranks, options.count)
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = options.keep or Path(scratch)
+        directory.mkdir(parents=True, exist_ok=True)
+        outcomes = list(_judged(cases, directory, options))
+    if options.results:
+        options.results.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in outcomes))
+    table = tables(outcomes) + "\n\n" + misses(outcomes)
+    print(table)
+    if options.write:
+        _write(table)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="score", description=__doc__)
+    parser.add_argument("--file", type=Path, default=_HERE / "score.toml", help="whose cases are run")
+    parser.add_argument("--kind", action="append", help="only cases of a kind, or 'healthy', 'mixed'; may be repeated")
+    parser.add_argument("--most-ranks", type=int, help="only jobs up to this size")
+    parser.add_argument("--least-ranks", type=int, help="only jobs from this size on")
+    parser.add_argument("--count", type=int, help="at most so many cases of a kind, cause and strength")
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--keep", type=Path, help="keep simulated runs here, and take those that lie there")
+    parser.add_argument("--results", type=Path, help="write each outcome as a line of JSON")
+    parser.add_argument("--show", choices=("none", "misses", "all"), default="misses", help="outcomes as they come")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/score.md")
+    return parser.parse_args()
+
+
+def selected(
+    cases: Sequence[Case],
+    kinds: Sequence[str] | None = None,
+    most_ranks: int | None = None,
+    least_ranks: int | None = None,
+    count: int | None = None,
+) -> list[Case]:
+    """Some of the cases."""
+    taken: Counter[tuple[str, str, str]] = Counter()
+    chosen = []
+    for case in cases:
+        label = (case.group, case.cause, case.strength)
+        fits = (most_ranks is None or case.scenario.world <= most_ranks) and case.scenario.world >= (least_ranks or 0)
+        if fits and (not kinds or case.group in kinds) and (count is None or taken[label] < count):
+            taken[label] += 1
+            chosen.append(case)
+    return chosen
+
+
+def _judged(cases: Sequence[Case], directory: Path, options: argparse.Namespace) -> Iterator[Outcome]:
+    """Outcomes in the order of the cases, whichever process they come from."""
+    os.environ["POLARS_MAX_THREADS"] = "1"  # of the processes: each has a core
+    one = partial(judge, directory=directory, keep=options.keep is not None)
+    with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
+        for number, outcome in enumerate(pool.map(one, cases), 1):
+            _show(outcome, f"{number}/{len(cases)}", options.show)
+            yield outcome
+
+
+def _show(outcome: Outcome, progress: str, which: str) -> None:
+    bad = outcome.possible and (outcome.missed or outcome.wrong)
+    if which == "none" or (which == "misses" and not bad):
+        print(f"\r{progress}", end="", file=sys.stderr, flush=True)
+        return
+    print(f"\r{progress} {outcome.name} {outcome.topology} {outcome.when}", file=sys.stderr)
+    print(f"    truth {outcome.truth[:6]} gain {outcome.true_gain}", file=sys.stderr)
+    for line in outcome.told:
+        print(f"    {line}", file=sys.stderr)
+
+
+def _write(table: str) -> None:
+    """Between its two marks, with the words around it as they are."""
+    before, rest = _DOCUMENT.read_text("utf-8").split(_BEGIN)
+    _, after = rest.split(_END)
+    _DOCUMENT.write_text(f"{before}{_BEGIN}\n\n{table}\n\n{_END}{after}", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
