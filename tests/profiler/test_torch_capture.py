@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import json
 import operator
 import time
@@ -116,6 +118,30 @@ def test_a_slow_operator_is_found_with_its_size(tmp_path: Path) -> None:
     assert slow["step"].to_list() == [4, 5]
     for ours, (inside, around) in zip(slow["dur_ns"], training.slept_ns[4:6], strict=True):
         assert inside * 0.999 <= ours <= around * 1.001  # two clocks
+
+
+def test_collections_of_garbage_are_recorded_with_the_length_that_a_clock_in_them_gives(tmp_path: Path) -> None:
+    clock: list[int] = []
+
+    def seen(phase: str, info: dict[str, int]) -> None:
+        if info["generation"] == 2:
+            clock.append(time.perf_counter_ns())
+
+    training = Training()
+    with profile(schedule=schedule(wait=0, warmup=1, active=2, repeat=1), output_path=str(tmp_path)) as prof:
+        for _ in range(3):
+            training.step()
+            gc.callbacks.append(seen)
+            gc.collect()
+            gc.callbacks.remove(seen)
+            prof.step()
+    own = [end - start for start, end in itertools.pairwise(clock)][2::2]
+    pauses = stepscope.load(tmp_path).table("slices").filter(pl.col("kind") == "gc").collect()
+    longest = pauses.sort("dur_ns", descending=True).head(2).sort("start_ns")
+    assert longest["step"].to_list() == [1, 2]
+    for ours, inside in zip(longest["dur_ns"], own, strict=True):
+        assert ours >= inside * 0.8  # the two clocks lie within each other but for the time of a call
+    assert not gc.callbacks or all("GarbageMarks" not in repr(callback) for callback in gc.callbacks)
 
 
 def test_stacks_modules_and_memory_are_recorded_when_asked_for(tmp_path: Path) -> None:

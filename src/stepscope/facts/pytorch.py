@@ -19,6 +19,7 @@ class PytorchFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
     annotations: tuple[str, ...]
+    garbage_collection: tuple[str, ...]
     phases: PhaseNames
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stepscope.layout.names import TRACE_FILE
 from stepscope.profiler.backends import Backend, torch_session
 from stepscope.profiler.backends.switches import not_served
+from stepscope.profiler.backends.torch_garbage import GarbageMarks
 from stepscope.profiler.foundation.guard import guarded
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.settings.enums import ProfilerLevel
@@ -39,6 +40,7 @@ class TorchBackend(Backend):
         self._turn: torch_session.Turn | None = None
         self._window: Callable[[], Window | None] = _no_window
         self._marker: Any = None
+        self._garbage = GarbageMarks(torch)
         self._raw = Path()
 
     def prepare(self, window: Window) -> None:
@@ -68,6 +70,8 @@ class TorchBackend(Backend):
     def start(self) -> None:
         if self._turn is not None:
             self._turn.start()
+            if self.settings.on_host and self._turn.recording:
+                self._garbage.start()
 
     def begin_step(self, step: int) -> None:
         if self._turn is not None and self._turn.recording:
@@ -81,6 +85,7 @@ class TorchBackend(Backend):
             marker.__exit__(None, None, None)
 
     def stop(self) -> None:
+        self._garbage.stop()
         if self._turn is not None:
             self._turn.stop()
 
@@ -94,6 +99,7 @@ class TorchBackend(Backend):
             window.end_now("foreign_profiler")
         else:
             warn("foreign_profiler")
+            self._garbage.stop()
             self._turn = None
 
     def save(self) -> None:
@@ -110,6 +116,7 @@ class TorchBackend(Backend):
         self._turn = None
 
     def discard(self) -> None:
+        self._garbage.stop()
         if self._turn is not None:
             self._turn.discard()
             self._turn = None

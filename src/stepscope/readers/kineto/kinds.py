@@ -34,12 +34,15 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
     prefixes = tuple(f"{backend}:" for backend in communication_facts().host_prefixes)
     is_host_collective = np.array([word.startswith(prefixes) for word in words])
     is_range = np.array([bool(is_annotation(word)) for word in words])
+    is_collection = re.compile("|".join(pytorch_facts().garbage_collection)).match
+    collects = np.array([bool(is_collection(word)) for word in words])
     # Until about torch 1.11, marks of the host had the category of operators.
     on_host = np.array([(text or "").lower() in _MARKING for text in categories.texts()] or [False])[category]
     _set_device_events(kind, category, name, categories, words)
     kind[(kind == KIND["kernel"]) & communicates[name]] = KIND["collective"]
     kind[(kind == KIND["python"]) & is_module[name]] = KIND["module"]
     kind[on_host & is_range[name]] = KIND["annotation"]
+    kind[(on_host | (kind == KIND["python"])) & collects[name]] = KIND["gc"]
     used_on_host = np.zeros(len(words), np.bool_)
     used_on_host[name[on_host]] = True
     kind[on_host & step_names(words, used_on_host)[name]] = KIND["step"]
