@@ -106,7 +106,9 @@ def test_the_page_can_list_it_and_the_schema_describes_it(capture: Path) -> None
 
 
 def test_the_references_describe_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "| name | Name of the slice. | name |" in documentation().partition(f"## {_NAME}")[2]
+    section = documentation().partition(f"## {_NAME}")[2]
+    assert "| name |  | Name of the slice. | name |" in section
+    assert "| duration_us | us |" in section
     assert "def longest_slices(" in stub()
     assert QUESTIONS[_NAME].schema()["items"]["$ref"].endswith("LongSlice")
 

@@ -16,10 +16,12 @@ from rich.table import Table
 
 import stepscope
 from server.running import served
+from stepscope.analysis.foundation.units import unit_of
 from stepscope.cli import main
 from stepscope.errors import NoAnswerError
 from stepscope.facts.kernel_names import short_name
 from stepscope.questions import QUESTIONS
+from stepscope.questions.units import structures
 from stepscope.report import tables
 from stepscope.report.json_document import encoded
 from stepscope.texts import text
@@ -140,7 +142,8 @@ def _walk(
             table_rows.clear()
             assert _call(monkeypatch, capsys, *words)[0] == 0
             entries = list(_entries(document, {}))
-            elsewhere[question] = [row for row in table_rows if not any(_shows(row, entry) for entry in entries)]
+            units = _units(question)
+            elsewhere[question] = [row for row in table_rows if not any(_shows(row, entry, units) for entry in entries)]
     assert answered
     verdict, findings = run.diagnose().verdict, run.diagnose().findings
     assert verdict.finding in (None, *(finding.id for finding in findings[:1])), "the headline is the first finding"
@@ -170,12 +173,25 @@ def _holds_objects(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(item, (dict, list)) for item in value)
 
 
-def _shows(row: dict[str, str], entry: dict[str, Any]) -> bool:
+def _units(question: str) -> dict[str, set[str]]:
+    """The units of the fields of an answer; a name may be a count in one list and a number of a step in another."""
+    units: dict[str, set[str]] = {}
+    declared = QUESTIONS[question]
+    for kind in (declared.type, *declared.beside.values()):
+        for structure in structures(kind):
+            for field in msgspec.structs.fields(structure):
+                units.setdefault(field.name, set()).add(unit_of(field.type) or "")
+    return units
+
+
+def _shows(row: dict[str, str], entry: dict[str, Any], units: dict[str, set[str]]) -> bool:
     """Whether a row of a table shows this object: each heading names a field of it, each cell its value."""
     for heading, shown in row.items():
         words, _, unit = heading.removesuffix("]").partition(" [")
-        fields = [name for name in entry if tables.heading(name) == words]
-        if not any(_is_shown(entry, field, unit, shown) for field in fields):
+        named = [
+            (field, own) for field in entry for own in units.get(field, ("",)) if tables.heading(field, own) == words
+        ]
+        if not any(_is_shown(entry, field, unit or own, shown) for field, own in named):
             return False
     return True
 
@@ -188,4 +204,4 @@ def _is_shown(entry: dict[str, Any], field: str, unit: str, shown: str) -> bool:
         return shown == text(f"memory_owner.{entry['kind']}")
     if isinstance(value, str):  # long names are cut or shortened
         return shown in (value, short_name(value)) or (len(shown) >= 40 and value.startswith(shown))
-    return shown == tables.cell(value, field, unit)
+    return shown == tables.cell(value, unit)

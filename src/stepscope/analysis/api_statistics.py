@@ -12,6 +12,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_tables import slices_of
+from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, SquareMicroseconds
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.executed import chosen_steps
 from stepscope.errors import NoAnswerError
@@ -22,17 +23,17 @@ from stepscope.store.run_store import RunStore
 class ApiStatistic(msgspec.Struct, frozen=True):
     """One call on one level; the variance is that of the population, in square microseconds."""
 
-    rank: int
+    rank: Identifier
     level: str
     name: str
-    total_us: float
-    count: int
-    avg_us: float
-    min_us: float
-    p50_us: float
-    p95_us: float
-    max_us: float
-    variance_us2: float
+    total_us: Microseconds
+    count: Count
+    avg_us: Microseconds
+    min_us: Microseconds
+    p50_us: Microseconds
+    p95_us: Microseconds
+    max_us: Microseconds
+    variance_us2: SquareMicroseconds
 
 
 @question(rows=ApiStatistic)

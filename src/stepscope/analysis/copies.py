@@ -11,6 +11,7 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
+from stepscope.analysis.foundation.units import Bytes, BytesPerSecond, Count, Identifier, Microseconds, Share
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.executed import chosen_steps
 from stepscope.errors import NoAnswerError
@@ -22,20 +23,20 @@ from stepscope.store.run_store import RunStore
 class Copies(msgspec.Struct, frozen=True):
     """Copies of one kind and name of one rank; ``bandwidth`` counts only copies whose size is known."""
 
-    rank: int
+    rank: Identifier
     kind: str
     name: str
     pageable: bool
-    count: int
-    total_us: float
-    avg_us: float
-    max_us: float
-    share: float | None
-    sized: int
-    bytes: int | None
-    min_bytes: int | None
-    max_bytes: int | None
-    bandwidth_bytes_per_s: float | None
+    count: Count
+    total_us: Microseconds
+    avg_us: Microseconds
+    max_us: Microseconds
+    share: Share | None
+    sized: Count
+    bytes: Bytes | None
+    min_bytes: Bytes | None
+    max_bytes: Bytes | None
+    bandwidth_bytes_per_s: BytesPerSecond | None
 
 
 @question(rows=Copies)

@@ -14,6 +14,7 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
+from stepscope.analysis.foundation.units import Cores, Count, Identifier, MeanCount, Nanoseconds, PerSecond, Share
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.pipeline.curves import kept_points
 from stepscope.analysis.pipeline.observed import batch_clocks, marked_steps, timed_batches
@@ -38,64 +39,64 @@ _SCOPES: Final = ("machine", "process", "worker", "op")
 class CpuRank(msgspec.Struct, frozen=True):
     """The processors of a rank's machine, and who uses them."""
 
-    rank: int
-    cores: int | None
-    machine_busy_share: float | None
-    process_cores: float | None
-    sibling_cores: float
-    other_cores: float | None
-    other_share: float | None
+    rank: Identifier
+    cores: Count | None
+    machine_busy_share: Share | None
+    process_cores: Cores | None
+    sibling_cores: Cores
+    other_cores: Cores | None
+    other_share: Share | None
     contended: bool | None
-    runnable_mean: float | None
-    crowded_share: float | None
-    context_switches_per_s: float | None
+    runnable_mean: MeanCount | None
+    crowded_share: Share | None
+    context_switches_per_s: PerSecond | None
     unit: Literal["step", "batch"] | None
 
 
 class CpuUse(msgspec.Struct, frozen=True):
     """One user of processors: means over the time of all its samples."""
 
-    rank: int
+    rank: Identifier
     scope: str
-    id: int | None
+    id: Identifier | None
     name: str | None
-    samples: int
-    user_cores: float | None
-    system_cores: float | None
-    io_cores: float | None
-    idle_cores: float | None
-    busy_cores: float | None
-    busy_p95_cores: float | None
-    busy_max_cores: float | None
-    workers: int | None
-    per_worker_share: float | None
+    samples: Count
+    user_cores: Cores | None
+    system_cores: Cores | None
+    io_cores: Cores | None
+    idle_cores: Cores | None
+    busy_cores: Cores | None
+    busy_p95_cores: Cores | None
+    busy_max_cores: Cores | None
+    workers: Count | None
+    per_worker_share: Share | None
 
 
 class CpuStep(msgspec.Struct, frozen=True):
     """One user of processors within a step."""
 
-    rank: int
-    step: int
+    rank: Identifier
+    step: Identifier
     scope: str
-    id: int | None
-    samples: int
-    user_cores: float | None
-    system_cores: float | None
-    busy_cores: float | None
+    id: Identifier | None
+    samples: Count
+    user_cores: Cores | None
+    system_cores: Cores | None
+    busy_cores: Cores | None
 
 
 class CpuCurve(msgspec.Struct, frozen=True):
     """One user of processors over time; the extremes of every stretch are kept."""
 
-    rank: int
+    rank: Identifier
     scope: str
-    id: int | None
+    id: Identifier | None
     name: str | None
-    time_ns: list[int]
-    step: list[int | None]
-    user_cores: list[float | None]
-    system_cores: list[float | None]
-    busy_cores: list[float | None]
+    time_ns: list[Nanoseconds]
+    step: list[Identifier | None]
+    user_cores: list[Cores | None]
+    system_cores: list[Cores | None]
+    busy_cores: list[Cores | None]
 
 
 class Cpu(msgspec.Struct, frozen=True):

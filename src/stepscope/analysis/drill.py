@@ -10,6 +10,7 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
+from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Nanoseconds, Share
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, ranks_of
 from stepscope.analysis.operators.executed import device_work, host_work
 from stepscope.analysis.operators.groups import described
@@ -32,24 +33,24 @@ class Part(msgspec.Struct, frozen=True):
     """One entry of the next level."""
 
     name: str | None
-    count: int
-    total_us: float
-    avg_us: float
-    max_us: float
-    share: float | None
+    count: Count
+    total_us: Microseconds
+    avg_us: Microseconds
+    max_us: Microseconds
+    share: Share | None
 
 
 class Executed(msgspec.Struct, frozen=True):
     """One slice, as ``slices`` numbers it."""
 
-    rank: int
-    slice: int
+    rank: Identifier
+    slice: Identifier
     name: str
     operator: str | None
     module: str | None
-    step: int | None
-    start_ns: int
-    duration_us: float
+    step: Identifier | None
+    start_ns: Nanoseconds
+    duration_us: Microseconds
 
 
 class Drill(msgspec.Struct, frozen=True):
@@ -59,8 +60,8 @@ class Drill(msgspec.Struct, frozen=True):
     name: str | None
     next: str
     side: str
-    count: int
-    total_us: float
+    count: Count
+    total_us: Microseconds
     parts: list[Part]
     slices: list[Executed]
 

@@ -10,6 +10,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.units import Count, Identifier, Microseconds
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.executed import chosen_steps
 from stepscope.analysis.operators.groups import statistics
@@ -23,18 +24,18 @@ _PROCESS = "mstx"
 class Mark(msgspec.Struct, frozen=True):
     """Ranges, or marks, of one name and domain on one rank; a mark has no length."""
 
-    rank: int
+    rank: Identifier
     name: str
     domain: str
     kind: str
-    count: int
-    total_us: float
-    avg_us: float
-    min_us: float
-    p50_us: float
-    p95_us: float
-    max_us: float
-    per_step_us: float | None
+    count: Count
+    total_us: Microseconds
+    avg_us: Microseconds
+    min_us: Microseconds
+    p50_us: Microseconds
+    p95_us: Microseconds
+    max_us: Microseconds
+    per_step_us: Microseconds | None
 
 
 @question(rows=Mark)

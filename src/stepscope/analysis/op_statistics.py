@@ -9,6 +9,7 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
+from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Share
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of
 from stepscope.analysis.operators.executed import device_work
 from stepscope.analysis.operators.kernel_names import with_short_types
@@ -20,15 +21,15 @@ from stepscope.store.run_store import RunStore
 class OpStatistic(msgspec.Struct, frozen=True):
     """One type of kernel on one kind of core; ``ratio_share`` is of the rank's kernel time."""
 
-    rank: int
+    rank: Identifier
     op_type: str | None
     core_type: str | None
-    count: int
-    total_us: float
-    min_us: float
-    avg_us: float
-    max_us: float
-    ratio_share: float | None
+    count: Count
+    total_us: Microseconds
+    min_us: Microseconds
+    avg_us: Microseconds
+    max_us: Microseconds
+    ratio_share: Share | None
 
 
 @question(rows=OpStatistic)

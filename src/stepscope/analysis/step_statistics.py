@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.foundation.step_pattern import Pattern, pattern_of
+from stepscope.analysis.foundation.units import Count, Identifier, Microseconds
 from stepscope.facts.steps import steps_facts
 
 
@@ -15,23 +16,23 @@ class Spread(msgspec.Struct, frozen=True):
     """One field over the typical steps of a rank."""
 
     field: str
-    median: float
-    p95: float
-    mean: float
-    minimum: float
-    maximum: float
+    median: Microseconds
+    p95: Microseconds
+    mean: Microseconds
+    minimum: Microseconds
+    maximum: Microseconds
 
 
 class StepStatistics(msgspec.Struct, frozen=True):
     """The steps of one rank. ``mode`` is that of the steps counted: training where there are any."""
 
-    rank: int
+    rank: Identifier
     mode: str
-    counted: int
-    warm_up_steps: list[int]
-    incomplete_steps: list[int]
-    other_mode_steps: list[int]
-    outlier_steps: list[int]
+    counted: Count
+    warm_up_steps: list[Identifier]
+    incomplete_steps: list[Identifier]
+    other_mode_steps: list[Identifier]
+    outlier_steps: list[Identifier]
     pattern: Pattern | None
     spreads: list[Spread]
 

@@ -16,6 +16,7 @@ from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_parts import step_parts
+from stepscope.analysis.foundation.units import Identifier, Microseconds, Nanoseconds, fields_in
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
 from stepscope.analysis.reported_steps import reported_steps
 from stepscope.analysis.step_statistics import StepStatistics, step_statistics
@@ -28,32 +29,32 @@ from stepscope.store.run_store import RunStore
 class Step(msgspec.Struct, frozen=True):
     """One step of one rank; null is what the capture cannot tell."""
 
-    rank: int
-    step: int
-    start_ns: int | None
-    period_start_ns: int | None
-    period_us: float
-    idle_us: float | None
+    rank: Identifier
+    step: Identifier
+    start_ns: Nanoseconds | None
+    period_start_ns: Nanoseconds | None
+    period_us: Microseconds
+    idle_us: Microseconds | None
     idle_by_cause: IdleByCause | None
-    overlap_us: float | None
-    duration_us: float
-    interval_us: float | None
-    forward_backward_us: float | None
-    tail_us: float | None
-    device_span_us: float | None
-    computing_us: float | None
-    pure_computing_us: float | None
-    communication_us: float | None
-    overlapped_us: float | None
-    exposed_communication_us: float | None
-    receive_alone_us: float | None
-    collective_alone_us: float | None
-    exposed_copy_us: float | None
-    free_us: float | None
-    enclosing_us: float | None
-    preparing_us: float | None
-    bubble_us: float | None
-    stage_us: float | None
+    overlap_us: Microseconds | None
+    duration_us: Microseconds
+    interval_us: Microseconds | None
+    forward_backward_us: Microseconds | None
+    tail_us: Microseconds | None
+    device_span_us: Microseconds | None
+    computing_us: Microseconds | None
+    pure_computing_us: Microseconds | None
+    communication_us: Microseconds | None
+    overlapped_us: Microseconds | None
+    exposed_communication_us: Microseconds | None
+    receive_alone_us: Microseconds | None
+    collective_alone_us: Microseconds | None
+    exposed_copy_us: Microseconds | None
+    free_us: Microseconds | None
+    enclosing_us: Microseconds | None
+    preparing_us: Microseconds | None
+    bubble_us: Microseconds | None
+    stage_us: Microseconds | None
     warm_up: bool
     incomplete: bool
     mode: str
@@ -146,14 +147,14 @@ def step_trace(store: RunStore, rank: int) -> pl.DataFrame:
         .otherwise(pl.lit("unknown")),
         stage_ns=pl.col("device_span_ns") - pl.col("bubble_ns"),
     )
-    fields = [name for name in Step.__struct_fields__ if name.endswith("_us")]
+    fields = fields_in("us", Step)
     causes = pl.struct(_microseconds(f"idle_{cause}_ns").alias(f"{cause}_us") for cause in CAUSES)
     return rows.select(
         "rank",
         "step",
         "period_start_ns",
         start_ns="host_start_ns",
-        **{name: _microseconds(f"{name[:-3]}_ns") for name in fields},
+        **{name: _microseconds(f"{name.removesuffix('_us')}_ns") for name in fields},
         idle_by_cause=pl.when(pl.col("idle_ns").is_not_null()).then(causes),
         warm_up="warm_up",
         incomplete="incomplete",

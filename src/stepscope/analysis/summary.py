@@ -16,6 +16,7 @@ from stepscope.analysis.foundation.intervals import joined, union
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.step_pattern import Pattern
+from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Share, fields_in
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
 from stepscope.analysis.step_statistics import StepStatistics, step_statistics, typical
 from stepscope.analysis.steps import Step
@@ -24,7 +25,7 @@ from stepscope.facts.delimitation import delimitation_facts
 from stepscope.store.run_store import RunStore
 
 _PROFILER: Final = CATEGORIES.index("profiler")
-_FIELDS: Final = tuple(name for name in Step.__struct_fields__ if name.endswith("_us"))
+_FIELDS: Final = tuple(fields_in("us", Step))
 
 _PARTS: Final = {"computing": "computing_us", "communication": "exposed_communication_us", "free": "idle_us"}
 
@@ -32,50 +33,50 @@ _PARTS: Final = {"computing": "computing_us", "communication": "exposed_communic
 class WholeWindow(msgspec.Struct, frozen=True):
     """All device work of a rank at once, from its first to its last, whatever step it belongs to."""
 
-    span_us: float
-    busy_us: float
-    computing_us: float
-    exposed_communication_us: float
-    exposed_copy_us: float
-    free_us: float
+    span_us: Microseconds
+    busy_us: Microseconds
+    computing_us: Microseconds
+    exposed_communication_us: Microseconds
+    exposed_copy_us: Microseconds
+    free_us: Microseconds
 
 
 class RankSummary(msgspec.Struct, frozen=True):
     """The mean of the counted steps of a rank, whose parts add up to its period, and how periods are spread."""
 
-    rank: int
+    rank: Identifier
     host: str | None
     device_kind: str | None
     device_name: str | None
-    steps: int
-    period_us: float
-    period_median_us: float
-    period_p95_us: float
-    period_max_us: float
+    steps: Count
+    period_us: Microseconds
+    period_median_us: Microseconds
+    period_p95_us: Microseconds
+    period_max_us: Microseconds
     pattern: Pattern | None
-    idle_us: float | None
+    idle_us: Microseconds | None
     idle_by_cause: IdleByCause | None
-    overlap_us: float | None
-    before_window_us: float
-    profiler_overhead_us: float
-    duration_us: float | None
-    interval_us: float | None
-    forward_backward_us: float | None
-    tail_us: float | None
-    device_span_us: float | None
-    computing_us: float | None
-    pure_computing_us: float | None
-    communication_us: float | None
-    overlapped_us: float | None
-    exposed_communication_us: float | None
-    receive_alone_us: float | None
-    collective_alone_us: float | None
-    exposed_copy_us: float | None
-    free_us: float | None
-    enclosing_us: float | None
-    preparing_us: float | None
-    bubble_us: float | None
-    stage_us: float | None
+    overlap_us: Microseconds | None
+    before_window_us: Microseconds
+    profiler_overhead_us: Microseconds
+    duration_us: Microseconds | None
+    interval_us: Microseconds | None
+    forward_backward_us: Microseconds | None
+    tail_us: Microseconds | None
+    device_span_us: Microseconds | None
+    computing_us: Microseconds | None
+    pure_computing_us: Microseconds | None
+    communication_us: Microseconds | None
+    overlapped_us: Microseconds | None
+    exposed_communication_us: Microseconds | None
+    receive_alone_us: Microseconds | None
+    collective_alone_us: Microseconds | None
+    exposed_copy_us: Microseconds | None
+    free_us: Microseconds | None
+    enclosing_us: Microseconds | None
+    preparing_us: Microseconds | None
+    bubble_us: Microseconds | None
+    stage_us: Microseconds | None
     statistics: StepStatistics
     window: WholeWindow | None
 
@@ -85,21 +86,21 @@ class GroupShare(msgspec.Struct, frozen=True):
 
     group: str
     dimension: str | None
-    share: float
-    spread_share: float
+    share: Share
+    spread_share: Share
     flagged: bool
     reasons: list[str]
-    ranks: list[int]
+    ranks: list[Identifier]
 
 
 class Delimitation(msgspec.Struct, frozen=True):
     """One part of the step's time among all ranks, and within each communication group that was captured in part."""
 
-    share: float
-    spread_share: float
+    share: Share
+    spread_share: Share
     flagged: bool
     reasons: list[str]
-    ranks: list[int]
+    ranks: list[Identifier]
     groups: list[GroupShare]
 
 

@@ -90,14 +90,17 @@ def _show_first_line(run: Run, question: str, ranks: list[int] | None) -> None:
 
 def _show(name: str, answer: Any) -> None:
     """By the question's own report; a plain list needs none."""
+    from stepscope.questions import QUESTIONS
     from stepscope.report import csv_tables, tables
 
     module = f"stepscope.report.{name.replace('-', '_')}"
     if importlib.util.find_spec(module) is not None:
         importlib.import_module(module).show(answer, language())
         return
+    question = QUESTIONS[name]
+    rows = tuple.__class_getitem__((question.type, *question.beside.values()))
     for frame in csv_tables.tables(name, answer).values():
-        tables.show_table(frame, language())
+        tables.show_table(frame, rows, language())
 
 
 def _explain(run: Any, name: str, field: str, rank: list[int] | None, step: list[int] | None, json: bool) -> None:

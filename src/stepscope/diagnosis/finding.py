@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from stepscope.analysis.foundation.units import Identifier, InUnitBeside, Microseconds, Nanoseconds, Share
 from stepscope.texts import text
 
 Severity = Literal["critical", "warning", "info"]
@@ -39,9 +40,9 @@ class FindingEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
     metric: str
     label: Bilingual
-    value: float
+    value: InUnitBeside
     unit: str
-    baseline: float | None = None
+    baseline: InUnitBeside | None = None
     link: Page | None = None
 
 
@@ -50,7 +51,7 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str | None = None
     link: str | None = None
-    stage: int | None = None
+    stage: Identifier | None = None
     group: str | None = None
     operator: str | None = None
     pipeline_op: str | None = None
@@ -61,11 +62,11 @@ class Where(msgspec.Struct, frozen=True, kw_only=True):
 class Proof(msgspec.Struct, frozen=True, kw_only=True):
     """Where to see it: slices, or a range of the rank's time, and the page that shows them."""
 
-    rank: int
+    rank: Identifier
     page: Page
-    slices: list[int] = []
-    start_ns: int | None = None
-    end_ns: int | None = None
+    slices: list[Identifier] = []
+    start_ns: Nanoseconds | None = None
+    end_ns: Nanoseconds | None = None
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,12 +78,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     cause: str | None
     confidence: Confidence
     title: Bilingual
-    ranks: list[int]
-    steps: list[int]
+    ranks: list[Identifier]
+    steps: list[Identifier]
     where: Where
     evidence: list[FindingEvidence]
-    gain_us: float | None
-    gain_share: float | None
+    gain_us: Microseconds | None
+    gain_share: Share | None
     gain_method: str | None
     advice: Bilingual
     proof: list[Proof]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope.analysis.foundation.question import Question
-from stepscope.questions.fields import description, fields
+from stepscope.questions.fields import description, fields, unit
 from stepscope.questions.registry import QUESTIONS
 
 
@@ -17,6 +17,8 @@ def documentation() -> str:
         "Every command prints with `--json` one document:",
         '`{"schema": "stepscope.<command>/1", "run": …, "notes": […], "note_groups": […], "data": …}`.',
         "Times end in `_us` or `_ns`, sizes in `_bytes`, shares (0 to 1) in `_share`.",
+        "The JSON schema gives the unit of every number as `x-unit`. A `count` counts things, an `id` says which one "
+        "it is (a rank, a step), a `ratio` has no unit, and `beside` means the unit that a neighbouring field names.",
         "Null is what the capture cannot tell.",
         "Where a question has no answer, standard output stays empty: the reason, after the run's notes, is on "
         "standard error, and the exit code is 1.",
@@ -42,11 +44,11 @@ def _section(question: Question) -> list[str]:
             for parameter in question.parameters
         )
         lines += [f"Parameters beside ranks and steps: {names}.", ""]
-    lines += ["| field | meaning | formula |", "|---|---|---|"]
+    lines += ["| field | unit | meaning | formula |", "|---|---|---|---|"]
     for field in fields(question):
         entry = description(question, field)
         formula = entry["formula"].replace("|", "\\|")
-        lines.append(f"| {field} | {entry['en']} | {formula} |")
+        lines.append(f"| {field} | {unit(question, field) or ''} | {entry['en']} | {formula} |")
     return [*lines, ""]
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from stepscope.analysis.foundation.question import Question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.errors import NoAnswerError, UsageError
-from stepscope.questions.fields import description, fields
+from stepscope.questions.fields import description, fields, unit
 from stepscope.questions.registry import QUESTIONS
 from stepscope.store.run_store import RunStore
 
@@ -39,6 +39,7 @@ class Explanation(msgspec.Struct, frozen=True):
     """One field of one question, for a run. ``sql`` lists the slices it is made of."""
 
     field: str
+    unit: str | None
     meaning: dict[str, str]
     formula: str
     sources: list[str]
@@ -66,6 +67,7 @@ def explain(
     parameters = {"rank": mine[0], "step": steps[0] if steps else "step"}
     return Explanation(
         field=chosen[0],
+        unit=unit(question, chosen[0]),
         meaning={"en": entry["en"], "zh": entry["zh"]},
         formula=entry["formula"],
         sources=[source for source in sources if source],

@@ -1,19 +1,25 @@
-"""The fields of an answer: their names, and what each means."""
+"""The fields of an answer: their names, their units, and what each means."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from stepscope.analysis.foundation.question import Question
+from stepscope.analysis.foundation.units import unit_of
 from stepscope.texts import catalogue
 
 
 def fields(question: Question) -> list[str]:
     """Names of all documented fields of a question, nested ones with dots."""
-    return list(_paths(question))
+    return list(_leaves_of(question))
+
+
+def unit(question: Question, field: str) -> str | None:
+    """The unit of a field that holds numbers."""
+    return unit_of(_leaves_of(question)[field].kind)
 
 
 def description(question: Question, field: str) -> dict[str, str]:
@@ -24,25 +30,32 @@ def description(question: Question, field: str) -> dict[str, str]:
     known = catalogue()["field"]
     parts = field.split(".")
     of_steps = [f"steps.{'.'.join(parts[number:])}" for number in range(len(parts))]
-    keys = [*(f"{question.name}.{path}" for path in _paths(question)[field]), *of_steps]
+    keys = [*(f"{question.name}.{path}" for path in _leaves_of(question)[field].names), *of_steps]
     return known[next((key for key in keys if key in known), keys[0])]
 
 
-def _paths(question: Question) -> dict[str, tuple[str, ...]]:
-    """All fields, each with the places where the answer has the same field of the same structure, its own first."""
+class _Leaf(NamedTuple):
+    """A field that holds no structure. ``names``: where the answer has this field of this structure, its own first."""
+
+    names: tuple[str, ...]
+    kind: Any
+
+
+def _leaves_of(question: Question) -> dict[str, _Leaf]:
+    """All fields by name."""
     first: dict[type, str] = {}
     kinds = [(question.type, ""), *((kind, f"{name}.") for name, kind in question.beside.items())]
-    return {names[0]: names for kind, before in kinds for names in _leaves(kind, (before,), first)}
+    return {leaf.names[0]: leaf for kind, before in kinds for leaf in _leaves(kind, (before,), first)}
 
 
-def _leaves(kind: Any, before: tuple[str, ...], first: dict[type, str]) -> Iterator[tuple[str, ...]]:
-    """The names of every field that holds no structure itself; ``first`` is where each structure was met first."""
+def _leaves(kind: Any, before: tuple[str, ...], first: dict[type, str]) -> Iterator[_Leaf]:
+    """Every field that holds no structure itself; ``first`` is where each structure was met first."""
     for structure in _structures(kind):
         prefixes = dict.fromkeys((*before, first.setdefault(structure, before[0])))
         for field in msgspec.structs.fields(structure):
             names = tuple(f"{prefix}{field.name}" for prefix in prefixes)
             inner = list(_leaves(field.type, tuple(f"{name}." for name in names), first))
-            yield from inner or [names]
+            yield from inner or [_Leaf(names, field.type)]
 
 
 def _structures(kind: Any) -> list[Any]:

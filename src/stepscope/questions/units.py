@@ -1,50 +1,39 @@
-"""The unit of a field, which its name tells: the agreement on names of fields, and its only home."""
+"""The units of all fields of an answer, read from their types."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, get_args
 
-MICROSECONDS: Final = "us"
-NANOSECONDS: Final = "ns"
-BYTES: Final = "bytes"
-SHARE: Final = "share"
-FLOPS: Final = "flops"
-FLOPS_PER_SECOND: Final = "flops_per_s"
-GIGABYTES_PER_SECOND: Final = "gb_per_s"
+import msgspec
 
-_ENDINGS: Final = {
-    "_us": MICROSECONDS,
-    "_ns": NANOSECONDS,
-    "_bytes": BYTES,
-    "_share": SHARE,
-    "_gb_per_s": GIGABYTES_PER_SECOND,
-}
-_NAMES: Final = {
-    "share": SHARE,
-    "bytes": BYTES,
-    "bytes_per_step": BYTES,
-    "bytes_at_end": BYTES,
-    "gb_per_s": GIGABYTES_PER_SECOND,
-    "flops": FLOPS,
-    "flops_per_s": FLOPS_PER_SECOND,
-    "model_flops": FLOPS,
-    "model_flops_per_s": FLOPS_PER_SECOND,
-}
+from stepscope.analysis.foundation.units import unit_of
 
 
-def unit_of(field: str) -> str | None:
-    """The unit of a field; None where it is a plain number or no number.
+@lru_cache
+def units_within(kind: Any) -> dict[str, str]:
+    """The units of all fields of the structures within a type, by name; outer ones before those nested in them.
 
-    >>> unit_of("idle_us"), unit_of("start_ns"), unit_of("peak_bytes"), unit_of("share"), unit_of("count")
-    ('us', 'ns', 'bytes', 'share', None)
+    >>> from stepscope.analysis.foundation.step_pattern import Pattern
+    >>> units_within(list[Pattern] | None)["extra_us"]
+    'us'
     """
-    return _NAMES.get(field) or next((unit for ending, unit in _ENDINGS.items() if field.endswith(ending)), None)
+    units: dict[str, str] = {}
+    for structure in structures(kind):
+        for field in msgspec.structs.fields(structure):
+            unit = unit_of(field.type)
+            if unit is not None:
+                units.setdefault(field.name, unit)
+    return units
 
 
-def without_unit(field: str) -> str:
-    """The name of a field less the unit at its end.
-
-    >>> without_unit("idle_us"), without_unit("share"), without_unit("step")
-    ('idle', 'share', 'step')
-    """
-    return field if field in _NAMES else field.removesuffix(next((end for end in _ENDINGS if field.endswith(end)), ""))
+def structures(kind: Any) -> Iterator[type[msgspec.Struct]]:
+    """The structures within a type such as ``list[Step] | None``, each followed by those within it."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        yield kind
+        for field in msgspec.structs.fields(kind):
+            yield from structures(field.type)
+    else:
+        for part in get_args(kind):
+            yield from structures(part)

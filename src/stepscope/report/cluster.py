@@ -37,4 +37,5 @@ def show(answer: Answer[Cluster], lang: str) -> None:
 
 
 def _table(entries: Sequence[msgspec.Struct], title: str, lang: str) -> None:
-    show_table(pl.DataFrame([msgspec.to_builtins(entry) for entry in entries]), lang, title=title)
+    frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
+    show_table(frame, type(entries[0]), lang, title=title)

@@ -44,4 +44,5 @@ def _table(entries: Sequence[Any], title: str, lang: str, columns: Sequence[str]
         return
     frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
     frame = frame.with_columns(pl.col(pl.String).str.slice(0, _LONGEST_NAME))
-    show_table(frame.select(columns or frame.columns), lang, title=text(f"report.{title}", lang))
+    chosen = frame.select(columns or frame.columns)
+    show_table(chosen, type(entries[0]), lang, title=text(f"report.{title}", lang))

@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.cpu import Cpu, CpuRank
+from stepscope.analysis.cpu import Cpu, CpuRank, CpuUse
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
@@ -19,7 +19,7 @@ def show(answer: Answer[Cpu], lang: str) -> None:
         console.print(f"rank {entry.rank}: {_verdict(entry, lang)}", markup=False, soft_wrap=True)
     uses = pl.DataFrame([msgspec.to_builtins(entry) for entry in answer.data.uses], infer_schema_length=None)
     shown = [name for name in uses.columns if uses[name].null_count() < len(uses)]
-    show_table(uses.select(shown), lang, title=text("cpu_report.uses", lang))
+    show_table(uses.select(shown), CpuUse, lang, title=text("cpu_report.uses", lang))
 
 
 def _verdict(entry: CpuRank, lang: str) -> str:

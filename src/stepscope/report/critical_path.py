@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.critical_path import CriticalPath
+from stepscope.analysis.critical_path import BoundShare, CriticalPath, NameShare
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
@@ -31,7 +31,7 @@ def show(answer: Answer[list[CriticalPath]], lang: str) -> None:
             share=f"{100 * largest.share:.1f}",
         )
         console.print(line, markup=False, soft_wrap=True)
-        show_table(pl.DataFrame([msgspec.to_builtins(entry) for entry in path.by_bound]), lang)
+        show_table(pl.DataFrame([msgspec.to_builtins(entry) for entry in path.by_bound]), BoundShare, lang)
         longest = pl.DataFrame([msgspec.to_builtins(entry) for entry in path.by_name], infer_schema_length=None)
         shown = longest.with_columns(pl.col("name").cast(pl.String).str.slice(0, _LONGEST_NAME))
-        show_table(shown, lang, title=text("report.path_parts_title", lang))
+        show_table(shown, NameShare, lang, title=text("report.path_parts_title", lang))

@@ -8,7 +8,8 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.flops import Flops
-from stepscope.analysis.flops.question import RankFlops
+from stepscope.analysis.flops.question import RankFlops, StepFlops
+from stepscope.analysis.flops.rates import OperatorFlops
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
@@ -50,7 +51,7 @@ def show(answer: Answer[Flops], lang: str) -> None:
         }
         for row in data.operators
     ]
-    show_table(pl.DataFrame(operators, infer_schema_length=None), lang, most=_MOST)
+    show_table(pl.DataFrame(operators, infer_schema_length=None), OperatorFlops, lang, most=_MOST)
     steps = [
         {
             "rank": row.rank,
@@ -67,7 +68,7 @@ def show(answer: Answer[Flops], lang: str) -> None:
         for row in data.steps
     ]
     if steps:
-        show_table(pl.DataFrame(steps, infer_schema_length=None), lang, most=_MOST)
+        show_table(pl.DataFrame(steps, infer_schema_length=None), StepFlops, lang, most=_MOST)
 
 
 def _verdict(rank: RankFlops, lang: str) -> str:

@@ -81,4 +81,5 @@ def _table(entries: Sequence[Any], title: str, lang: str, columns: Sequence[str]
     frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
     names = [name for name in frame.columns if name.endswith("name")]
     shortened = frame.with_columns(pl.col(name).cast(pl.String).str.slice(0, _LONGEST_NAME) for name in names)
-    show_table(shortened.select(columns or shortened.columns), lang, title=text(f"report.{title}", lang))
+    chosen = shortened.select(columns or shortened.columns)
+    show_table(chosen, type(entries[0]), lang, title=text(f"report.{title}", lang))

@@ -35,9 +35,9 @@ def show(answer: Answer[Leaks], lang: str) -> None:
         elif pool.verdict == _RESERVED:
             say("report.leaks_reserved", rate=mib(pool.reserved_bytes_per_step), **named)
     if leaking:
-        show_table(_frame(leaking, lang), lang, _MOST)
+        show_table(_frame(leaking, lang), Site, lang, _MOST)
     if others:
-        show_table(_frame(others, lang), lang, _MOST, text("report.leaks_not", lang))
+        show_table(_frame(others, lang), Site, lang, _MOST, text("report.leaks_not", lang))
 
 
 def _frame(sites: list[Site], lang: str) -> pl.DataFrame:

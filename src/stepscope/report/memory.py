@@ -39,7 +39,7 @@ def show(answer: Answer[Memory], lang: str) -> None:
         say("report.memory_capacity", reserved=held, **sizes)
     _show_fragmentation(data, console, lang)
     say("report.memory_owners", bytes=mib(data.at_bytes))
-    show_table(_owners(data.owners, lang), lang, _MOST)
+    show_table(_owners(data.owners, lang), Owner, lang, _MOST)
     _table(data.categories, "report.memory_categories", lang)
     _table(data.lifetimes, "report.memory_lifetimes", lang)
     difference = data.step_difference
@@ -125,4 +125,5 @@ def _table(
 ) -> None:
     if rows:
         frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
-        show_table(frame.select(columns or frame.columns), lang, _MOST, None if title is None else text(title, lang))
+        chosen = frame.select(columns or frame.columns)
+        show_table(chosen, type(rows[0]), lang, _MOST, None if title is None else text(title, lang))

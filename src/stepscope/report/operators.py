@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.operators.question import OperatorTotal
+from stepscope.analysis.operators.question import Operator, OperatorTotal
 from stepscope.facts.kernel_names import short_name
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, show_table
@@ -31,7 +31,7 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
         if rows["operator"].equals(rows["name"].alias("operator")):
             shown = [name for name in shown if name != "operator"]  # it would repeat the names
         names = pl.Series("name", [_readable(name) for name in rows["name"]], dtype=pl.String)
-        show_table(rows.with_columns(names).select(shown), lang, most=_MOST)
+        show_table(rows.with_columns(names).select(shown), Operator, lang, most=_MOST)
 
 
 def _verdict(rows: pl.DataFrame, total: OperatorTotal, lang: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.pipeline.structure import Pipeline, Sentence, Starving, Verdict
+from stepscope.analysis.pipeline.structure import BatchTimes, Pipeline, PipelineOp, Sentence, Starving, Verdict
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
@@ -47,9 +47,9 @@ def show(answer: Answer[Pipeline], lang: str) -> None:
     if len(first) > _MOST_RANKS:
         console.print(text("pipeline_report.more_ranks", lang, count=len(first) - _MOST_RANKS), markup=False)
     if pipeline.ops:
-        show_table(_frame(pipeline.ops).select(_OPS), lang, title=text("pipeline_report.ops", lang))
+        show_table(_frame(pipeline.ops).select(_OPS), PipelineOp, lang, title=text("pipeline_report.ops", lang))
     if pipeline.batches:
-        show_table(_frame(pipeline.batches), lang, title=text("pipeline_report.batches", lang))
+        show_table(_frame(pipeline.batches), BatchTimes, lang, title=text("pipeline_report.batches", lang))
 
 
 def _lines(verdict: Verdict, starving: Starving, lang: str) -> list[str]:

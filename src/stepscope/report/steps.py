@@ -6,6 +6,7 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.step_statistics import StepStatistics
+from stepscope.analysis.steps import Step
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
@@ -52,7 +53,7 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
             if named:
                 numbers = ", ".join(map(str, named[:_MOST]))
                 console.print("  " + text(key, lang, steps=numbers), markup=False, soft_wrap=True)
-    show_table(_parts(answer.data), lang, most=_MOST)
+    show_table(_parts(answer.data), Step, lang, most=_MOST)
 
 
 def _parts(rows: pl.DataFrame) -> pl.DataFrame:

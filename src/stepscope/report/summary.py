@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.summary import Summary
+from stepscope.analysis.summary import RankSummary, Summary
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
@@ -46,4 +46,4 @@ def show(answer: Answer[Summary], lang: str) -> None:
     absent = [name for name in _SELDOM if not any(getattr(entry, name) for entry in answer.data.ranks)]
     shown = [name for name in _SHOWN if name not in absent]
     rows = [{name: getattr(entry, name) for name in shown} for entry in answer.data.ranks]
-    show_table(pl.DataFrame(rows, infer_schema_length=None), lang, most=64)
+    show_table(pl.DataFrame(rows, infer_schema_length=None), RankSummary, lang, most=64)

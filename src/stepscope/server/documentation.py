@@ -9,7 +9,7 @@ import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from stepscope.questions.units import NANOSECONDS, unit_of
+from stepscope.analysis.foundation.units import SCHEMA_KEY
 from stepscope.server.replies import Fault
 from stepscope.version import __version__
 
@@ -90,20 +90,19 @@ def _allow_exact_text(schema: Any, components: dict[str, Any], seen: set[str]) -
         seen.add(name)
         _allow_exact_text(components[name], components, seen)
     for field, part in schema.get("properties", {}).items():
-        if unit_of(field) == NANOSECONDS:
-            schema["properties"][field] = _or_text(part)
+        schema["properties"][field] = _or_text(part)
     for part in schema.values():
         _allow_exact_text(part, components, seen)
 
 
 def _or_text(part: dict[str, Any]) -> dict[str, Any]:
-    """The same with decimal text wherever it has an integer, also in lists."""
+    """The same with decimal text wherever it has nanoseconds, also in lists."""
     if "anyOf" in part:
         options = [_or_text(option) for option in part["anyOf"]]
         return {**part, "anyOf": [inner for option in options for inner in option.get("anyOf", [option])]}
     if part.get("type") == "array" and "items" in part:
         return {**part, "items": _or_text(part["items"])}
-    return {"anyOf": [part, _DECIMAL]} if part.get("type") == "integer" else part
+    return {"anyOf": [part, _DECIMAL]} if part.get(SCHEMA_KEY) == "ns" else part
 
 
 def _plain_name(name: str) -> str:

@@ -80,6 +80,37 @@ export interface CategoryPart {
   readonly blocks: number | null
 }
 
+/** A job as a whole; `slowdown` is null where the replay does not come close to the recorded steps. */
+export interface Cluster {
+  readonly slowdown: Slowdown | null
+}
+
+export interface ClusterDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
+  readonly data: Cluster
+}
+
+/** The communication of a run. */
+export interface Communication {
+  readonly operations: readonly Operation[]
+  readonly waits: readonly Wait[]
+  readonly matrix: readonly Link[]
+  readonly links: readonly Transport[]
+  readonly groups: readonly Group[]
+  readonly unjoined: readonly Unjoined[]
+}
+
+export interface CommunicationDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
+  readonly data: Communication
+}
+
 /** Copies of one kind and name of one rank; `bandwidth` counts only copies whose size is known. */
 export interface Copies {
   readonly rank: number
@@ -256,6 +287,13 @@ export interface Diagnosis {
   readonly not_checked: readonly NotChecked[]
 }
 
+/** The slowdown if only one line of ranks kept its durations. */
+export interface DimensionSlowdown {
+  readonly dimension: string
+  readonly index: number
+  readonly slowdown: number
+}
+
 /** What a row of `operators` consists of: the next level, and its longest slices. */
 export interface Drill {
   readonly by: string | null
@@ -308,6 +346,7 @@ export interface ExplainDocument {
 /** One field of one question, for a run. `sql` lists the slices it is made of. */
 export interface Explanation {
   readonly field: string
+  readonly unit: string | null
   readonly meaning: Readonly<Record<string, string>>
   readonly formula: string
   readonly sources: readonly string[]
@@ -326,6 +365,7 @@ export interface Fault {
 
 export interface FieldMeaning {
   readonly field: string
+  readonly unit: string | null
   readonly en: string
   readonly zh: string
   readonly formula: string
@@ -465,6 +505,18 @@ export interface Graph {
   readonly bytes_per_step: number
 }
 
+/** A communication group. Where its members are not stated, they are those that were seen in calls. */
+export interface Group {
+  readonly group: string
+  readonly name: string | null
+  readonly dimension: string | null
+  readonly ranks: readonly number[]
+  readonly captured: readonly number[]
+  readonly members_known: boolean
+  readonly origin: string | null
+  readonly confidence: string | null
+}
+
 /** One part of the step's time among some ranks. */
 export interface GroupShare {
   readonly group: string
@@ -584,6 +636,17 @@ export interface LifetimeBin {
   readonly bytes: number
 }
 
+/** What one rank moved to or from another over one transport. */
+export interface Link {
+  readonly rank: number
+  readonly peer: number
+  readonly transport: string | null
+  readonly bytes: number
+  readonly time_us: number
+  readonly gb_per_s: number | null
+  readonly packets: number | null
+}
+
 export interface ListedEntry {
   readonly name: string
   readonly path: string
@@ -598,6 +661,30 @@ export interface Listing {
   readonly parent: string | null
   readonly entries: readonly ListedEntry[]
   readonly truncated: boolean
+}
+
+/** Ranges, or marks, of one name and domain on one rank; a mark has no length. */
+export interface Mark {
+  readonly rank: number
+  readonly name: string
+  readonly domain: string
+  readonly kind: string
+  readonly count: number
+  readonly total_us: number
+  readonly avg_us: number
+  readonly min_us: number
+  readonly p50_us: number
+  readonly p95_us: number
+  readonly max_us: number
+  readonly per_step_us: number | null
+}
+
+export interface MarksDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
+  readonly data: readonly Mark[]
 }
 
 /** Where memory goes. All but `peaks`, `curves` and `out_of_memory` is about one space, the fullest. */
@@ -705,6 +792,35 @@ export interface OpStatisticsDocument {
 export interface OpenRequest {
   readonly path: string
   readonly window?: string | null
+}
+
+/** Calls of one name in one group, of all ranks and steps asked for; `recorded_` is what files say themselves. */
+export interface Operation {
+  readonly group: string | null
+  readonly kind: string | null
+  readonly name: string
+  readonly members: number | null
+  readonly ranks: number
+  readonly count: number
+  readonly total_us: number | null
+  readonly mean_us: number | null
+  readonly transit_us: number | null
+  readonly wait_us: number | null
+  readonly overlapped_us: number | null
+  readonly bytes: number | null
+  readonly algorithm_gb_per_s: number | null
+  readonly bus_gb_per_s: number | null
+  readonly recorded_transit_us: number | null
+  readonly recorded_wait_us: number | null
+  readonly recorded_sync_us: number | null
+  readonly recorded_idle_us: number | null
+  readonly recorded_reduce_us: number | null
+}
+
+/** The slowdown if only operations of one name kept their durations. */
+export interface OperationSlowdown {
+  readonly operation: string
+  readonly slowdown: number
 }
 
 /** One group of one rank; null is what the capture cannot tell or what has no meaning on that side. */
@@ -1077,6 +1193,14 @@ export interface RankLaunches {
   readonly bound: string | null
 }
 
+/** How far one rank alone explains the slowdown. */
+export interface RankSlowdown {
+  readonly rank: number
+  readonly dp: number
+  readonly stage: number
+  readonly slowdown: number
+}
+
 /** The mean of the counted steps of a rank, whose parts add up to its period, and how periods are spread. */
 export interface RankSummary {
   readonly rank: number
@@ -1359,6 +1483,23 @@ export interface SliceRequest {
   readonly slice: number
 }
 
+/** Measured against ideal step. */
+export interface Slowdown {
+  readonly total: number
+  readonly straggling: boolean
+  readonly measured_us: number
+  readonly replayed_us: number
+  readonly ideal_us: number
+  readonly replay_error_share: number
+  readonly by_dimension: readonly DimensionSlowdown[]
+  readonly by_stage: readonly StageSlowdown[]
+  readonly by_rank: readonly RankSlowdown[]
+  readonly by_operation: readonly OperationSlowdown[]
+  readonly worst_ranks: readonly number[]
+  readonly worst_ranks_share: number | null
+  readonly last_stage_share: number | null
+}
+
 /** One field over the typical steps of a rank. */
 export interface Spread {
   readonly field: string
@@ -1374,7 +1515,7 @@ export interface SqlColumn {
   readonly type: string
 }
 
-/** `truncated` says that there were more rows than the limit. */
+/** `truncated` says that there were more rows, or more bytes, than the limit. */
 export interface SqlDocument {
   readonly schema: string
   readonly run: RunHead
@@ -1388,6 +1529,12 @@ export interface SqlDocument {
 export interface SqlRequest {
   readonly query: string
   readonly limit?: number
+}
+
+/** The slowdown if only one stage kept its durations. */
+export interface StageSlowdown {
+  readonly stage: number
+  readonly slowdown: number
 }
 
 /** Which steps (or batches, where steps are unknown) had to wait for data. */
@@ -1643,6 +1790,30 @@ export interface Tracks {
   readonly ranks: readonly RankTracks[]
 }
 
+/** All that moved over one kind of link. */
+export interface Transport {
+  readonly transport: string | null
+  readonly links: number
+  readonly bytes: number
+  readonly time_us: number
+  readonly gb_per_s: number | null
+  readonly packets: number | null
+  readonly slowest_gb_per_s: number | null
+  readonly slowest_rank: number | null
+  readonly slowest_peer: number | null
+}
+
+/** A call that some captured members never joined, although they recorded that step. */
+export interface Unjoined {
+  readonly group: string | null
+  readonly kind: string | null
+  readonly step: number
+  readonly seq: number | null
+  readonly joined: readonly number[]
+  readonly missing: readonly number[]
+  readonly start_ns: number | string
+}
+
 /** What a vendor's own file says. */
 export interface VendorValue {
   readonly rank: number
@@ -1671,6 +1842,15 @@ export interface Verdict {
   readonly potential_speedup: number | null
   readonly limited_by: string | null
   readonly evidence: readonly Evidence[]
+}
+
+/** What one rank waited for another, as far as it goes back to one rank. */
+export interface Wait {
+  readonly rank: number
+  readonly blames: number
+  readonly root: number
+  readonly wait_us: number
+  readonly calls: number
 }
 
 /** What is to blame, as far as it has a name. */

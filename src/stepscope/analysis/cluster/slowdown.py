@@ -14,6 +14,7 @@ import numpy as np
 
 from stepscope.analysis.cluster.replay import Replay
 from stepscope.analysis.cluster.step_operations import Operation, StepOperations
+from stepscope.analysis.foundation.units import Identifier, Microseconds, Ratio, Share
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.training_operations import training_operations_facts
 
@@ -24,49 +25,49 @@ class DimensionSlowdown(msgspec.Struct, frozen=True):
     """The slowdown if only one line of ranks kept its durations."""
 
     dimension: str
-    index: int
-    slowdown: float
+    index: Identifier
+    slowdown: Ratio
 
 
 class StageSlowdown(msgspec.Struct, frozen=True):
     """The slowdown if only one stage kept its durations."""
 
-    stage: int
-    slowdown: float
+    stage: Identifier
+    slowdown: Ratio
 
 
 class RankSlowdown(msgspec.Struct, frozen=True):
     """How far one rank alone explains the slowdown."""
 
-    rank: int
-    dp: int
-    stage: int
-    slowdown: float
+    rank: Identifier
+    dp: Identifier
+    stage: Identifier
+    slowdown: Ratio
 
 
 class OperationSlowdown(msgspec.Struct, frozen=True):
     """The slowdown if only operations of one name kept their durations."""
 
     operation: str
-    slowdown: float
+    slowdown: Ratio
 
 
 class Slowdown(msgspec.Struct, frozen=True, kw_only=True):
     """Measured against ideal step."""
 
-    total: float
+    total: Ratio
     straggling: bool
-    measured_us: float
-    replayed_us: float
-    ideal_us: float
-    replay_error_share: float
+    measured_us: Microseconds
+    replayed_us: Microseconds
+    ideal_us: Microseconds
+    replay_error_share: Share
     by_dimension: list[DimensionSlowdown]
     by_stage: list[StageSlowdown]
     by_rank: list[RankSlowdown]
     by_operation: list[OperationSlowdown]
-    worst_ranks: list[int]
-    worst_ranks_share: float | None
-    last_stage_share: float | None
+    worst_ranks: list[Identifier]
+    worst_ranks_share: Share | None
+    last_stage_share: Share | None
 
 
 def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from stepscope.analysis.foundation.units import Bytes, Count, GigabytesPerSecond, Identifier, Microseconds, Nanoseconds
+
 
 class Operation(msgspec.Struct, frozen=True):
     """Calls of one name in one group, of all ranks and steps asked for; ``recorded_`` is what files say themselves."""
@@ -11,58 +13,58 @@ class Operation(msgspec.Struct, frozen=True):
     group: str | None
     kind: str | None
     name: str
-    members: int | None
-    ranks: int
-    count: int
-    total_us: float | None
-    mean_us: float | None
-    transit_us: float | None
-    wait_us: float | None
-    overlapped_us: float | None
-    bytes: int | None
-    algorithm_gb_per_s: float | None
-    bus_gb_per_s: float | None
-    recorded_transit_us: float | None
-    recorded_wait_us: float | None
-    recorded_sync_us: float | None
-    recorded_idle_us: float | None
-    recorded_reduce_us: float | None
+    members: Count | None
+    ranks: Count
+    count: Count
+    total_us: Microseconds | None
+    mean_us: Microseconds | None
+    transit_us: Microseconds | None
+    wait_us: Microseconds | None
+    overlapped_us: Microseconds | None
+    bytes: Bytes | None
+    algorithm_gb_per_s: GigabytesPerSecond | None
+    bus_gb_per_s: GigabytesPerSecond | None
+    recorded_transit_us: Microseconds | None
+    recorded_wait_us: Microseconds | None
+    recorded_sync_us: Microseconds | None
+    recorded_idle_us: Microseconds | None
+    recorded_reduce_us: Microseconds | None
 
 
 class Wait(msgspec.Struct, frozen=True):
     """What one rank waited for another, as far as it goes back to one rank."""
 
-    rank: int
-    blames: int
-    root: int
-    wait_us: float
-    calls: int
+    rank: Identifier
+    blames: Identifier
+    root: Identifier
+    wait_us: Microseconds
+    calls: Count
 
 
 class Link(msgspec.Struct, frozen=True):
     """What one rank moved to or from another over one transport."""
 
-    rank: int
-    peer: int
+    rank: Identifier
+    peer: Identifier
     transport: str | None
-    bytes: int
-    time_us: float
-    gb_per_s: float | None
-    packets: int | None
+    bytes: Bytes
+    time_us: Microseconds
+    gb_per_s: GigabytesPerSecond | None
+    packets: Count | None
 
 
 class Transport(msgspec.Struct, frozen=True):
     """All that moved over one kind of link."""
 
     transport: str | None
-    links: int
-    bytes: int
-    time_us: float
-    gb_per_s: float | None
-    packets: int | None
-    slowest_gb_per_s: float | None
-    slowest_rank: int | None
-    slowest_peer: int | None
+    links: Count
+    bytes: Bytes
+    time_us: Microseconds
+    gb_per_s: GigabytesPerSecond | None
+    packets: Count | None
+    slowest_gb_per_s: GigabytesPerSecond | None
+    slowest_rank: Identifier | None
+    slowest_peer: Identifier | None
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -71,8 +73,8 @@ class Group(msgspec.Struct, frozen=True):
     group: str
     name: str | None
     dimension: str | None
-    ranks: list[int]
-    captured: list[int]
+    ranks: list[Identifier]
+    captured: list[Identifier]
     members_known: bool
     origin: str | None
     confidence: str | None
@@ -83,11 +85,11 @@ class Unjoined(msgspec.Struct, frozen=True):
 
     group: str | None
     kind: str | None
-    step: int
-    seq: int | None
-    joined: list[int]
-    missing: list[int]
-    start_ns: int
+    step: Identifier
+    seq: Identifier | None
+    joined: list[Identifier]
+    missing: list[Identifier]
+    start_ns: Nanoseconds
 
 
 class Communication(msgspec.Struct, frozen=True):

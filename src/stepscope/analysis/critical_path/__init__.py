@@ -18,6 +18,7 @@ from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_pattern import pattern_of
+from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Nanoseconds, Share
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
 from stepscope.analysis.step_statistics import typical
 from stepscope.analysis.steps import steps as step_trace
@@ -32,17 +33,17 @@ class BoundShare(msgspec.Struct, frozen=True):
     """How much of a path is bound by one thing; the entries of a path add up to its length."""
 
     bound: str
-    duration_us: float
-    share: float
+    duration_us: Microseconds
+    share: Share
 
 
 class PathPart(msgspec.Struct, frozen=True):
     """A part of a path; each begins where the one before ends."""
 
-    slice: int | None
+    slice: Identifier | None
     name: str | None
-    start_ns: int
-    duration_us: float
+    start_ns: Nanoseconds
+    duration_us: Microseconds
     bound: str
 
 
@@ -51,21 +52,21 @@ class NameShare(msgspec.Struct, frozen=True):
 
     bound: str
     name: str | None
-    count: int
-    duration_us: float
+    count: Count
+    duration_us: Microseconds
 
 
 class CriticalPath(msgspec.Struct, frozen=True):
     """The path of one step of one rank."""
 
-    rank: int
-    step: int
-    start_ns: int
-    length_us: float
+    rank: Identifier
+    step: Identifier
+    start_ns: Nanoseconds
+    length_us: Microseconds
     by_bound: list[BoundShare]
     by_name: list[NameShare]
     path: list[PathPart]
-    inferred_waits: int
+    inferred_waits: Count
     needs: list[str]
 
 

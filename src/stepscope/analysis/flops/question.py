@@ -22,6 +22,14 @@ from stepscope.analysis.flops.rates import (
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.units import (
+    BytesPerSecond,
+    FlopCount,
+    FlopsPerSecond,
+    Identifier,
+    Microseconds,
+    Share,
+)
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.errors import NoAnswerError
@@ -36,35 +44,35 @@ _NAMED: Final = 8  # in a note
 class StepFlops(msgspec.Struct, frozen=True):
     """One step of one rank."""
 
-    rank: int
-    step: int
-    duration_us: float
-    flops: int
-    model_flops: int
-    flops_per_s: float | None
-    model_flops_per_s: float | None
-    mfu_share: float | None
-    hfu_share: float | None
+    rank: Identifier
+    step: Identifier
+    duration_us: Microseconds
+    flops: FlopCount
+    model_flops: FlopCount
+    flops_per_s: FlopsPerSecond | None
+    model_flops_per_s: FlopsPerSecond | None
+    mfu_share: Share | None
+    hfu_share: Share | None
     warm_up: bool
 
 
 class RankFlops(msgspec.Struct, frozen=True):
     """One rank: over its steps without warm-up, or over all that was recorded where there are no steps."""
 
-    rank: int
+    rank: Identifier
     device: str | None
     peak_origin: str | None
-    peaks_flops_per_s: dict[str, float]
-    memory_bytes_per_s: float | None
-    duration_us: float | None
-    flops: int
-    model_flops: int
-    flops_per_s: float | None
-    model_flops_per_s: float | None
-    mfu_share: float | None
-    hfu_share: float | None
-    counted_share: float | None
-    tensor_core_share: float | None
+    peaks_flops_per_s: dict[str, FlopsPerSecond]
+    memory_bytes_per_s: BytesPerSecond | None
+    duration_us: Microseconds | None
+    flops: FlopCount
+    model_flops: FlopCount
+    flops_per_s: FlopsPerSecond | None
+    model_flops_per_s: FlopsPerSecond | None
+    mfu_share: Share | None
+    hfu_share: Share | None
+    counted_share: Share | None
+    tensor_core_share: Share | None
 
 
 class Flops(msgspec.Struct, frozen=True):

@@ -15,6 +15,16 @@ from stepscope.analysis.flops.kernel_units import with_units
 from stepscope.analysis.flops.peaks import Peaks
 from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.rank_tables import slices_of
+from stepscope.analysis.foundation.units import (
+    Bytes,
+    Count,
+    FlopCount,
+    FlopsPerByte,
+    FlopsPerSecond,
+    Identifier,
+    Microseconds,
+    Share,
+)
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.arrays import Int64s
 from stepscope.facts.flops import flops_facts
@@ -30,24 +40,24 @@ _MOSTLY: Final = 0.5
 class OperatorFlops(msgspec.Struct, frozen=True):
     """One operator (or kernel type) of one rank in one element type; null is what capture or table cannot tell."""
 
-    rank: int
+    rank: Identifier
     name: str
     kind: str
     dtype: str | None
     input_shapes: str | None
     source: str
-    count: int
-    flops: int
-    device_us: float | None
-    flops_per_s: float | None
-    peak_flops_per_s: float | None
-    peak_share: float | None
-    bytes: int | None
-    intensity: float | None
+    count: Count
+    flops: FlopCount
+    device_us: Microseconds | None
+    flops_per_s: FlopsPerSecond | None
+    peak_flops_per_s: FlopsPerSecond | None
+    peak_share: Share | None
+    bytes: Bytes | None
+    intensity: FlopsPerByte | None
     bound: str | None
-    attainable_flops_per_s: float | None
-    attainable_share: float | None
-    tensor_core_share: float | None
+    attainable_flops_per_s: FlopsPerSecond | None
+    attainable_share: Share | None
+    tensor_core_share: Share | None
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.launched import UNKNOWN, Launched, launched_of
 from stepscope.analysis.foundation.periods import Periods, periods_of
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.analysis.foundation.units import Microseconds
 from stepscope.analysis.foundation.work import COMMUNICATION, work_of
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.launches import launches_facts
@@ -33,14 +34,14 @@ _DISPATCH: Final = [CATEGORIES.index(name) for name in ("launch", "operator", "r
 class IdleByCause(msgspec.Struct, frozen=True):
     """Idle time by what was waited for; the causes add up to the idle time."""
 
-    data_us: float
-    host_us: float
-    sync_us: float
-    gc_us: float
-    collective_us: float
-    dependency_us: float
-    profiler_us: float
-    unknown_us: float
+    data_us: Microseconds
+    host_us: Microseconds
+    sync_us: Microseconds
+    gc_us: Microseconds
+    collective_us: Microseconds
+    dependency_us: Microseconds
+    profiler_us: Microseconds
+    unknown_us: Microseconds
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
+from stepscope.analysis.foundation.units import Count, Identifier, Microseconds
 from stepscope.arrays import Bools, Float64s, Int64s
 from stepscope.facts.steps import steps_facts
 
@@ -12,11 +13,11 @@ from stepscope.facts.steps import steps_facts
 class Pattern(msgspec.Struct, frozen=True):
     """Every ``every``th step takes longer than the others, all of ``steps`` do, by ``extra_us`` on average."""
 
-    every: int
-    steps: list[int]
-    mean_period_us: float
-    other_mean_period_us: float
-    extra_us: float
+    every: Count
+    steps: list[Identifier]
+    mean_period_us: Microseconds
+    other_mean_period_us: Microseconds
+    extra_us: Microseconds
 
 
 def pattern_of(step: Int64s, period_us: Float64s) -> Pattern | None:

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import msgspec
 
+from stepscope.analysis.foundation.units import Count, Identifier, MeanCount, Microseconds, Nanoseconds, Ratio, Share
+
 
 class StepLaunches(msgspec.Struct, frozen=True):
     """Launches of one step. Latency is counted once per call, for the first slice that it launched."""
 
-    rank: int
-    step: int
-    launches: int
-    kernels: int
-    latency_median_us: float | None
-    latency_p95_us: float | None
-    latency_max_us: float | None
-    latency_slope: float | None
-    host_bound_share: float | None
+    rank: Identifier
+    step: Identifier
+    launches: Count
+    kernels: Count
+    latency_median_us: Microseconds | None
+    latency_p95_us: Microseconds | None
+    latency_max_us: Microseconds | None
+    latency_slope: Ratio | None
+    host_bound_share: Share | None
     bound: str | None
-    queue_mean: float | None
-    queue_max: int | None
+    queue_mean: MeanCount | None
+    queue_max: Count | None
     warm_up: bool
 
 
@@ -29,142 +31,142 @@ class Idle(msgspec.Struct, frozen=True):
     ``kernel_us`` and ``other_us`` are former names of ``dependency_us`` and ``unknown_us``.
     """
 
-    rank: int
-    step: int
-    span_us: float
-    idle_us: float
-    free_us: float
-    lead_us: float
-    other_step_us: float
-    data_us: float
-    host_us: float
-    sync_us: float
-    gc_us: float
-    collective_us: float
-    dependency_us: float
-    profiler_us: float
-    unknown_us: float
-    kernel_us: float
-    other_us: float
-    after_sync_us: float
-    gaps: int
+    rank: Identifier
+    step: Identifier
+    span_us: Microseconds
+    idle_us: Microseconds
+    free_us: Microseconds
+    lead_us: Microseconds
+    other_step_us: Microseconds
+    data_us: Microseconds
+    host_us: Microseconds
+    sync_us: Microseconds
+    gc_us: Microseconds
+    collective_us: Microseconds
+    dependency_us: Microseconds
+    profiler_us: Microseconds
+    unknown_us: Microseconds
+    kernel_us: Microseconds
+    other_us: Microseconds
+    after_sync_us: Microseconds
+    gaps: Count
 
 
 class Activity(msgspec.Struct, frozen=True):
     """What the host did while the device waited for it, or may have where the launch is not known."""
 
-    rank: int
-    step: int
+    rank: Identifier
+    step: Identifier
     activity: str
-    idle_us: float
-    share: float
+    idle_us: Microseconds
+    share: Share
 
 
 class Queue(msgspec.Struct, frozen=True):
     """How many launched slices waited for a stream, weighted by time from its first launch to its last start."""
 
-    rank: int
-    track: int
+    rank: Identifier
+    track: Identifier
     stream: str
-    launches: int
-    changes: int
-    length_mean: float
-    length_max: int
-    empty_share: float
-    full_us: float
-    full_share: float
-    outstanding_mean: float
-    outstanding_max: int
+    launches: Count
+    changes: Count
+    length_mean: MeanCount
+    length_max: Count
+    empty_share: Share
+    full_us: Microseconds
+    full_share: Share
+    outstanding_mean: MeanCount
+    outstanding_max: Count
 
 
 class Gap(msgspec.Struct, frozen=True):
     """A stretch without device work, and what the host did meanwhile."""
 
-    rank: int
-    step: int
-    start_ns: int
-    duration_us: float
+    rank: Identifier
+    step: Identifier
+    start_ns: Nanoseconds
+    duration_us: Microseconds
     lead: bool
     cause: str
-    cause_us: float
+    cause_us: Microseconds
     activity: str
-    activity_us: float
-    host_slice: int | None
+    activity_us: Microseconds
+    host_slice: Identifier | None
     host_name: str | None
-    sync_slice: int | None
+    sync_slice: Identifier | None
     sync_name: str | None
-    previous_slice: int | None
+    previous_slice: Identifier | None
     previous_name: str | None
-    next_slice: int | None
+    next_slice: Identifier | None
     next_name: str | None
 
 
 class Statistics(msgspec.Struct, frozen=True):
     """Launch statistics of one step."""
 
-    rank: int
-    step: int
-    launches: int
-    short_kernels: int
-    long_calls: int
-    delayed: int
-    call_us: float
-    kernel_us: float
+    rank: Identifier
+    step: Identifier
+    launches: Count
+    short_kernels: Count
+    long_calls: Count
+    delayed: Count
+    call_us: Microseconds
+    kernel_us: Microseconds
 
 
 class Sync(msgspec.Struct, frozen=True):
     """Calls in which the host waited for the device, by name."""
 
-    rank: int
-    step: int | None
+    rank: Identifier
+    step: Identifier | None
     name: str
-    count: int
-    total_us: float
-    max_us: float
-    idle_us: float
+    count: Count
+    total_us: Microseconds
+    max_us: Microseconds
+    idle_us: Microseconds
 
 
 class Pause(msgspec.Struct, frozen=True):
     """A pause of Python's garbage collector."""
 
-    rank: int
-    step: int | None
-    slice: int
-    start_ns: int
-    duration_us: float
-    idle_us: float
+    rank: Identifier
+    step: Identifier | None
+    slice: Identifier
+    start_ns: Nanoseconds
+    duration_us: Microseconds
+    idle_us: Microseconds
 
 
 class GetNext(msgspec.Struct, frozen=True):
     """Fetching of the next batch on the device, and how much of it ran beside compute."""
 
-    rank: int
-    step: int | None
-    count: int
-    total_us: float
-    overlapped_us: float
-    overlapped_share: float
+    rank: Identifier
+    step: Identifier | None
+    count: Count
+    total_us: Microseconds
+    overlapped_us: Microseconds
+    overlapped_share: Share
     flagged: bool
 
 
 class RankLaunches(msgspec.Struct, frozen=True):
     """All steps of a rank together: sums of idle time, medians of what each step says of its launches."""
 
-    rank: int
-    idle_us: float
-    idle_share: float
+    rank: Identifier
+    idle_us: Microseconds
+    idle_share: Share
     cause: str
-    latency_median_us: float | None
-    host_bound_share: float | None
+    latency_median_us: Microseconds | None
+    host_bound_share: Share | None
     bound: str | None
 
 
 class RankActivity(msgspec.Struct, frozen=True):
     """An activity in all steps of a rank."""
 
-    rank: int
+    rank: Identifier
     activity: str
-    idle_us: float
+    idle_us: Microseconds
 
 
 class Launches(msgspec.Struct, frozen=True):
@@ -181,4 +183,4 @@ class Launches(msgspec.Struct, frozen=True):
     get_next: list[GetNext]
     ranks: list[RankLaunches]
     rank_activities: list[RankActivity]
-    least_gap_us: int
+    least_gap_us: Microseconds

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import msgspec
 
+from stepscope.analysis.foundation.units import Bytes, BytesPerStep, Count, Identifier, Ratio, Share
+
 
 class Birth(msgspec.Struct, frozen=True):
     """Blocks of one birth step that are alive at the end."""
 
-    step: int
-    blocks: int
-    bytes: int
+    step: Identifier
+    blocks: Count
+    bytes: Bytes
 
 
 class Site(msgspec.Struct, frozen=True):
     """One place that allocates, and whether it leaks."""
 
-    rank: int
+    rank: Identifier
     device: str
     pool: str
     site: str
@@ -25,20 +27,20 @@ class Site(msgspec.Struct, frozen=True):
     confidence: str
     reason: str
     reason_values: dict[str, str]
-    bytes_per_step: float
-    r_squared: float | None
-    growth_bytes: int
-    growth_share: float | None
-    bytes_at_end: int
-    blocks: int
-    first_step: int | None
-    oldest_age_steps: int | None
-    intervals: int
-    in_step_blocks: int
+    bytes_per_step: BytesPerStep
+    r_squared: Ratio | None
+    growth_bytes: Bytes
+    growth_share: Share | None
+    bytes_at_end: Bytes
+    blocks: Count
+    first_step: Identifier | None
+    oldest_age_steps: Count | None
+    intervals: Count
+    in_step_blocks: Count
     category: str | None
-    steps_to_oom: int | None
-    leaking_ranks: list[int]
-    graph: int | None
+    steps_to_oom: Count | None
+    leaking_ranks: list[Identifier]
+    graph: Identifier | None
     births: list[Birth]
     stack: str | None
 
@@ -46,27 +48,27 @@ class Site(msgspec.Struct, frozen=True):
 class Graph(msgspec.Struct, frozen=True):
     """Leaking sites of one place and rhythm: most likely an output that is kept with its autograd graph."""
 
-    graph: int
-    rank: int
-    sites: int
+    graph: Identifier
+    rank: Identifier
+    sites: Count
     where: str
-    bytes_per_step: float
+    bytes_per_step: BytesPerStep
 
 
 class Pool(msgspec.Struct, frozen=True):
     """A whole space from step to step, and how much of its growth the sites explain."""
 
-    rank: int
+    rank: Identifier
     device: str
     pool: str
     verdict: str
-    steps: int
-    bytes_per_step: float
-    explained_bytes_per_step: float
-    unexplained_bytes_per_step: float
-    reserved_bytes_per_step: float | None
-    growth_bytes: int
-    bytes_at_end: int
+    steps: Count
+    bytes_per_step: BytesPerStep
+    explained_bytes_per_step: BytesPerStep
+    unexplained_bytes_per_step: BytesPerStep
+    reserved_bytes_per_step: BytesPerStep | None
+    growth_bytes: Bytes
+    bytes_at_end: Bytes
 
 
 class Leaks(msgspec.Struct, frozen=True):
@@ -75,7 +77,7 @@ class Leaks(msgspec.Struct, frozen=True):
     sites: list[Site]
     pools: list[Pool]
     graphs: list[Graph]
-    temporary_sites: int
-    warm_up_steps: int
-    leaking_sites: int
-    leaking_bytes_per_step: float
+    temporary_sites: Count
+    warm_up_steps: Count
+    leaking_sites: Count
+    leaking_bytes_per_step: BytesPerStep

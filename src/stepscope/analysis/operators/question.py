@@ -12,6 +12,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.units import Count, Identifier, InUnitBeside, Microseconds, Share
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of
 from stepscope.analysis.operators.counters import with_counters
 from stepscope.analysis.operators.executed import HOST_CORE, busy_ns, device_work, host_work
@@ -35,30 +36,30 @@ _NEEDED: Final = {
 class Operator(msgspec.Struct, frozen=True):
     """One group of one rank; null is what the capture cannot tell or what has no meaning on that side."""
 
-    rank: int
+    rank: Identifier
     name: str | None
     type: str | None
     core: str | None
     side: str
     operator: str | None
     category: str | None
-    count: int
-    total_us: float
-    avg_us: float
-    min_us: float
-    p50_us: float
-    p95_us: float
-    max_us: float
-    share: float | None
-    busy_share: float | None
-    per_step_us: float | None
-    steps: int
-    self_us: float | None
-    device_total_us: float | None
-    device_self_us: float | None
+    count: Count
+    total_us: Microseconds
+    avg_us: Microseconds
+    min_us: Microseconds
+    p50_us: Microseconds
+    p95_us: Microseconds
+    max_us: Microseconds
+    share: Share | None
+    busy_share: Share | None
+    per_step_us: Microseconds | None
+    steps: Count
+    self_us: Microseconds | None
+    device_total_us: Microseconds | None
+    device_self_us: Microseconds | None
     input_shapes: str | None
     dtypes: str | None
-    pmu: dict[str, float | None] | None
+    pmu: dict[str, InUnitBeside | None] | None
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,10 @@ class _Asked:
 class OperatorTotal(msgspec.Struct, frozen=True):
     """What the shares of one side of a rank are shares of; ``groups`` counts the rows, also those beyond the limit."""
 
-    rank: int
+    rank: Identifier
     side: str
-    total_us: float
-    groups: int
+    total_us: Microseconds
+    groups: Count
 
 
 @question(rows=Operator, beside={"totals": list[OperatorTotal]})

@@ -6,6 +6,17 @@ from typing import Literal
 
 import msgspec
 
+from stepscope.analysis.foundation.units import (
+    Cores,
+    Count,
+    Identifier,
+    InUnitBeside,
+    MeanCount,
+    Microseconds,
+    Nanoseconds,
+    Ratio,
+    Share,
+)
 from stepscope.texts import text
 
 Bound = Literal["pipeline", "transfer", "user_code", "getnext", "none", "unknown"]
@@ -29,30 +40,30 @@ class Evidence(msgspec.Struct, frozen=True):
     """A number that the verdict rests on, and the one it was compared with."""
 
     metric: str
-    value: float
+    value: InUnitBeside
     unit: str
-    baseline: float | None = None
+    baseline: InUnitBeside | None = None
     op: str | None = None
 
 
 class Verdict(msgspec.Struct, frozen=True):
     """What holds a rank's training up, as far as data are concerned."""
 
-    rank: int
+    rank: Identifier
     mode: Mode
     bound: Bound
     certain: bool
     rule: str | None
     rules: list[str]
-    op: int | None
+    op: Identifier | None
     op_name: str | None
     why: list[Sentence]
     advice: list[Sentence]
-    period_us: float | None
-    wait_share: float | None
-    interval_us: float | None
-    interval_share: float | None
-    potential_speedup: float | None
+    period_us: Microseconds | None
+    wait_share: Share | None
+    interval_us: Microseconds | None
+    interval_share: Share | None
+    potential_speedup: Ratio | None
     limited_by: str | None
     evidence: list[Evidence]
 
@@ -60,63 +71,63 @@ class Verdict(msgspec.Struct, frozen=True):
 class Starving(msgspec.Struct, frozen=True):
     """Which steps (or batches, where steps are unknown) had to wait for data."""
 
-    rank: int
+    rank: Identifier
     unit: Literal["step", "batch"]
-    counted: int
-    count: int
-    share: float | None
-    settled_share: float | None
-    which: list[int]
+    counted: Count
+    count: Count
+    share: Share | None
+    settled_share: Share | None
+    which: list[Identifier]
 
 
 class PipelineOp(msgspec.Struct, frozen=True):
     """A stage of the pipeline with its output queue and its processor time."""
 
-    rank: int
-    op: int
+    rank: Identifier
+    op: Identifier
     name: str
     kind: str | None
-    parent: int | None
-    children: list[int]
-    depth: int
-    workers: int | None
-    capacity: int | None
+    parent: Identifier | None
+    children: list[Identifier]
+    depth: Count
+    workers: Count | None
+    capacity: Count | None
     sink: bool
-    samples: int
-    queue_mean: float | None
-    use_share: float | None
-    use_p50_share: float | None
-    empty_share: float | None
-    full_share: float | None
-    starving_use_share: float | None
-    blame_share: float | None
-    cpu_cores: float | None
-    cpu_per_worker_share: float | None
-    cost_us: float | None
+    samples: Count
+    queue_mean: MeanCount | None
+    use_share: Share | None
+    use_p50_share: Share | None
+    empty_share: Share | None
+    full_share: Share | None
+    starving_use_share: Share | None
+    blame_share: Share | None
+    cpu_cores: Cores | None
+    cpu_per_worker_share: Share | None
+    cost_us: Microseconds | None
 
 
 class QueueCurve(msgspec.Struct, frozen=True):
     """Fill of an output queue over time; the extremes of every stretch are kept."""
 
-    rank: int
-    op: int
+    rank: Identifier
+    op: Identifier
     name: str
-    capacity: int | None
-    time_ns: list[int]
-    queue: list[int]
+    capacity: Count | None
+    time_ns: list[Nanoseconds]
+    queue: list[Count]
 
 
 class BatchTimes(msgspec.Struct, frozen=True):
     """One part of handing over a batch, over all batches; first ones (of the run, of an epoch) stand apart."""
 
-    rank: int
+    rank: Identifier
     part: Literal["get", "push", "total", "interval"]
-    count: int
-    first_us: float | None
-    mean_us: float
-    median_us: float
-    p95_us: float
-    max_us: float
+    count: Count
+    first_us: Microseconds | None
+    mean_us: Microseconds
+    median_us: Microseconds
+    p95_us: Microseconds
+    max_us: Microseconds
 
 
 class Pipeline(msgspec.Struct, frozen=True):

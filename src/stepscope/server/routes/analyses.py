@@ -13,7 +13,7 @@ from starlette.responses import Response
 from stepscope.analysis.foundation.question import Parameter, Question
 from stepscope.questions.explain import Explanation, explain
 from stepscope.questions.faces import shaped
-from stepscope.questions.fields import description, fields
+from stepscope.questions.fields import description, fields, unit
 from stepscope.questions.registry import QUESTIONS
 from stepscope.server.documentation import AnswerTypes
 from stepscope.server.documents import document_reply, document_type
@@ -32,6 +32,7 @@ _KEYWORD: Final = inspect.Parameter.KEYWORD_ONLY
 
 class FieldMeaning(msgspec.Struct, frozen=True):
     field: str
+    unit: str | None
     en: str
     zh: str
     formula: str
@@ -137,7 +138,7 @@ def _info(question: Question) -> QuestionInfo:
     meanings = []
     for field in fields(question):
         entry = description(question, field)
-        meanings.append(FieldMeaning(field, entry["en"], entry["zh"], entry["formula"]))
+        meanings.append(FieldMeaning(field, unit(question, field), entry["en"], entry["zh"], entry["formula"]))
     return QuestionInfo(
         name=question.name,
         **entries("question")[question.name],

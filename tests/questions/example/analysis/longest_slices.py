@@ -10,14 +10,15 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
+from stepscope.analysis.foundation.units import Identifier, Microseconds
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.store.run_store import RunStore
 
 
 class LongSlice(msgspec.Struct, frozen=True):
-    rank: int
+    rank: Identifier
     name: str
-    duration_us: float
+    duration_us: Microseconds
 
 
 @question(rows=LongSlice)
