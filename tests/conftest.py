@@ -23,6 +23,7 @@ def isolated_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
     """A cache directory for this test alone. Not inside ``tmp_path``, because a store may not lie inside a capture."""
     store = tmp_path_factory.mktemp("cache", numbered=True)
     monkeypatch.setenv("STEPSCOPE_CACHE", str(store))
+    monkeypatch.setenv("STEPSCOPE_WORKSPACE", str(store.with_name(f"{store.name}-workspace")))
     return store
 
 

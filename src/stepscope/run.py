@@ -14,6 +14,7 @@ from stepscope.engine.ingest import Ingested, Progress, ingest
 from stepscope.errors import UsageError
 from stepscope.questions.methods import QuestionMethods
 from stepscope.store import schema
+from stepscope.store.given_plan import remember_plan
 from stepscope.store.notes import Note
 from stepscope.store.query import select
 from stepscope.store.run_store import RunStore
@@ -30,13 +31,16 @@ def load(
     progress: Progress | bool | None = None,
     executor: Executor | None = None,
     within: Sequence[Path] | None = None,
+    parallel: str | None = None,
+    groups: str | os.PathLike[str] | None = None,
 ) -> Run:
     """Open a capture, reading it into the store first if that is new or has changed; several paths make one run.
 
     ``window`` picks one of several captures in a folder, else the newest. ``source`` (text or db) picks one of the two
     forms of an Ascend capture, else the more complete. ``store`` says where to keep what was read, else the user's
     cache directory. A progress bar appears on a terminal unless ``progress`` is False. ``within`` names directories:
-    what lies behind links that lead out of them is left out.
+    what lies behind links that lead out of them is left out. ``parallel`` (``"tp=8,pp=4"``) or ``groups`` (a file) give
+    the parallel plan, which is remembered for this capture; ``"auto"`` forgets it.
 
     >>> import stepscope
     >>> stepscope.load("no such trace.json")
@@ -49,7 +53,9 @@ def load(
     with progress_bar(progress) as report:
         directory = Path(store) if store is not None else None
         paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(each) for each in path]
-        return Run(ingest(paths, window, directory, report, executor, form=source, within=within))
+        ingested = ingest(paths, window, directory, report, executor, form=source, within=within)
+    remember_plan(ingested.store, parallel, None if groups is None else Path(groups))
+    return Run(ingested)
 
 
 class Run(QuestionMethods):

@@ -11,7 +11,7 @@ import typer
 
 from stepscope.cli.notes import about
 from stepscope.cli.notes import show as show_notes
-from stepscope.cli.options import Captures, Form, Json, Language, Ranks, Store, Window, language
+from stepscope.cli.options import Captures, Form, Groups, Json, Language, Parallel, Ranks, Store, Window, language
 from stepscope.errors import NoAnswerError
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def ask(
     window: Window = None,
     source: Form = None,
     store: Store = None,
+    parallel: Parallel = None,
+    groups: Groups = None,
     json: Json = False,
     csv: CsvTarget = None,
     explain: Explain = None,
@@ -49,7 +51,7 @@ def ask(
     from stepscope.store.notes import Note
 
     del lang
-    run = load(paths, window=window, source=source, store=store)
+    run = load(paths, window=window, source=source, store=store, parallel=parallel, groups=groups)
     if explain is not None:
         _explain(run, question, explain, rank, step, json)
         return

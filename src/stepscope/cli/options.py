@@ -54,6 +54,20 @@ Form = Annotated[
     ),
 ]
 Ranks = Annotated[list[int] | None, typer.Option("--rank", help="Show only this rank; repeat for several.")]
+Parallel = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLAN",
+        help="Parallel plan, such as tp=8,pp=4 or tp=2,dp=4,order=tp-cp-pp-dp; remembered for this capture until auto.",
+    ),
+]
+Groups = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="File with the ranks of each parallel group by dimension, or a communication_group.json; remembered, too.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 Language = Annotated[
     str | None,

@@ -16,6 +16,7 @@ from stepscope.readers.discovery.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer, resolved
 from stepscope.store.run_store import Part, RunStore, is_store, open_store, sweep
+from stepscope.store.workspace import workspace_of
 
 if TYPE_CHECKING:  # opening what was read before needs nothing of this
     from stepscope.engine.completion import Wanted
@@ -56,10 +57,12 @@ def ingest(
     if not paths:
         raise UsageError("no_path")
     if (stored := _stored_run(paths, window)) is not None:
+        stored.workspace = workspace_of(paths)
         return Ingested(stored, paths, [stored.manifest.window], [], time.perf_counter() - began)
 
     def opened(run: RunStore, windows: list[str], read: list[Part]) -> Ingested:
         name = run.manifest.window
+        run.workspace = workspace_of(paths)
         run.mend = lambda: ingest(paths, name, store, executor=executor, form=form, check=True, within=within).store
         return Ingested(run, paths, windows, read, time.perf_counter() - began)
 

@@ -39,6 +39,7 @@ from stepscope.store.integrity import (
     save_document,
 )
 from stepscope.store.notes import Note
+from stepscope.store.workspace import Workspace
 
 _MANIFEST: Final = "manifest.json"
 # A process may still read the files of the run before; afterwards they are rubbish.
@@ -100,6 +101,8 @@ class RunStore:
     manifest: Manifest
     mend: Callable[[], RunStore] | None = field(default=None, repr=False, compare=False)
     mended: list[Note] = field(default_factory=list, repr=False, compare=False)
+    #: What the user added by hand; none for a store that was opened without its capture.
+    workspace: Workspace | None = field(default=None, repr=False, compare=False)
     #: Files that were whole, with their state at that time.
     checked: dict[str, tuple[int, int, int]] = field(default_factory=dict, repr=False, compare=False)
     _mending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)

@@ -7,6 +7,7 @@ from typing import Final
 import polars as pl
 
 from stepscope.analysis.cluster.matched_calls import matched_calls
+from stepscope.analysis.cluster.plan import plan_of
 from stepscope.store.run_store import RunStore
 
 # So many calls of a rank may be under way at once: reductions of one backward pass on a few threads or streams.
@@ -33,7 +34,11 @@ def delays(store: RunStore) -> pl.DataFrame:
 
 def _among_peers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
     """Calls of ranks that should be alike. Stages of a pipeline have work of their own: no lateness to speak of."""
-    stages = store.scan("ranks").select("rank", "pp").collect()
+    stages = pl.DataFrame(
+        [(each.rank, each.pp) for each in plan_of(store).ranks],
+        schema={"rank": pl.Int32, "pp": pl.Int32},
+        orient="row",
+    )
     one_stage = pl.col("pp").n_unique().over("call") == 1
     return calls.join(stages, on="rank", maintain_order="left").filter(one_stage).drop("pp")
 
