@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ def main() -> None:
         graphs = {}
         for size, batch in batches.items():
             name = f"DecodeRunner_bs_{size}_rank0.json"
-            graphs[size] = recorded(lambda batch=batch: captured(model, batch), folder / "graph_capture_profile" / name)
+            graphs[size] = recorded(partial(captured, model, batch), folder / "graph_capture_profile" / name)
         recorded(lambda: replay(graphs), folder / "serving_rank0.json")
         keep_folder(folder, out / "graph_serving.tar.gz")
 

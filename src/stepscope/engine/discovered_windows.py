@@ -23,6 +23,7 @@ from stepscope.store.notes import Notes
 from stepscope.store.schema import SCHEMA_VERSION
 from stepscope.version import __version__
 
+_PATHS: Final = ("files", "graph_captures")
 _WRITTEN_BY: Final = f"{__version__} {SCHEMA_VERSION}"
 
 
@@ -117,7 +118,12 @@ def _state(file: Path) -> str:
 
 def _fields(window: Window) -> dict[str, Any]:
     sources = [
-        {**asdict(source), "path": str(source.path), "files": [str(file) for file in source.files]}
+        {
+            **asdict(source),
+            "path": str(source.path),
+            "files": [str(file) for file in source.files],
+            "graph_captures": [str(file) for file in source.graph_captures],
+        }
         for source in window.sources
     ]
     notes = [[note.code, note.count, note.params] for note in window.notes.all()]
@@ -126,7 +132,7 @@ def _fields(window: Window) -> dict[str, Any]:
 
 def _window(fields: dict[str, Any]) -> Window:
     sources = [
-        Source(**{**source, "path": Path(source["path"]), "files": tuple(map(Path, source["files"]))})
+        Source(**source | {"path": Path(source["path"])} | {key: tuple(map(Path, source[key])) for key in _PATHS})
         for source in fields["sources"]
     ]
     notes = Notes()

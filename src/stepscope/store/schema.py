@@ -146,7 +146,7 @@ _TABLES = (
             ("name", Name, "name as recorded"),
             ("kind", Kind, "one of: " + ", ".join(SLICE_KINDS)),
             _STEP,
-            ("phase", Name, "forward, backward, optimizer or data"),
+            ("phase", Name, "forward, backward, optimizer, data or capture (recorded into a graph, not executed)"),
             ("correlation", pl.Int64, "id that joins a launch with what it launched"),
             ("stream", pl.Int64, "device stream"),
             ("operator", Name, "framework operator that caused it"),
@@ -195,7 +195,7 @@ _TABLES = (
             (
                 "kind",
                 Name,
-                "launch, operator_launch, forward_backward, queue, event_wait, send_receive, flow",
+                "launch, operator_launch, same_operator, forward_backward, queue, event_wait, send_receive, flow",
             ),
             ("from_slice", pl.UInt32, "cause"),
             ("to_slice", pl.UInt32, "effect"),

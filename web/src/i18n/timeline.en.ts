@@ -29,6 +29,7 @@ export const timelineEn: Record<keyof typeof timelineZh, string> = {
   'timeline.gap_is': 'Idle for {length}: {cause}',
   'link.launch': 'launch',
   'link.operator_launch': 'operator to kernel',
+  'link.same_operator': 'kernels of one operator',
   'link.forward_backward': 'forward to backward',
   'link.queue': 'queue',
   'link.event_wait': 'event wait',

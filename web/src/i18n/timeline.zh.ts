@@ -27,6 +27,7 @@ export const timelineZh = {
   'timeline.gap_is': '空闲 {length}：{cause}',
   'link.launch': '下发',
   'link.operator_launch': '算子 → kernel',
+  'link.same_operator': '同一算子的 kernel',
   'link.forward_backward': '前向 → 反向',
   'link.queue': '队列',
   'link.event_wait': '等待事件',

@@ -29,6 +29,7 @@ export const LANE_COLOURS = ['--compute', '--communication', '--exposed', '--cop
 const LINK_COLOURS: Readonly<Record<string, string>> = {
   launch: '--accent',
   operator_launch: '--compute',
+  same_operator: '--compute',
   forward_backward: '--overlap',
   queue: '--copy',
   event_wait: '--warning',

@@ -11,6 +11,7 @@ import polars as pl
 
 from stepscope.analysis.flops.cost import Cost, compute_dtype
 from stepscope.analysis.flops.formulas import cost, known_names, needs_arguments
+from stepscope.analysis.flops.graph_kernels import captured_operators, first_kernels, standing_for
 from stepscope.analysis.flops.recomputation import is_recomputed, with_recomputation
 from stepscope.analysis.flops.shapes import ARGUMENTS, arguments, dtypes, lists, shapes
 from stepscope.analysis.flops.typed import rules, typed_cost
@@ -46,19 +47,22 @@ class Counted:
     without_shapes: int  # calls of operators that have a formula, but no shapes
     misfits: int  # calls with shapes that fit no formula
     padded: int  # convolutions counted with channels filled up to a multiple of the block
+    first_kernel: Int64s  # by position: the kernel that stands for the same operator of a graph, or NOWHERE
 
     def call_of(self, slices: Int64s) -> Int64s:
         """The counted call (its position) that each device slice works for, or NOWHERE."""
         mask = np.zeros(self.owners.nesting.size + 1, bool)
         mask[self.calls["position"].to_numpy()] = True
-        return _around(self.owners, self.owners.nesting.positions(slices), mask)
+        positions = self.owners.nesting.positions(slices)
+        first = self.first_kernel[positions]
+        return _around(self.owners, np.where(first != NOWHERE, first, positions), mask)
 
 
 def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Counted:
     """All calls of a rank whose FLOPs can be told."""
     owners = ownership_of(store, rank)
     slices = store.scan("slices", [rank])
-    rows = slices.filter((pl.col("kind") == "operator") & pl.col("name").is_in(known_names()))
+    rows = slices.filter((pl.col("kind") == "operator") & pl.col("name").is_in(known_names()) & ~captured_operators())
     operators = rows.select(
         "slice", "step", *(pl.col(name).cast(pl.String) for name in ("name", "input_shapes", "dtypes"))
     ).collect()
@@ -76,11 +80,15 @@ def counted_calls(store: RunStore, rank: int, steps: Sequence[int] | None) -> Co
     mask[calls_known["position"].to_numpy()] = True
     typed, padded, unclear = _by_type(store, rank, owners, mask)
     mask[typed["position"].to_numpy()] = True
+    in_graphs, untold_in_graphs = _in_graphs(store, rank, owners, mask)
+    mask[in_graphs["position"].to_numpy()] = True
     counted = _by_counters(store, rank, owners, mask)
-    calls = pl.concat([calls_known, typed, counted])
+    calls = pl.concat([calls_known, typed, in_graphs, counted])
     untold = shaped.filter(~pl.col("position").is_in(list(told)))["position"].to_numpy()
     misfits = untold[~_with_counted_inside(calls, owners)[untold]]
-    return Counted(chosen_steps(calls, steps), owners, without_shapes, len(misfits) + unclear, padded)
+    first_kernel = standing_for(store, rank, owners.nesting)
+    misfitting = len(misfits) + unclear + untold_in_graphs
+    return Counted(chosen_steps(calls, steps), owners, without_shapes, misfitting, padded, first_kernel)
 
 
 def _with_counted_inside(calls: pl.DataFrame, owners: Ownership) -> Bools:
@@ -127,6 +135,15 @@ def _by_formula(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
     distinct = _with_costs(distinct, costs)
     costed = rows.join(distinct, on=keys, nulls_equal=True)
     return _calls(costed, "shapes")
+
+
+def _in_graphs(store: RunStore, rank: int, owners: Ownership, counted: Bools) -> tuple[pl.DataFrame, int]:
+    """Operators that graphs run, each once per launch, and how many of them have shapes that do not tell."""
+    kernels = _placed(first_kernels(store, rank), owners)
+    around = _around(owners, kernels["position"].to_numpy(), counted)
+    kernels = kernels.filter(pl.Series(around == NOWHERE))
+    known = _by_formula(store, rank, kernels)
+    return known, len(kernels) - len(known)
 
 
 def _with_arguments(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:

@@ -106,10 +106,12 @@ def work_of_calls(store: RunStore, rank: int, counted: Counted) -> Work:
     if not on_device:
         kernels = kernels.filter(pl.col("call") == pl.Series(positions))
         return Work(kernels, on_device, device_kind, devices, linked=False, unknown_share=0.0)
-    known = counted.owners.owner[positions] != NOWHERE
+    linked = counted.owners.owner[positions] != NOWHERE
+    named = store.scan("slices", [rank]).filter((pl.col("kind") == "kernel") & pl.col("operator").is_not_null())
+    known = linked | kernels["slice"].is_in(named.select("slice").collect()["slice"].implode()).to_numpy()
     in_steps = kernels["dur_ns"].to_numpy() * kernels["step"].is_not_null().to_numpy()
     unknown_share = float(in_steps[~known].sum() / in_steps.sum()) if in_steps.any() else 0.0
-    return Work(kernels.drop("step"), on_device, device_kind, devices, bool(known.any()), unknown_share)
+    return Work(kernels.drop("step"), on_device, device_kind, devices, bool(linked.any()), unknown_share)
 
 
 def _with_devices(store: RunStore, rank: int, kernels: pl.DataFrame) -> tuple[pl.DataFrame, int]:

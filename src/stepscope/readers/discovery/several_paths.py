@@ -15,6 +15,7 @@ from pathlib import Path
 
 from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.discovery.detect import sources
+from stepscope.readers.discovery.graph_captures import with_graph_captures
 from stepscope.readers.discovery.pairs import paired
 from stepscope.readers.discovery.recorded_together import natural, simultaneous
 from stepscope.readers.discovery.source import Source
@@ -40,7 +41,8 @@ def windows_of_all(paths: Sequence[Path], form: str | None = None) -> list[Windo
     sources_of_path = {path: one_form_each(members, form, notes) for path, members in sources_of_path.items()}
     root = common_directory(paths)
     kept = without_summaries([source for members in sources_of_path.values() for source in members])
-    joined_of = {source.path: source for source in paired(kept, across_directories=True)}
+    paired_sources = with_graph_captures(paired(kept, across_directories=True))
+    joined_of = {source.path: source for source in paired_sources}
     sources_of_path = {
         path: [joined_of[source.path] for source in members if source.path in joined_of]
         for path, members in sources_of_path.items()

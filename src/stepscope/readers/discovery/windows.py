@@ -11,6 +11,7 @@ from typing import Final
 
 from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.discovery.detect import sources
+from stepscope.readers.discovery.graph_captures import with_graph_captures
 from stepscope.readers.discovery.pairs import paired
 from stepscope.readers.discovery.recorded_together import processes, recorded_ns, simultaneous, together
 from stepscope.readers.discovery.recorded_when import recorded_when
@@ -53,7 +54,7 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
         return [Window(window_of_file(path), [_ranked(source) for source in listed])]
     notes = Notes()
     note_unparsed(path, listed, notes)
-    listed = paired(without_summaries(one_form_each(listed, form, notes)))
+    listed = with_graph_captures(paired(without_summaries(one_form_each(listed, form, notes))))
     grouped = windows_below(listed, path)
     for window in grouped:
         window.say(notes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -42,6 +42,20 @@ def head(path: Path, size: int = HEAD_BYTES) -> bytes:
         if len(content) >= size:
             break
     return content[:size]
+
+
+def words_inside(path: Path, words: Sequence[bytes]) -> set[bytes]:
+    """Which of some words the content has anywhere."""
+    seen: set[bytes] = set()
+    longest = max(map(len, words))
+    before = b""
+    for block in blocks(path, Notes()):
+        text = before + block
+        seen |= {word for word in words if word not in seen and word in text}
+        if len(seen) == len(words):
+            break
+        before = text[1 - longest :]
+    return seen
 
 
 def _from_disk(file: BinaryIO, size: int, on_read: Callable[[int], None] | None) -> Iterator[bytes]:

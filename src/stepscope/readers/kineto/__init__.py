@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope.arrays import NONE, NULL, Bools, Int64s
+from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.facts.communication import communication_facts
 from stepscope.readers.files.reading import Reading
@@ -17,20 +17,22 @@ from stepscope.readers.kineto import collectives as communication
 from stepscope.readers.kineto import identity
 from stepscope.readers.kineto.arguments import ArgumentColumns
 from stepscope.readers.kineto.arrows import LAUNCH_FLOWS
+from stepscope.readers.kineto.capture_files import captured_in
+from stepscope.readers.kineto.described import describe
+from stepscope.readers.kineto.graph_captures import DescribedTrace, captured_graphs
+from stepscope.readers.kineto.graph_launches import graph_launches, joined_graphs
 from stepscope.readers.kineto.memory import MemoryEvents
 from stepscope.readers.kineto.profiler_ranges import counters_of_ranges
 from stepscope.readers.kineto.recognition import claim_file
-from stepscope.readers.kineto.trace_slices import Joins, TraceSlices, joined, slices_of_trace
+from stepscope.readers.kineto.trace_slices import Joins, TraceSlices, joined, launch_links, slices_of_trace
 from stepscope.readers.reader import claims_no_directory as claim
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.flows import flow_links
-from stepscope.readers.slices.kernel_types import kernel_types
 from stepscope.readers.slices.series import CounterEvents
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.step_of_slices import step_of_slices
 from stepscope.readers.slices.steps import ChooseSteps, extent, told_apart, whole_window, with_device_work
 from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
-from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import EventColumns, details
 from stepscope.readers.trace_json.trace_text import TraceText
 from stepscope.store.nesting import nearest
@@ -75,12 +77,14 @@ def read(
     reading.out.add("details", columns.pair_details)
     groups = identity.groups(text.metadata)
     joins = joined(trace, arguments, base_ns, reading)
+    reading.out.add("links", launch_links(slices, joins.launch))
     step = _write_steps(trace, joins, choose_steps, reading)
     stack, stacks = pytorch.stacks(
         slices, joins.launch, trace.argument["stack"], arguments.texts["stack"], of_frames=True
     )
     reading.out.add("stacks", stacks)
-    _describe(trace, joins, step, arguments, stack)
+    describe(trace, joins, step, arguments, stack)
+    reading.out.add("stacks", _join_graphs(trace, joins, arguments, stacks, reading))
     reading.out.add("collectives", _collectives(trace, joins, arguments, groups))
     slices.write(reading.out)
     reading.out.add("links", flow_links(slices, columns, base_ns, _FLOW_KINDS, reading.notes))
@@ -109,26 +113,22 @@ def _write_steps(trace: TraceSlices, joins: Joins, choose_steps: ChooseSteps | N
     return step
 
 
-def _describe(trace: TraceSlices, joins: Joins, step: Int64s, arguments: ArgumentColumns, stack: Int64s) -> None:
-    """Fill the columns of the slices that come from arguments and joins."""
-    slices, argument = trace.table, trace.argument
-    slices.integers |= {
-        "step": step,
-        "correlation": argument["correlation"],
-        "stream": np.where(trace.on_device, argument.pop("stream"), NULL),
-        "bytes": argument["bytes"],
-        "stack": np.where(slices.is_kind("python", "module"), NULL, stack),
-    }
-    operator = np.where(joins.operator == NONE, -1, slices.name[joins.operator])
-    slices.texts |= {
-        "phase": (joins.phase, list(pytorch.PHASES)),
-        "operator": (operator, slices.names.texts()),
-        "core": (np.where(joins.device_work, np.int8(0), np.int8(-1)), ["GPU"]),
-        "type": kernel_types(slices, joins.device_work),
-        "module": pytorch.modules(slices, joins.launch, argument["module"], arguments.texts["module"]),
-        "input_shapes": (argument["input_shapes"], _decoded(arguments.texts["input_shapes"])),
-        "dtypes": (argument["dtypes"], _decoded(arguments.texts["dtypes"])),
-    }
+def _join_graphs(
+    trace: TraceSlices, joins: Joins, arguments: ArgumentColumns, stacks: pl.DataFrame, reading: Reading
+) -> pl.DataFrame:
+    """Describe what graphs launched by what was captured, here or in traces beside this one; gives further stacks."""
+    described = DescribedTrace(trace, joins, arguments, stacks)
+    file = reading.source.path.name
+    node = trace.argument["node"]
+    if not any(graph_launches(described, node)):
+        return stacks.clear()
+    graphs = captured_graphs(described, file)
+    for path in reading.source.graph_captures:
+        graphs += captured_in(path, reading)
+    known = joined_graphs(described, node, graphs)
+    known.note(reading.notes, file, len(graphs))
+    reading.out.add("links", known.links(trace.table))
+    return known.describe(trace.table, stacks)
 
 
 def _collectives(trace: TraceSlices, joins: Joins, arguments: ArgumentColumns, groups: pl.DataFrame) -> pl.DataFrame:
@@ -167,7 +167,3 @@ def _rank_row(
     row = identity.rank_row(metadata, sorted({device for device in devices if isinstance(device, int)}), str(path))
     times = dict(zip(("first_ns", "last_ns"), extent(slices), strict=True)) if len(slices) else {}
     return pl.DataFrame([row | times])
-
-
-def _decoded(texts: Codes) -> list[str | None]:
-    return [text.decode("utf-8", "replace") for text in texts]

@@ -30,12 +30,14 @@ class _Operator(_Any, gc=False):
 
 class _Runtime(_Any, gc=False):
     correlation: int = NULL
+    kernel: msgspec.Raw = NO_TEXT  # HIP's calls name what they launch
 
 
 class _Device(_Any, gc=False):
     correlation: int = NULL
     stream: int = NULL
     bytes: int = NULL
+    node: int = msgspec.field(name="graph node id", default=NULL)
     collective: msgspec.Raw = msgspec.field(name="Collective name", default=NO_TEXT)
 
 
@@ -49,8 +51,13 @@ _STRUCTURES: Final[dict[str, type[msgspec.Struct]]] = {
     "sync": _Device,
     "mark": _Device,
 }
-_INTEGERS: Final = ("external", "correlation", "stream", "bytes")
-_TEXTS: Final = ("input_shapes", "dtypes", "stack", "module")
+_INTEGERS: Final = ("external", "correlation", "stream", "bytes", "node")
+_TEXTS: Final = ("input_shapes", "dtypes", "stack", "module", "kernel")
+#: What a column has where an event has nothing; one that no event fills is this alone, and needs no memory.
+_ABSENT: Final[dict[str, np.signedinteger[Any]]] = {
+    **dict.fromkeys(_INTEGERS, np.int64(NULL)),
+    **dict.fromkeys(_TEXTS, np.int32(-1)),
+}
 _COLLECTIVE_OPERATOR: Final = "record_param_comms"
 _OLD_SPELLING: Final = {"old_external": "external", "old_stack": "stack"}
 
@@ -66,8 +73,9 @@ class ArgumentColumns:
     def add(self, batch: Batch, columns: EventColumns) -> None:
         """Take the arguments of a batch of complete events in."""
         count = len(batch)
-        columns_of_batch: dict[str, npt.NDArray[Any]] = {name: np.full(count, NULL, np.int64) for name in _INTEGERS}
-        columns_of_batch |= {name: np.full(count, -1, np.int32) for name in _TEXTS}
+        columns_of_batch: dict[str, npt.NDArray[Any]] = {
+            name: np.broadcast_to(_ABSENT[name], count) for name in _ABSENT
+        }
         if count:
             structures = [
                 _STRUCTURES.get(kind_of_category(text) or "annotation") for text in columns.categories.texts()
@@ -88,12 +96,11 @@ class ArgumentColumns:
         taken = {}
         for name in list(self._parts):
             parts = self._parts.pop(name)
-            if name in _TEXTS and not self.texts[name]:
-                taken[name] = np.broadcast_to(np.int32(-1), count)  # what no event has needs no memory
+            if not any(part.flags.writeable for part in parts):
+                taken[name] = np.broadcast_to(_ABSENT[name], count)
                 continue
             missing = count - sum(map(len, parts))
-            kind, absent = (np.int64, NULL) if name in _INTEGERS else (np.int32, -1)
-            taken[name] = np.concatenate([*parts, np.full(missing, absent, kind)])
+            taken[name] = np.concatenate([*parts, np.broadcast_to(_ABSENT[name], missing)])
         return taken
 
     def _fill(
@@ -104,9 +111,9 @@ class ArgumentColumns:
             if field == "collective":
                 for row in chosen[values >= 0].tolist():
                     self.collectives[int(batch.index[row])] = arguments(batch.arguments[row])
-            elif field in _OLD_SPELLING:
-                column = columns[_OLD_SPELLING[field]]
-                absent = NULL if field == "old_external" else -1
-                column[chosen] = np.where(values == absent, column[chosen], values)
-            else:
-                columns[field][chosen] = values
+                continue
+            name = _OLD_SPELLING.get(field, field)
+            column = columns[name]
+            if not column.flags.writeable:
+                column = columns[name] = column.copy()
+            column[chosen] = np.where(values == _ABSENT[name], column[chosen], values) if name != field else values

@@ -15,6 +15,7 @@ from stepscope.readers.kineto.arguments import ArgumentColumns
 from stepscope.readers.kineto.arrows import launches_by_arrow
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.kineto.device_tracks import DeviceTracks
+from stepscope.readers.kineto.graph_spans import capture_spans, inside
 from stepscope.readers.kineto.kinds import kinds
 from stepscope.readers.kineto.launches import launches, operators
 from stepscope.readers.slices import pytorch
@@ -66,7 +67,7 @@ def slices_of_trace(columns: EventColumns, arguments: ArgumentColumns, base_ns: 
 
 
 def joined(trace: TraceSlices, arguments: ArgumentColumns, base_ns: int, reading: Reading) -> Joins:
-    """How the slices hang together; kernels that carry a collective become one. Links of launches are written."""
+    """How the slices hang together; kernels that carry a collective become one."""
     slices = trace.table
     carries_collective = np.isin(
         slices.id, [index for index, own in arguments.collectives.items() if own.get("Collective name")]
@@ -77,16 +78,14 @@ def joined(trace: TraceSlices, arguments: ArgumentColumns, base_ns: int, reading
     device_work = trace.on_device & slices.is_kind("kernel", "collective", "copy")
     if device_work.any() and (trace.argument["correlation"][device_work] == NULL).all():
         launch = launches_by_arrow(slices, device_work, base_ns, reading)
-    launched = np.flatnonzero(launch != NONE)
-    reading.out.add(
-        "links",
-        pl.DataFrame(
-            {
-                "kind": ["launch"] * len(launched),
-                "from_slice": slices.id[launch[launched]],
-                "to_slice": slices.id[launched],
-            }
-        ),
-    )
     operator = operators(slices, trace.argument.pop("external"), launch, trace.on_device)
-    return Joins(launch, operator, pytorch.phases(slices, launch), device_work)
+    phase = pytorch.phases(slices, launch)
+    phase[inside(slices, capture_spans(slices))] = pytorch.CAPTURE
+    return Joins(launch, operator, phase, device_work)
+
+
+def launch_links(slices: SliceTable, launch: Int64s) -> pl.DataFrame:
+    """Rows of ``links`` from calls to what they launched."""
+    launched = np.flatnonzero(launch != NONE)
+    kinds = ["launch"] * len(launched)
+    return pl.DataFrame({"kind": kinds, "from_slice": slices.id[launch[launched]], "to_slice": slices.id[launched]})

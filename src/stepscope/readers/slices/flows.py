@@ -15,7 +15,7 @@ from stepscope.store.notes import Notes
 #: Stands before the kind of a link in the category that our own export gives it.
 OWN_CATEGORY: Final = "stepscope:"
 _OWN_KINDS: Final = frozenset(
-    ("launch", "operator_launch", "forward_backward", "queue", "event_wait", "send_receive", "flow")
+    ("launch", "operator_launch", "same_operator", "forward_backward", "queue", "event_wait", "send_receive", "flow")
 )
 
 # What an end of an arrow is, in the order that those of one moment have.

@@ -24,8 +24,8 @@ Coded = npt.NDArray[np.signedinteger[Any]]
 
 Values = TypeVar("Values", bound=Coded)
 
-PHASES: Final = ("forward", "backward", "optimizer", "data")
-FORWARD, BACKWARD, _OPTIMIZER, _DATA = range(4)
+PHASES: Final = ("forward", "backward", "optimizer", "data", "capture")
+FORWARD, BACKWARD, _OPTIMIZER, _DATA, CAPTURE = range(5)
 
 MODULE_PREFIX: Final = "nn.Module: "
 _DEEPEST: Final = 500

@@ -23,7 +23,7 @@ __all__ = ["claim", "claim_file", "read"]
 
 def read(reading: Reading) -> None:
     """Read the trace, then the snapshot; where the snapshot cannot be read, the trace stands alone."""
-    trace_file, snapshot_file = reading.source.files
+    trace_file, snapshot_file = reading.source.files[:2]
     trace = TraceTables(reading.out)
     kineto.read(reading.part(replace(reading.source, reader="kineto", files=(trace_file,)), trace))
     snapshot = SnapshotTables(reading.out, first_stack=trace.next_stack)
