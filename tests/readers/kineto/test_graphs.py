@@ -12,7 +12,7 @@ from readers.kineto.opened_traces import Opened
 from support.traces import annotation, call, compact, document, kernel, operator, write
 
 Event = dict[str, Any]
-MM = {"Input Dims": [[8, 16], [16, 4]], "Input type": ["float", "float"]}
+MM: dict[str, Any] = {"Input Dims": [[8, 16], [16, 4]], "Input type": ["float", "float"]}
 
 
 def captured(at: int, *nodes: Event) -> list[Event]:
@@ -20,9 +20,9 @@ def captured(at: int, *nodes: Event) -> list[Event]:
     return [call("cudaStreamBeginCapture", at, 10, 900), *nodes, call("cudaStreamEndCapture", at + 10_000, 10, 901)]
 
 
-def node(at: int, name: str, correlation: int, runtime: str = "cudaLaunchKernel", **args: Any) -> list[Event]:
+def node(at: int, name: str, correlation: int, **args: Any) -> list[Event]:
     """An operator with the call that becomes a node."""
-    return [operator(name, at, 500, **args), call(runtime, at + 100, 50, correlation)]
+    return [operator(name, at, 500, **args), call("cudaLaunchKernel", at + 100, 50, correlation)]
 
 
 def launched(at: int, correlation: int, *kernels: tuple[str, int]) -> list[Event]:
