@@ -6,14 +6,14 @@ import random
 from pathlib import Path
 
 import msgspec
-import numpy as np
 import pytest
 
 from analysis.launch_cases import BACKWARD, HELPER, LOOP, OTHER_STREAM, STREAM, US, Case
 from analysis.stores import make_store
-from stepscope.analysis.critical_path import CriticalPath, critical_path, step_graph
-from stepscope.analysis.critical_path.build import StepGraph
+from stepscope.analysis.critical_path import CriticalPath, critical_path
 from stepscope.analysis.foundation.work import work_of
+from stepscope.analysis.replay.graph import Graph
+from stepscope.analysis.replay.rank_graph import rank_graph
 from stepscope.errors import NoAnswerError
 from stepscope.report.critical_path import show
 from stepscope.store.run_store import RunStore
@@ -38,8 +38,8 @@ def _parts(found: CriticalPath, *bounds: str) -> list[tuple[str | None, float]]:
     return [(part.name, part.duration_us) for part in found.path if part.bound in bounds]
 
 
-def _graph(store: RunStore, start: float, end: float, step: int = 1) -> StepGraph:
-    return step_graph(store, 0, work_of(store, 0), step, (round(start * US), round(end * US)))
+def _graph(store: RunStore, start: float, end: float) -> Graph:
+    return rank_graph(store, 0, work_of(store, 0), (round(start * US), round(end * US))).graph
 
 
 def test_a_step_whose_kernels_wait_for_the_host_is_bound_by_the_host(tmp_path: Path) -> None:
@@ -243,35 +243,6 @@ def test_without_an_accelerator_the_path_leads_over_the_threads_of_the_host(tmp_
     assert [note.code for note in answer.notes] == ["host_operators_are_work"]
 
 
-def test_a_shorter_kernel_shortens_the_step_only_if_it_is_on_the_path(tmp_path: Path) -> None:
-    case = Case()
-    case.step(1, 0, 20)
-    on_path = case.launch((0, 5), (9, 109), name="a")[1]
-    off_path = case.launch((6, 8), (12, 62), name="other", stream=OTHER_STREAM)[1]
-    case.launch((10, 14), (111, 161), name="b")
-    made = _graph(case.store(tmp_path), 0, 161)
-
-    def length(slices: list[int], factor: float) -> int:
-        return int(made.graph.earliest(made.scaled(np.array(slices, np.int64), factor))[made.sink])
-
-    assert length([], 1.0) == 161 * US
-    assert length([on_path], 0.5) == 111 * US
-    assert length([off_path], 0.0) == 161 * US
-    assert length([off_path], 10.0) == 161 * US, "nothing waits for it"
-    assert length([on_path], 2.0) == 261 * US
-    # Without the first kernel the second starts as soon as its launch allows, 4 us behind the call like the others.
-    assert length([on_path], 0.0) == (14 + 4 + 50) * US
-
-
-def test_a_faster_operator_on_the_host_shortens_a_step_that_waits_for_the_host(tmp_path: Path) -> None:
-    case = Case()
-    case.step(1, 0, 300)
-    slow = case.slice("aten::slow", "operator", 20, 220, step=1)
-    case.launch((230, 240), (245, 260))
-    made = _graph(case.store(tmp_path), 0, 260)
-    assert made.graph.earliest(made.scaled(np.array([slow]), 0.25))[made.sink] == (260 - 150) * US
-
-
 def test_the_typical_step_is_chosen_unless_one_is_named(tmp_path: Path) -> None:
     case = Case()
     at = 0
@@ -352,7 +323,7 @@ def test_whatever_was_recorded_the_path_is_as_long_as_the_step(tmp_path: Path, s
     device_end = max(case.slices[kernel]["start_ns"] + case.slices[kernel]["dur_ns"] for kernel in kernels)
     assert round(found.length_us * US) == device_end - 100 * US
     made = _graph(case.store(tmp_path / "again"), 100, device_end / US)
-    assert made.graph.earliest().tolist() == (made.graph.time - made.graph.time[0]).tolist()
+    assert made.earliest().tolist() == (made.time - made.time[0]).tolist()
 
 
 def test_the_answer_fits_its_type_and_can_be_shown_in_both_languages(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +19,9 @@ from stepscope.texts import entries
 
 if TYPE_CHECKING:
     from stepscope.analysis.foundation.question import Parameter
+
+#: What a word has that names no file.
+_SIGN: Final = re.compile("[*=]")
 
 
 class CommandsAndQuestions(TyperGroup):
@@ -73,14 +78,32 @@ def _command(name: str) -> Any:
     question = QUESTIONS[name]
     paths, *shared = inspect.signature(ask, eval_str=True).parameters.values()
     options = [each for each in shared if each.default is not each.empty and (each.name != "step" or question.by_step)]
-    names = {each.option: each.name for each in question.parameters}
+    names = {each.option: each.name for each in question.parameters if not each.words}
+    words = next((each.name for each in question.parameters if each.words), None)
 
     def command(**given: Any) -> None:
         chosen = {names[option]: given.pop(option) for option in names}
+        if words is not None:
+            given["paths"], chosen[words] = _paths_and_words(given["paths"])
         ask(**given, question=name, chosen=chosen)
 
-    own = [_option(each) for each in question.parameters]
-    return shaped(command, name.replace("-", "_"), "", [paths, *own, *options])
+    own = [_option(each) for each in question.parameters if not each.words]
+    first = paths if words is None else _with_words(paths, f"{name}.{words}")
+    return shaped(command, name.replace("-", "_"), "", [first, *own, *options])
+
+
+def _with_words(paths: inspect.Parameter, option: str) -> inspect.Parameter:
+    """The paths, with words behind them."""
+    told = entries("option")[option][language()]
+    argument = typer.Argument(metavar=f"PATH [{option.rpartition('.')[2].upper()}]", help=told, show_default=False)
+    return paths.replace(annotation=Annotated[list[Path], argument])
+
+
+def _paths_and_words(given: list[Path]) -> tuple[list[Path], list[str]]:
+    """The first is a path; from the next one on that is none and looks like a change, all are words."""
+    behind = range(1, len(given))
+    first = next((index for index in behind if not given[index].exists() and _SIGN.search(str(given[index]))), None)
+    return (given, []) if first is None else (given[:first], [str(word) for word in given[first:]])
 
 
 def _option(parameter: Parameter) -> inspect.Parameter:

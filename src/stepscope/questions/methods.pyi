@@ -17,6 +17,7 @@ from stepscope.analysis.leaks.structures import Leaks
 from stepscope.analysis.memory.structures import Memory
 from stepscope.analysis.pipeline.structure import Pipeline
 from stepscope.analysis.summary import Summary
+from stepscope.analysis.whatif import WhatIf
 from stepscope.diagnosis.finding import Diagnosis
 
 class QuestionMethods:
@@ -120,6 +121,14 @@ class QuestionMethods:
         steps: Sequence[int] | None = None,
     ) -> list[CriticalPath]:
         """Show the critical path of a step and what limits it."""
+    def whatif(
+        self,
+        *,
+        ranks: Sequence[int] | None = None,
+        steps: Sequence[int] | None = None,
+        changes: Sequence[str] = (),
+    ) -> WhatIf:
+        """Recompute the steps with something changed, such as 'MatMul*0.5', 'data=0', 'rank:5=median' or 'communication=overlapped', and show what that would gain."""
     def pipeline(
         self,
         *,

@@ -47,6 +47,8 @@ def _method(question: Question) -> str:
 
 
 def _type(parameter: Parameter) -> str:
+    if parameter.words:
+        return f"Sequence[{parameter.type.__name__}]"
     choices = ", ".join(map(_literal, parameter.choices))
     kind = f"Literal[{choices}]" if choices else parameter.type.__name__
     return f"{kind} | None" if parameter.default is None else kind

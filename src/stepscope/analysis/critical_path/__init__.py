@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.critical_path.build import StepGraph, step_graph
 from stepscope.analysis.critical_path.kinds import BOUNDS
 from stepscope.analysis.critical_path.parts import Parts, names_of, parts_of
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
@@ -20,13 +19,14 @@ from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_pattern import pattern_of
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Nanoseconds, Share
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
+from stepscope.analysis.replay.rank_graph import RankGraph, rank_graph
 from stepscope.analysis.step_statistics import typical
 from stepscope.analysis.steps import steps as step_trace
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
-__all__ = ["CriticalPath", "critical_path", "step_graph"]
+__all__ = ["CriticalPath", "critical_path"]
 
 
 class BoundShare(msgspec.Struct, frozen=True):
@@ -96,7 +96,7 @@ def critical_path(
         index = periods.index_of(np.array(chosen))
         windows = zip(periods.start[index].tolist(), periods.end[index].tolist(), strict=True)
         made = [
-            (step, step_graph(store, rank, work, step, window))
+            (step, rank_graph(store, rank, work, window))
             for step, window in zip(chosen, windows, strict=True)
             if window[0] < window[1]
         ]
@@ -126,8 +126,8 @@ def _telling(store: RunStore, rank: int, notes: list[Note]) -> int:
     return step
 
 
-def _path(rank: int, step: int, made: StepGraph) -> CriticalPath:
-    parts = parts_of(made, made.graph.longest_path(made.sink))
+def _path(rank: int, step: int, made: RankGraph) -> CriticalPath:
+    parts = parts_of(made, made.graph.longest_path(made.sink(step, int(made.nodes.time[-1]))))
     length = int((parts.end - parts.start).sum())
     names = names_of(made, parts.slice)
     columns = (
@@ -175,7 +175,7 @@ def _by_name(parts: Parts, names: Sequence[str | None]) -> list[NameShare]:
     ]
 
 
-def _needs(made: StepGraph) -> list[str]:
+def _needs(made: RankGraph) -> list[str]:
     """What a better path would need to be recorded."""
     missing = []
     if made.on_device and not made.launches_known:
@@ -185,7 +185,7 @@ def _needs(made: StepGraph) -> list[str]:
     return missing
 
 
-def _notes(rank: int, graphs: list[StepGraph], silent: int) -> list[Note]:
+def _notes(rank: int, graphs: list[RankGraph], silent: int) -> list[Note]:
     notes = [Note("path_of_silent_steps", rank=rank, count=silent)] if silent else []
     if graphs and not graphs[0].on_device:
         return [*notes, Note("host_operators_are_work", rank=rank)]

@@ -1,11 +1,10 @@
-"""Kinds of edges, and what bounds a part of a path."""
+"""What bounds a part of a path."""
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Kinds of edges. HOST and HANDOFF are about a thread, the others about a slice.
-HOST, HANDOFF, QUEUE, LAUNCH, STREAM, EVENT, SYNC, COMPUTE, COMMUNICATION, COPY, UNEXPLAINED = range(11)
+from stepscope.analysis.replay import edge_kinds
 
 #: What bounds a part of the path.
 BOUNDS: Final = (
@@ -23,13 +22,15 @@ BOUNDS: Final = (
 
 #: Bounds of the edges that are not about a thread.
 BOUND_OF_EDGE: Final = {
-    QUEUE: "cpu_bound",
-    LAUNCH: "launch_overhead",
-    STREAM: "kernel_kernel_overhead",
-    EVENT: "kernel_kernel_overhead",
-    SYNC: "sync_overhead",
-    COMPUTE: "compute",
-    COMMUNICATION: "communication",
-    COPY: "copy",
-    UNEXPLAINED: "other",
+    edge_kinds.QUEUE: "cpu_bound",
+    edge_kinds.LAUNCH: "launch_overhead",
+    edge_kinds.STREAM: "kernel_kernel_overhead",
+    edge_kinds.EVENT: "kernel_kernel_overhead",
+    edge_kinds.SYNC: "sync_overhead",
+    edge_kinds.COMPUTE: "compute",
+    edge_kinds.COMMUNICATION: "communication",
+    edge_kinds.COPY: "copy",
+    edge_kinds.UNEXPLAINED: "other",
+    edge_kinds.FULL_QUEUE: "kernel_kernel_overhead",
+    edge_kinds.DATA: "data_loading",
 }

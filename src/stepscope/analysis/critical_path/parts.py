@@ -8,10 +8,11 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.critical_path import kinds
-from stepscope.analysis.critical_path.build import StepGraph
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE, Host, expanded
 from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import running_reach
+from stepscope.analysis.replay import edge_kinds
+from stepscope.analysis.replay.rank_graph import RankGraph
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
 
@@ -29,12 +30,12 @@ class Parts:
     bound: Int64s
 
 
-def parts_of(step: StepGraph, path: Int64s) -> Parts:
+def parts_of(step: RankGraph, path: Int64s) -> Parts:
     """Cut a path into parts. Stretches on a host thread are cut at the calls that the thread carried out then."""
     graph = step.graph
     kind, about = graph.kind[path], graph.about[path]
     start, end = graph.time[graph.source[path]], graph.time[graph.target[path]]
-    on_host = np.isin(kind, [kinds.HOST, kinds.HANDOFF])
+    on_host = np.isin(kind, [edge_kinds.HOST, edge_kinds.HANDOFF])
     bound = np.array([_BOUND[kinds.BOUND_OF_EDGE.get(number, "other")] for number in kind.tolist()], np.int64)
     limits = critical_path_facts().overhead
     longest_us = {"launch": limits.longest_launch_us, "kernel_kernel": limits.longest_kernel_kernel_us}
@@ -69,7 +70,7 @@ class _Units:
     bound: Int64s
 
 
-def _units(step: StepGraph) -> _Units:
+def _units(step: RankGraph) -> _Units:
     host = step.host
     category = np.full(len(host.slice), _CPU, np.int64)
     for name in ("data_loading", "gc"):
@@ -148,7 +149,7 @@ def _cut(host: Host, units: _Units, thread: int, start: Int64s, end: Int64s) -> 
     )
 
 
-def names_of(step: StepGraph, slices: Int64s) -> list[str | None]:
+def names_of(step: RankGraph, slices: Int64s) -> list[str | None]:
     """Names of slices on the host or the device; null where there is none."""
     name_of: list[str | None] = [None] * len(slices)
     order = np.argsort(step.work.slice, kind="stable")
@@ -163,7 +164,7 @@ def names_of(step: StepGraph, slices: Int64s) -> list[str | None]:
     return name_of
 
 
-def _on_device(step: StepGraph, slices: Int64s, order: Int64s) -> tuple[Int64s, Bools]:
+def _on_device(step: RankGraph, slices: Int64s, order: Int64s) -> tuple[Int64s, Bools]:
     ids = step.work.slice[order]
     if not len(ids):
         return np.zeros(len(slices), np.int64), np.zeros(len(slices), np.bool_)

@@ -52,6 +52,11 @@ class Option:
 
 
 @dataclass(frozen=True)
+class Words:
+    """In the annotation of a parameter: any number of words, which stand behind the paths on the command line."""
+
+
+@dataclass(frozen=True)
 class Parameter:
     """Something to choose beside ranks and steps; ``option`` is its name on the command line."""
 
@@ -61,6 +66,7 @@ class Parameter:
     default: Any
     choices: tuple[str, ...] = ()
     least: int | None = None
+    words: bool = False
 
     def check(self, value: Any) -> None:
         """An error where a value is none of the choices."""
@@ -147,6 +153,9 @@ def _parameter(keyword: inspect.Parameter) -> Parameter:
     kind = keyword.annotation
     if get_origin(kind) is Annotated:
         kind, *said = get_args(kind)
+    words = any(isinstance(each, Words) for each in said)
+    if words:
+        (kind,) = get_args(kind)
     if isinstance(kind, types.UnionType):
         kind = next(part for part in get_args(kind) if part is not types.NoneType)
     return Parameter(
@@ -156,4 +165,5 @@ def _parameter(keyword: inspect.Parameter) -> Parameter:
         default=keyword.default,
         choices=next((each.choices for each in said if isinstance(each, OneOf)), ()),
         least=next((each.least for each in said if isinstance(each, AtLeast)), None),
+        words=words,
     )

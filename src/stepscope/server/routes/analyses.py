@@ -120,6 +120,8 @@ def _endpoint(library: Library, question: Question) -> Callable[..., Response]:
 
 
 def _type(parameter: Parameter) -> Any:
+    if parameter.words:
+        return Annotated[list[Annotated[str, Query(max_length=1_000)]], Query(max_length=64)]
     if parameter.choices:
         kind: Any = Literal[parameter.choices]
     elif parameter.type is int:
@@ -152,8 +154,8 @@ def _info(question: Question) -> QuestionInfo:
 def _parameter_info(question: Question, parameter: Parameter) -> ParameterInfo:
     return ParameterInfo(
         name=parameter.name,
-        type=parameter.type.__name__,
-        default=parameter.default,
+        type="words" if parameter.words else parameter.type.__name__,
+        default=None if parameter.words else parameter.default,
         choices=list(parameter.choices),
         least=parameter.least,
         **entries("option")[f"{question.name}.{parameter.name}"],

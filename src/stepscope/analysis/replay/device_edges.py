@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from stepscope.analysis.critical_path import kinds
-from stepscope.analysis.critical_path.graph import Edges
-from stepscope.analysis.critical_path.nodes import Device, Nodes
-from stepscope.analysis.critical_path.recorded_waits import RecordedWaits
 from stepscope.analysis.foundation import work as lanes
 from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
+from stepscope.analysis.replay import edge_kinds as kinds
+from stepscope.analysis.replay.graph import Edges
+from stepscope.analysis.replay.nodes import Device, Nodes
+from stepscope.analysis.replay.recorded_waits import RecordedWaits
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
 

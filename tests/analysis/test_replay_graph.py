@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from stepscope.analysis.critical_path.graph import Edges, Graph, graph_of
+from stepscope.analysis.replay.graph import Edges, Graph, graph_of
 
 _UNEXPLAINED = 7
 

@@ -1,4 +1,4 @@
-"""A graph of moments and what each waits for. One engine for the critical path and for what would change it.
+"""A graph of moments and what each waits for: one engine for the critical path and for what would change it.
 
 Nodes are moments in time order; node 0 is the beginning. An edge says that its target cannot come before its source
 and a weight later. Weights are chosen so that the recorded times are exactly the earliest possible ones, so a longest
@@ -23,6 +23,12 @@ class Edges:
     floor: Int64s
     kind: Int8s
     about: Int64s  # what the edge stands for; its meaning depends on the kind
+
+
+def together(*parts: Edges) -> Edges:
+    """Dependencies of several sets."""
+    names = ("source", "target", "floor", "kind", "about")
+    return Edges(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.critical_path import kinds
-from stepscope.analysis.critical_path.device_edges import edges, issued
-from stepscope.analysis.critical_path.graph import Edges
-from stepscope.analysis.critical_path.nodes import Device, Nodes, stretches
-from stepscope.analysis.critical_path.recorded_waits import RecordedWaits
 from stepscope.analysis.foundation.blocking_calls import blocking_calls
 from stepscope.analysis.foundation.host_activity import NONE, Host
 from stepscope.analysis.foundation.intervals import Intervals
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.rank_tables import links_of
+from stepscope.analysis.replay import edge_kinds as kinds
+from stepscope.analysis.replay.device_edges import edges, issued
+from stepscope.analysis.replay.graph import Edges, together
+from stepscope.analysis.replay.loader_edges import loader_edges, starved_waits
+from stepscope.analysis.replay.nodes import Device, Nodes, stretches
+from stepscope.analysis.replay.recorded_waits import RecordedWaits
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
+from stepscope.facts.launches import launches_facts
+from stepscope.facts.replay import replay_facts
 from stepscope.store.run_store import RunStore
 
 
@@ -32,19 +35,20 @@ class Threads:
     enqueue: Int64s  # rows of slices joined by queues
     dequeue: Int64s
     collective: Int64s  # rows of collectives that the host carries out
+    loader: Int64s  # rows of the loop's long waits for a loader that works beside it
     point_thread: Int64s
     point_time: Int64s
 
 
-def threads_of(store: RunStore, rank: int, work: Launched, device: Device, host_end: int) -> Threads:
-    """Find out."""
+def threads_of(store: RunStore, rank: int, work: Launched, device: Device, loop_moments: Int64s) -> Threads:
+    """Find out. ``loop_moments`` of the training loop matter in any case."""
     host = work.host
     arrows = links_of(store, rank)
     enqueue, dequeue = _placed(host, arrows.filter(pl.col("kind") == "queue"))
     forward, backward = _placed(host, arrows.filter(pl.col("kind") == "forward_backward"))
     primary = np.unique(np.concatenate((host.thread[forward], host.thread[backward], [host.loop])))
     blocked = np.union1d(host.row_of(blocking_calls(host).slice), _blocking_copies(work, device))
-    collective = np.flatnonzero(host.of("collective"))
+    collective, loader = np.flatnonzero(host.of("collective")), starved_waits(host)
     pause = critical_path_facts().inference.handoff_gap_us * 1000
     queued = set(host.thread[dequeue].tolist())
     calls = host.of("operator", "runtime", "collective")
@@ -58,9 +62,9 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, host_
         *((np.full(len(part.start), thread), part.start) for thread, part in busy.items()),
         *((np.full(len(part.end), thread), part.end) for thread, part in busy.items()),
         (work.thread[launching], issue[launching]),
-        *((host.thread[part], host.start[part]) for part in (blocked, enqueue, dequeue, collective)),
-        *((host.thread[part], host.end[part]) for part in (blocked, collective)),
-        (np.array([host.loop]), np.array([host_end])),
+        *((host.thread[part], host.start[part]) for part in (blocked, enqueue, dequeue, collective, loader)),
+        *((host.thread[part], host.end[part]) for part in (blocked, collective, loader)),
+        (np.full(len(loop_moments), host.loop), loop_moments),
     ]
     return Threads(
         busy,
@@ -69,6 +73,7 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, host_
         enqueue,
         dequeue,
         collective,
+        loader,
         np.concatenate([part[0] for part in points]).astype(np.int64),
         np.concatenate([part[1] for part in points]).astype(np.int64),
     )
@@ -102,10 +107,14 @@ def host_edges(work: Launched, device: Device, nodes: Nodes, threads: Threads, w
     queued = _queue_edges(work.host, nodes, threads)
     handed = _handoffs(nodes, threads, work.host, idle & ~np.isin(node, queued[1]), before_time)
     synced = _sync_edges(work, device, nodes, threads, waits)
+    full = _full_queue_edges(work, device, nodes)
+    delivered = loader_edges(work.host, nodes, threads.loader)
     # Where somebody else let a thread go on, the time until then was waiting and no work of its own.
-    waited = np.isin(node, synced[1]) | (idle & np.isin(node, np.concatenate((queued[1], handed[1]))))
+    waited = np.isin(node, np.concatenate((synced[1], full[1], delivered.target))) | (
+        idle & np.isin(node, np.concatenate((queued[1], handed[1])))
+    )
     floor = np.where(waited, 0, time - before_time)
-    return edges([(before_node, node, floor, kinds.HOST, thread), queued, handed, synced])
+    return together(edges([(before_node, node, floor, kinds.HOST, thread), queued, handed, synced, full]), delivered)
 
 
 _Part = tuple[Int64s, Int64s, Int64s, int, Int64s]
@@ -179,3 +188,26 @@ def _sync_edges(work: Launched, device: Device, nodes: Nodes, threads: Threads, 
     source, blocked = np.array(sources, np.int64), np.array(calls, np.int64)
     target = nodes.at(host.thread[blocked], host.end[blocked])
     return nodes.end[source], target, np.zeros(len(source), np.int64), kinds.SYNC, host.slice[blocked]
+
+
+def _full_queue_edges(work: Launched, device: Device, nodes: Nodes) -> _Part:
+    """A launch into a full queue returns when the stream takes up the slice that makes room."""
+    limits = launches_facts()
+    full = replay_facts().queue.full_from_share * limits.queue.full_length
+    begin = int(nodes.time[0])
+    sources, targets = [], []
+    for own in np.unique(device.track).tolist():
+        rows = np.flatnonzero((device.track == own) & (work.call[device.work] != NONE))
+        launched, returned = work.call_start[device.work[rows]], work.call_end[device.work[rows]]
+        if len(rows) < full:
+            continue
+        # Slices of a stream start in the order of their launches.
+        number, started = np.arange(len(rows)), np.searchsorted(device.start[rows], returned, side="right")
+        waiting = number - np.searchsorted(device.start[rows], launched, side="right")
+        long_call = returned - launched > limits.statistics.longest_usual_call_us * 1000
+        held = np.flatnonzero(long_call & (waiting >= full) & (started > 0) & (launched > begin))
+        sources.append(nodes.start[rows[started[held] - 1]])
+        targets.append(nodes.at(work.thread[device.work[rows[held]]], returned[held]))
+    nothing = [np.empty(0, np.int64)]
+    source, target = (np.concatenate(part or nothing) for part in (sources, targets))
+    return source, target, np.zeros(len(source), np.int64), kinds.FULL_QUEUE, np.full(len(source), NONE)

@@ -1,0 +1,232 @@
+"""What each change does to the weights of a replay: a function per subject.
+
+All give the nanoseconds, over all steps, that took what they change; 0 says that there is nothing of that kind.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.foundation.blocking_calls import blocking_calls
+from stepscope.analysis.foundation.data_waits import data_waits
+from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE
+from stepscope.analysis.foundation.intervals import Intervals, union
+from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE
+from stepscope.analysis.replay import edge_kinds
+from stepscope.analysis.replay.changes import Change
+from stepscope.analysis.replay.rank_graph import RankGraph
+from stepscope.analysis.replay.weights import DELAYS, Weights
+from stepscope.arrays import Bools, Int64s
+from stepscope.facts.launches import launches_facts
+from stepscope.facts.replay import replay_facts
+from stepscope.store.run_store import RunStore
+
+#: Categories of the host's activity that are not its own work: it waits in them, or they can be changed by themselves.
+_NOT_ITS_OWN: Final = ("data_loading", "gc", "collective", "sync", "profiler")
+
+
+def data(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+    """Waits for batches, on the host and on the device, and the pace of a loader that works beside the training."""
+    part = weights.replay.parts[place]
+    paced = weights.edges(place, (edge_kinds.DATA,))
+    if change.factor == 0:
+        weights.drop(paced)
+    else:
+        weights.scale(paced, change.factor)
+    on_host = weights.scale_host(place, _within(part, _of_category(part, "data_loading")), change.factor)
+    waits = data_waits(store, part.rank)
+    waiting = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
+    return on_host + weights.scale_delays(place, waiting, change.factor)
+
+
+def sync(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+    """Blocking calls. With 0 they no longer wait for the device, else they return so much sooner behind it."""
+    del store
+    part = weights.replay.parts[place]
+    waited = weights.edges(place, (edge_kinds.SYNC,))
+    lag = len(waited) and weights.took(waited) + 1  # a call that returns at once has waited, too
+    calls = part.host.row_of(blocking_calls(part.host).slice)
+    if change.factor == 0:
+        weights.drop(waited)
+    else:
+        weights.scale(waited, change.factor)
+    chosen = np.zeros(len(part.host.slice), np.bool_)
+    chosen[calls] = True
+    return lag + weights.scale_host(place, _within(part, chosen), change.factor)
+
+
+def of_host_category(name: str) -> Callable[[RunStore, Weights, int, Change], int]:
+    """A change of one category of the host's activity."""
+
+    def effect(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+        del store
+        part = weights.replay.parts[place]
+        within = _within(part, _of_category(part, name))
+        if name == "gc":  # it holds the interpreter, whoever called it
+            every = union(*(part.host.start[_of_category(part, name)], part.host.end[_of_category(part, name)]))
+            within = dict.fromkeys(np.unique(part.host.thread).tolist(), every)
+        return weights.scale_host(place, within, change.factor)
+
+    return effect
+
+
+def copies(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+    """Copies and sets of memory on the device."""
+    del store
+    return weights.scale(weights.edges(place, (edge_kinds.COPY,)), change.factor)
+
+
+def layout(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+    """Kernels that only bring tensors into another form."""
+    del store
+    part = weights.replay.parts[place]
+    names = pl.concat([part.work.name.cast(pl.String).alias("n"), part.work.type.cast(pl.String).alias("n")])
+    pattern = "|".join(replay_facts().layout.patterns)
+    matches = names.str.contains(pattern).fill_null(False).to_numpy().reshape(2, -1).any(axis=0)
+    return weights.scale_work(place, part.work.slice[matches & part.work.of(COMPUTE)], change.factor)
+
+
+def host(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+    """What threads of the host do themselves: Python, dispatching, launching; no waiting."""
+    del store
+    part = weights.replay.parts[place]
+    edges = weights.edges(place, (edge_kinds.HOST,))
+    own = _own_work(weights, place, part, edges)
+    weights.weight[edges] += np.rint(own * (change.factor - 1)).astype(np.int64)
+    between = weights.edges(place, (edge_kinds.HANDOFF, edge_kinds.QUEUE))
+    weights.scale(between, change.factor)
+    return int(own.sum())
+
+
+def communication(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+    """Transfers: other than waiting for a late member, which stays. Overlapped, they only have to fit into the step."""
+    del store
+    edges = weights.edges(place, (edge_kinds.COMMUNICATION, edge_kinds.MEMBERS))
+    if change.word == "overlapped":
+        least = _transfers_per_step(weights, place)
+        weights.least[place] = np.maximum(weights.least[place], least)
+    return weights.scale(edges, change.factor)
+
+
+def unknown(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+    """Pauses of the device that nothing recorded explains, down to what is usual between two slices."""
+    del store
+    usual = launches_facts().idle.between_kernels_us * 1000
+    edges = weights.edges(place, DELAYS)
+    long_ones = edges[weights.weight[edges] > usual]
+    beyond = weights.weight[long_ones] - usual
+    weights.weight[long_ones] = usual + np.rint(beyond * change.factor).astype(np.int64)
+    return int(beyond.sum())
+
+
+def compute(weights: Weights, place: int, factor: float) -> int:
+    """All that a rank computes; without a device, its operators."""
+    part = weights.replay.parts[place]
+    if not part.on_device:
+        return weights.scale_host(place, _within(part, part.host.of("operator")), factor)
+    return weights.scale(weights.edges(place, (edge_kinds.COMPUTE,)), factor)
+
+
+def like_its_peers(store: RunStore, weights: Weights, place: int, peers: list[int]) -> int:
+    """A rank computes, waits for data and works on its host as long as the median of its peers, if it takes longer."""
+    changed = 0
+    mine, others = _needs(store, weights, place), [_needs(store, weights, peer) for peer in peers]
+    usual = {name: statistics.median(other[name] for other in others) for name in mine}
+    factor = {name: min(usual[name] / own, 1.0) if own > 0 else 1.0 for name, own in mine.items()}
+    rank = weights.replay.parts[place].rank
+    if factor["compute"] < 1:
+        changed += compute(weights, place, factor["compute"])
+    for name, effect in (("data", data), ("host", host)):
+        if factor[name] < 1:
+            changed += effect(store, weights, place, Change("", name, "", (rank,), factor[name]))
+    return changed
+
+
+def _needs(store: RunStore, weights: Weights, place: int) -> dict[str, float]:
+    """Nanoseconds per step by what a rank does."""
+    part = weights.replay.parts[place]
+    steps = len(weights.replay.periods[place].step)
+    host_edges = weights.edges(place, (edge_kinds.HOST,))
+    waits = data_waits(store, part.rank)
+    for_data = _covered_on_host(weights, place, _within(part, _of_category(part, "data_loading"), only=part.host.loop))
+    on_device = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
+    for_data += int(weights.covered(place, weights.edges(place, DELAYS), on_device).sum())
+    if part.on_device:
+        graph = weights.replay.graph
+        edges = weights.edges(place, (edge_kinds.COMPUTE,))
+        computes = int(graph.weight[edges].sum())
+    else:
+        computes = _covered_on_host(weights, place, _within(part, part.host.of("operator")))
+    loop = host_edges[weights.replay.graph.about[host_edges] == part.host.loop]
+    works = int(_own_work(weights, place, part, loop).sum())
+    return {"compute": computes / steps, "data": for_data / steps, "host": works / steps}
+
+
+def _covered_on_host(weights: Weights, place: int, within: dict[int, Intervals]) -> int:
+    edges = weights.edges(place, (edge_kinds.HOST,))
+    thread = weights.replay.graph.about[edges]
+    return sum(int(weights.covered(place, edges[thread == own], part).sum()) for own, part in within.items())
+
+
+def _own_work(weights: Weights, place: int, part: RankGraph, edges: Int64s) -> Int64s:
+    """What threads did by themselves in these stretches; on a host that computes, beside its operators."""
+    others = np.isin(part.host.category, [CATEGORIES.index(name) for name in _NOT_ITS_OWN])
+    if not part.on_device:
+        others |= part.host.of("operator")
+    own = np.clip(weights.weight[edges], 0, None)
+    thread = weights.replay.graph.about[edges]
+    for waiting, intervals in _within(part, others).items():
+        mine = np.flatnonzero(thread == waiting)
+        own[mine] -= weights.covered(place, edges[mine], intervals)
+    return own
+
+
+def _of_category(part: RankGraph, name: str) -> Bools:
+    chosen: Bools = part.host.category == CATEGORIES.index(name)
+    return chosen
+
+
+def _within(part: RankGraph, chosen: Bools, only: int | None = None) -> dict[int, Intervals]:
+    """Per thread when it was in some slices."""
+    rows = np.flatnonzero(chosen)
+    threads = np.unique(part.host.thread[rows]).tolist() if only is None else [only]
+    return {
+        thread: union(part.host.start[own], part.host.end[own])
+        for thread in threads
+        for own in [rows[part.host.thread[rows] == thread]]
+    }
+
+
+def _transfers_per_step(weights: Weights, place: int) -> Int64s:
+    """How long the busiest stream of a rank transfers in each step."""
+    part, periods = weights.replay.parts[place], weights.replay.periods[place]
+    rows = np.flatnonzero(part.work.of(COMMUNICATION))
+    step = periods.index_of(part.work.step[rows])
+    transfers = weights.transfer_of[place]
+    lasts = np.array([transfers.get(own, NONE) for own in part.work.slice[rows].tolist()], np.int64)
+    lasts = np.where(lasts == NONE, part.work.end[rows] - part.work.start[rows], lasts)
+    longest = np.zeros(len(periods.step), np.int64)
+    for track in np.unique(part.work.track[rows]):
+        mine = (part.work.track[rows] == track) & (step >= 0)
+        busy = np.zeros(len(periods.step), np.int64)
+        np.add.at(busy, step[mine], lasts[mine])
+        longest = np.maximum(longest, busy)
+    return longest
+
+
+OF_CATEGORY: Final[dict[str, Callable[[RunStore, Weights, int, Change], int]]] = {
+    "data": data,
+    "sync": sync,
+    "gc": of_host_category("gc"),
+    "compile": of_host_category("compile"),
+    "copies": copies,
+    "layout": layout,
+    "host": host,
+    "communication": communication,
+    "unknown": unknown,
+}

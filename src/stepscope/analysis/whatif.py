@@ -1,0 +1,118 @@
+"""What would the step be with something changed? The steps of all ranks, replayed (docs/metrics/replay.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import msgspec
+import polars as pl
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.question import Words, question
+from stepscope.analysis.foundation.work import ranks_of
+from stepscope.analysis.replay.applied import Applied
+from stepscope.analysis.replay.changes import parse_change
+from stepscope.analysis.replay.estimate import Estimate, counted_rows, estimate_of
+from stepscope.errors import NoAnswerError
+from stepscope.facts.replay import replay_facts
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+_MOST_NAMES: Final = 50
+
+
+class AppliedChange(msgspec.Struct, frozen=True):
+    """A change, which names it concerned, and how long all of that took per step as recorded, on all ranks together."""
+
+    change: str
+    names: list[str]
+    recorded_us: float
+
+
+class WhatIfStep(msgspec.Struct, frozen=True):
+    """One step of one rank: as recorded, as replayed without a change, and with the changes."""
+
+    rank: int
+    step: int
+    counted: bool
+    period_us: float
+    replayed_us: float
+    changed_us: float
+
+
+class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
+    """Means over the counted steps of the chosen ranks."""
+
+    changes: list[AppliedChange]
+    period_us: float
+    changed_us: float
+    gain_us: float
+    gain_share: float
+    replay_error_share: float
+    unexplained_share: float
+    ranks_joined: bool
+    steps: list[WhatIfStep]
+
+
+@question()
+def whatif(
+    store: RunStore,
+    *,
+    ranks: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+    changes: Annotated[Sequence[str], Words()] = (),
+) -> Answer[WhatIf]:
+    """The replay always goes over all ranks, because they wait for each other; ``ranks`` and ``steps`` are shown."""
+    wanted = [parse_change(each) for each in changes]
+    shown = ranks_of(store, ranks)
+    estimate = estimate_of(store, store.ranks)
+    if estimate is None:
+        raise NoAnswerError("whatif_nothing_recorded")
+    if estimate.error_share > replay_facts().errors.most_share:
+        raise NoAnswerError("whatif_replay_misses", share=f"{100 * estimate.error_share:.1f}")
+    rows, applied = estimate.changed(wanted)
+    rows = rows.filter(pl.col("rank").is_in(shown))
+    if steps:
+        rows = rows.filter(pl.col("step").is_in(list(steps)))
+    if rows.is_empty():
+        raise NoAnswerError("whatif_nothing_recorded")
+    return Answer(_answer(estimate, rows, applied), _notes(estimate, len(store.ranks)))
+
+
+def _answer(estimate: Estimate, rows: pl.DataFrame, applied: list[Applied]) -> WhatIf:
+    counted = rows.filter(pl.Series(counted_rows(rows)))
+    totals = (counted[name].to_numpy().sum() for name in ("period_ns", "replayed_ns", "changed_ns"))
+    period, replayed, changed = map(int, totals)
+    every_step = estimate.steps["step"].n_unique()
+    return WhatIf(
+        changes=[
+            AppliedChange(each.change.text, each.names[:_MOST_NAMES], each.took_ns / every_step / 1000)
+            for each in applied
+        ],
+        period_us=period / len(counted) / 1000,
+        changed_us=changed / len(counted) / 1000,
+        gain_us=(replayed - changed) / len(counted) / 1000,
+        gain_share=(replayed - changed) / replayed if replayed else 0.0,
+        replay_error_share=estimate.error_share,
+        unexplained_share=estimate.unexplained_share,
+        ranks_joined=estimate.replay.joined,
+        steps=[
+            WhatIfStep(rank, step, counts, before / 1000, again / 1000, after / 1000)
+            for rank, step, counts, before, again, after in rows.iter_rows()
+        ],
+    )
+
+
+def _notes(estimate: Estimate, ranks: int) -> list[Note]:
+    notes = []
+    parts = estimate.replay.parts
+    if estimate.unexplained_share > replay_facts().errors.most_share:
+        notes.append(Note("replay_unexplained", {"share": f"{100 * estimate.unexplained_share:.1f}"}))
+    if len(parts) < ranks:
+        notes.append(Note("replay_without_ranks", {"count": ranks - len(parts)}))
+    if len(parts) > 1 and not estimate.replay.joined:
+        notes.append(Note("replay_ranks_apart"))
+    if any(part.on_device and not part.launches_known for part in parts):
+        notes.append(Note("replay_without_launches"))
+    return notes

@@ -1,0 +1,53 @@
+"""The replay of steps: ``replay.toml``, which says where each fact comes from, typed."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stepscope.facts import load
+
+
+class Errors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[errors]``."""
+
+    most_share: float
+
+
+class Loader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[loader]``."""
+
+    least_wait_us: int
+    beside: tuple[str, ...]
+
+
+class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[size]``."""
+
+    most_moments: int
+
+
+class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[layout]``."""
+
+    patterns: tuple[str, ...]
+
+
+class Queue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[queue]``."""
+
+    full_from_share: float
+
+
+class ReplayFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole table."""
+
+    errors: Errors
+    loader: Loader
+    size: Size
+    layout: Layout
+    queue: Queue
+
+
+def replay_facts() -> ReplayFacts:
+    """The replay of steps."""
+    return load("replay", ReplayFacts)
