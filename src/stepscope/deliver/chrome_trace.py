@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
+from stepscope.analysis.timeline.clock import RankClock, run_clock
 from stepscope.arrays import NONE
 from stepscope.facts.communication import communication_facts
 from stepscope.facts.pytorch import pytorch_facts
@@ -51,8 +52,11 @@ _LEAST_TIDS_PER_TRACK: Final = 1000
 def write(
     store: RunStore, ranks: list[int], path: Path, *, zipped: bool, more_header: dict[str, Any] | None = None
 ) -> None:
-    """Write the ranks into one file, on the run's clock; ``more_header`` is put beside the events."""
-    offsets, origin = _clocks(store, ranks)
+    """Write the ranks into one file; ``more_header`` is put beside the events.
+
+    Several ranks are written on the run's clock, one alone on its own, as it was recorded.
+    """
+    clocks, origin = _clocks(store, ranks)
     with (
         gzip.open(path, "wt", compresslevel=4, encoding="utf-8") if zipped else path.open("w", encoding="utf-8")
     ) as file:
@@ -61,43 +65,49 @@ def write(
             header["distributedInfo"] = {"rank": ranks[0]}
         header |= more_header or {}
         file.write(json.dumps(header)[:-1] + ', "traceEvents": [\n')
-        _write_events(file, store, ranks, offsets, origin)
+        _write_events(file, store, ranks, clocks, origin)
         file.write("\n]}\n")
 
 
-def _clocks(store: RunStore, ranks: list[int]) -> tuple[dict[int, int], int]:
-    """What to add to each rank's times for the run's clock, and the first moment of all on it."""
-    rows = store.scan("ranks", ranks).select("rank", pl.col("clock_offset_ns").fill_null(0), "first_ns").collect()
-    offsets = {row["rank"]: row["clock_offset_ns"] for row in rows.iter_rows(named=True)}
-    firsts = [
-        row["first_ns"] + offsets[row["rank"]] for row in rows.iter_rows(named=True) if row["first_ns"] is not None
-    ]
-    return offsets, min(firsts, default=0)
+def _clocks(store: RunStore, ranks: list[int]) -> tuple[dict[int, RankClock], int]:
+    """The clock of each rank, and the first moment of all on it."""
+    clocks = run_clock(store).ranks if len(ranks) > 1 else {rank: RankClock() for rank in ranks}
+    rows = store.scan("ranks", ranks).select("rank", "first_ns").drop_nulls().collect()
+    firsts = [clocks[rank].moment(first_ns) for rank, first_ns in rows.iter_rows()]
+    return clocks, min(firsts, default=0)
 
 
-def _write_events(file: TextIO, store: RunStore, ranks: list[int], offsets: dict[int, int], origin: int) -> None:
+def _on_clock(clock: RankClock, slices: pl.DataFrame) -> pl.DataFrame:
+    """Slices with the times that the clock gives them."""
+    start, moment = (clock.to_run(slices[name].to_numpy()) for name in ("start_ns", "moment_ns"))
+    end = clock.to_run((slices["start_ns"] + slices["dur_ns"]).to_numpy())
+    return slices.with_columns(start_ns=start, dur_ns=end - start, moment_ns=moment)
+
+
+def _write_events(file: TextIO, store: RunStore, ranks: list[int], clocks: dict[int, RankClock], origin: int) -> None:
     separator = ""
     next_pid, next_flow = 1, 1
     for rank in ranks:
-        shift = offsets.get(rank, 0) - origin
         pids: dict[str, int] = {}
         tracks = store.scan("tracks", [rank]).sort("order").collect()
         for process in tracks["process"].unique(maintain_order=True):
             pids[process] = next_pid
             next_pid += 1
-        slices = _slices(store, rank)
+        slices = _on_clock(clocks[rank], _slices(store, rank))
         pid_of = {row["track"]: pids[row["process"]] for row in tracks.iter_rows(named=True)}
         for text in _metadata(rank, tracks, pids, slices):
             file.write(separator + text)
             separator = ",\n"
         streams = set(tracks.filter(pl.col("kind") == "stream")["track"])
-        for text in _slice_events(slices, pid_of, streams, shift):
+        for text in _slice_events(slices, pid_of, streams, -origin):
             file.write(separator + text)
             separator = ",\n"
-        for text in _counter_events(store, rank, tracks, pid_of, shift):
+        counters = store.scan("counters", [rank]).collect()
+        counters = counters.with_columns(time_ns=clocks[rank].to_run(counters["time_ns"].to_numpy()))
+        for text in _counter_events(counters, tracks, pid_of, -origin):
             file.write(separator + text)
             separator = ",\n"
-        for text in _flow_events(store, rank, slices, pid_of, shift, next_flow):
+        for text in _flow_events(store, rank, slices, pid_of, -origin, next_flow):
             file.write(separator + text)
         next_flow += store.scan("links", [rank]).select(pl.len()).collect().item()
 
@@ -181,11 +191,9 @@ def _category(kind: str, name: str, on_device: bool) -> str:
     return OWN_CATEGORY + kind if speaks else _CATEGORIES.get(kind) or OWN_CATEGORY + kind
 
 
-def _counter_events(
-    store: RunStore, rank: int, tracks: pl.DataFrame, pid_of: dict[int, int], shift: int
-) -> Iterator[str]:
+def _counter_events(counters: pl.DataFrame, tracks: pl.DataFrame, pid_of: dict[int, int], shift: int) -> Iterator[str]:
     names = {row["track"]: json.dumps(row["name"]) for row in tracks.iter_rows(named=True)}
-    for row in store.scan("counters", [rank]).collect().iter_rows(named=True):
+    for row in counters.iter_rows(named=True):
         yield (
             f'{{"ph":"C","name":{names[row["track"]]},"pid":{pid_of[row["track"]]},'
             f'"ts":{_micro(row["time_ns"] + shift)},"args":{{"value":{json.dumps(row["value"])}}}}}'

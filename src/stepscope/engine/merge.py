@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
 from stepscope.store import schema
+from stepscope.store.clocks import with_clocks
 from stepscope.store.notes import Note
 from stepscope.store.rank_writer import write
 from stepscope.store.run_store import Part, RunStore, note_rows, temporary_directory
+
+# Clocks are estimated from collectives, and notes tell of that.
+_SMALL_TABLES: Final = sorted(
+    (name for name, table in schema.TABLES.items() if not table.per_rank),
+    key=lambda name: {"collectives": 0, "notes": 2}.get(name, 1),
+)
 
 
 def merge(
@@ -24,17 +32,18 @@ def merge(
     work = temporary_directory(directory, attempt)
     merged: dict[str, dict[str, int]] = {}
     try:
-        for table in schema.TABLES.values():
-            if table.per_rank:
-                continue
-            frames = [pl.read_parquet(directory / name) for part in read for name in part.tables.get(table.name, {})]
-            frames += _of_kept_ranks(table.name, kept, old)
-            if table.name == "notes":
-                frames.append(note_rows(notes))
-            frame = _in_order(table.name, pl.concat(frames)) if frames else schema.empty(table.name)
+        about_clocks: list[Note] = []
+        for name in _SMALL_TABLES:
+            frames = [pl.read_parquet(directory / file) for part in read for file in part.tables.get(name, {})]
+            frames += _of_kept_ranks(name, kept, old)
+            if name == "notes":
+                frames.append(note_rows([*notes, *about_clocks]))
+            frame = _in_order(name, pl.concat(frames)) if frames else schema.empty(name)
+            if name == "ranks":
+                frame, about_clocks = with_clocks(frame, _written(work, "collectives"))
             if frame.height:
-                write(frame, work / f"{table.name}.parquet")
-                merged[table.name] = {f"{final.name}/{table.name}.parquet": frame.height}
+                write(frame, work / f"{name}.parquet")
+                merged[name] = {f"{final.name}/{name}.parquet": frame.height}
         work.rename(final)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
@@ -44,6 +53,11 @@ def merge(
             for file in part.tables.pop(name):
                 (directory / file).unlink()
     return merged
+
+
+def _written(directory: Path, table: str) -> pl.LazyFrame:
+    file = directory / f"{table}.parquet"
+    return pl.scan_parquet(file) if file.exists() else schema.empty(table).lazy()
 
 
 def _of_kept_ranks(table: str, kept: list[Part], old: RunStore | None) -> list[pl.DataFrame]:

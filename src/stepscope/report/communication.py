@@ -30,13 +30,14 @@ _LONGEST_NAME: Final = 60
 
 
 def show(answer: Answer[Communication], lang: str) -> None:
-    """What was called, who waited for whom, links, groups, and calls that some never joined."""
+    """What was called, who waited for whom, links, groups, calls that some never joined, and clocks."""
     data = answer.data
     _table(data.operations, "communication_operations_title", lang, _OPERATIONS)
     _table(data.waits, "communication_waits_title", lang)
     _table(data.links, "communication_links_title", lang)
     _table(data.groups, "communication_groups_title", lang)
     _table(data.unjoined, "communication_unjoined_title", lang)
+    _table(data.clocks, "communication_clocks_title", lang)
 
 
 def _table(entries: Sequence[Any], title: str, lang: str, columns: Sequence[str] | None = None) -> None:

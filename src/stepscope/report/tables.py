@@ -77,6 +77,7 @@ _SCALES: Final = {
     "GFLOP": (1e9, ",.3f"),
     "TFLOP/s": (1e12, ",.3f"),
     "GB/s": (1, ",.3f"),
+    "ppm": (1, ",.3f"),
     "MB/s": (1e6, ",.1f"),
 }
 #: Units that need no word in a header.

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 #: Raised when the meaning or the shape of a table changes; stores of another version are rebuilt.
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 6
 
 SLICE_KINDS: Final = (
     "operator",
@@ -97,8 +97,15 @@ _TABLES = (
                 "what was added to the file's own times: start_ns − clock_base_ns is the file's ts",
             ),
             ("clock_offset_ns", pl.Int64, "add to a time of this rank to get the run's clock"),
-            ("clock_drift_ppb", pl.Int64, "drift against the run's clock, parts per billion"),
+            ("clock_drift_ppb", pl.Int64, "and this much more per time since first_ns, in parts per billion"),
             ("clock_error_ns", pl.Int64, "how far the offset may be off"),
+            ("clock_calls", pl.Int64, "number of collective calls that the estimate rests on"),
+            (
+                "clock_state",
+                Name,
+                "reference, aligned, agrees (within the error: nothing to add), or why not: too_few_calls, uncertain, "
+                "contradicted; null where there is only one clock",
+            ),
             ("first_ns", pl.Int64, "start of the first slice"),
             ("last_ns", pl.Int64, "end of the last slice; marks count only where nothing else is"),
             ("source", pl.String, "file or directory it was read from"),

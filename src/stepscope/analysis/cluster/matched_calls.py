@@ -13,6 +13,7 @@ import polars as pl
 
 from stepscope.analysis.cluster.arrivals import arrivals
 from stepscope.arrays import Int64s
+from stepscope.store.call_numbers import with_call_numbers
 from stepscope.store.run_store import RunStore
 
 #: Between two ranks, and not of a whole group.
@@ -39,7 +40,7 @@ def numbered_calls(store: RunStore) -> pl.DataFrame:
         .select("rank", "slice", names, "seq", "step", "start_ns", "end_ns")
         .collect()
     )
-    return _numbered(calls)
+    return with_call_numbers(calls)
 
 
 def with_waits(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
@@ -47,20 +48,6 @@ def with_waits(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
     if calls.is_empty():
         return _with_waits(calls.with_columns(arrival_ns="start_ns"))
     return _with_waits(calls.join(arrivals(store, calls), on=["rank", "slice"], maintain_order="left"))
-
-
-def _numbered(calls: pl.DataFrame) -> pl.DataFrame:
-    """By the number that the file gives; else by order among the calls of the same kind in the same step."""
-    group = ["group", "kind"]
-    counted = pl.col("seq").is_not_null().all().over("group") & ~pl.struct("rank", *group, "seq").is_duplicated()
-    order = pl.int_range(pl.len()).over(["rank", "step", *group])
-    calls = calls.sort("rank", "start_ns", "slice").with_columns(
-        number=pl.when(counted).then("seq").otherwise(order),
-        # A sequence may count over steps; an order begins anew in each.
-        part=pl.when(counted).then(None).otherwise("step"),
-    )
-    key = pl.struct([pl.col("group").cast(pl.String), "kind", "number", "part"])
-    return calls.with_columns(call=key.rank("dense").cast(pl.Int64)).drop("number", "part")
 
 
 def _with_waits(calls: pl.DataFrame) -> pl.DataFrame:

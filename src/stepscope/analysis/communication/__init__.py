@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.cluster.clocks import clocks_of
 from stepscope.analysis.cluster.matched_calls import numbered_calls
 from stepscope.analysis.cluster.roots import roots
 from stepscope.analysis.cluster.waits import waits
@@ -48,6 +49,7 @@ def communication(
         links=links_of(matrix),
         groups=groups,
         unjoined=[call for call in missing if not steps or call.step in steps],
+        clocks=clocks_of(store),
     )
     return Answer(answer, _notes(store, answer))
 

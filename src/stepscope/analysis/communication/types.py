@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from stepscope.analysis.cluster.clocks import HostClock
 from stepscope.analysis.foundation.units import Bytes, Count, GigabytesPerSecond, Identifier, Microseconds, Nanoseconds
 
 
@@ -101,3 +102,4 @@ class Communication(msgspec.Struct, frozen=True):
     links: list[Transport]
     groups: list[Group]
     unjoined: list[Unjoined]
+    clocks: list[HostClock]

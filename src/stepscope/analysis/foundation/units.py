@@ -41,6 +41,7 @@ PerSecond = Annotated[float, _in("per_s")]
 Share = Annotated[float, _in("share")]
 #: One number over another of the same kind: a speed-up, a slope.
 Ratio = Annotated[float, _in("ratio")]
+PartsPerMillion = Annotated[float, _in("ppm")]
 Count = Annotated[int, _in("count")]
 MeanCount = Annotated[float, _in("count")]
 #: Which one it is: a rank, a step, a slice. Sums and means of it say nothing.

@@ -22,8 +22,9 @@ from stepscope.simulate.plan import Group, layers_of_chunks
 from stepscope.simulate.recording import HOST_END, HOST_START, LAST, FullRecorder
 from stepscope.simulate.workload import Transformer
 from stepscope.store import schema
+from stepscope.store.clocks import with_clocks
 from stepscope.store.rank_writer import RankWriter, write
-from stepscope.store.run_store import Manifest, Part, RunStore, save
+from stepscope.store.run_store import Manifest, Part, RunStore, note_rows, save
 from stepscope.version import __version__
 
 WINDOW: Final = "simulated"
@@ -45,6 +46,7 @@ def write_store(
                 merged.flush()
         merged.add("groups", _groups(model.machine))
         merged.flush()
+        merged.align_clocks()
     finally:
         recorder.close()
     manifest = Manifest(model.scenario.name, WINDOW, parts, merged.files, written_by=__version__)
@@ -58,10 +60,22 @@ class _MergedTables:
         self.directory = directory
         self.files: dict[str, dict[str, int]] = {}
         self._waiting: dict[str, list[pl.DataFrame]] = {}
+        self._ranks: list[pl.DataFrame] = []  # until the clocks of all are known
 
     def add(self, table: str, frame: pl.DataFrame) -> None:
-        if not frame.is_empty():
-            self._waiting.setdefault(table, []).append(schema.conform(table, frame))
+        if frame.is_empty():
+            return
+        frames = self._ranks if table == "ranks" else self._waiting.setdefault(table, [])
+        frames.append(schema.conform(table, frame))
+
+    def align_clocks(self) -> None:
+        """What the calls of all ranks tell of their clocks, as for any run that is written."""
+        collectives = [self.directory / name for name in self.files.get("collectives", {})]
+        calls = pl.scan_parquet(collectives) if collectives else schema.empty("collectives").lazy()
+        ranks, notes = with_clocks(pl.concat(self._ranks), calls)
+        self._ranks.clear()
+        self._waiting = {"ranks": [ranks]} | ({"notes": [note_rows(notes)]} if notes else {})
+        self.flush()
 
     def flush(self) -> None:
         (self.directory / "merged").mkdir(exist_ok=True)
