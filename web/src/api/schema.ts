@@ -101,6 +101,7 @@ export interface Communication {
   readonly links: readonly Transport[]
   readonly groups: readonly Group[]
   readonly unjoined: readonly Unjoined[]
+  readonly clocks: readonly HostClock[]
 }
 
 export interface CommunicationDocument {
@@ -526,6 +527,17 @@ export interface GroupShare {
   readonly flagged: boolean
   readonly reasons: readonly string[]
   readonly ranks: readonly number[]
+}
+
+/** `offset_us` is what is added to times of these ranks at the start of the run. */
+export interface HostClock {
+  readonly host: string | null
+  readonly ranks: readonly number[]
+  readonly state: string
+  readonly offset_us: number | null
+  readonly drift_ppm: number | null
+  readonly error_us: number | null
+  readonly calls: number | null
 }
 
 /** Idle time of the device in one step, as `steps` has it; the causes add up to `idle_us`. `kernel_us` and `other_us` are former names of `dependency_us` and `unknown_us`. */
