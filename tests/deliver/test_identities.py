@@ -32,6 +32,13 @@ def _redacted(*texts: str, hosts: tuple[str, ...] = (), known: tuple[str, ...] =
         ("D:/data/alice/x.py", "dir-1/x.py"),
         ("\\\\fileserver\\share\\x.py", "dir-1/x.py"),
         ("/home/alice", "dir-1"),
+        ("/alice", "dir-1"),
+        ("cwd /alice is full", "cwd dir-1 is full"),
+        ('{"cwd": "/alice"}', '{"cwd": "dir-1"}'),
+        ("alice/train.py(3): f", "dir-1/train.py(3): f"),
+        ("../alice/net/train.py(3): f", "dir-1/train.py(3): f"),
+        ("see ./alice/run.json", "see dir-1/run.json"),
+        ("alice\\net\\x.py", "dir-1/x.py"),
         ("cwd=/home/alice, ok", "cwd=dir-1, ok"),
         ("/mnt/home/alice", "dir-1"),
         ("HOME=/root", "HOME=dir-1"),
@@ -54,6 +61,8 @@ def _redacted(*texts: str, hosts: tuple[str, ...] = (), known: tuple[str, ...] =
         ("file:///home/alice/x.py", "file:///dir-1/x.py"),
         ("s3://alice-data/secret/x.pt", "s3://host-1/dir-1/x.pt"),
         ("tcp://alice:pw@gpu17.corp:29500", "tcp://host-1:29500"),
+        ("from 10.1.2.3 on", "from host-1 on"),
+        ("fe80::1:a1ce up", "host-1 up"),
         ("10.1.2.3%eth0_60000_0", "host-1%eth0_60000_0"),
         (
             "/home/alice/env/lib/python3.11/site-packages/torch/nn/modules/module.py(1751): _call_impl",
@@ -82,8 +91,9 @@ def test_directories_go_and_what_makes_a_trace_useful_stays(text: str, expected:
         "/job:localhost/replica:0/task:0/device:GPU:0",
         "nn.Module: Linear_0",
         "<built-in method a of type object at 0x7f>",
-        "site/train.py(3): f",
-        "../x/y.py(3): f",
+        "torch/nn/modules/module.py(1751): _call_impl",
+        "threading.py(10): run",
+        "network/layers/attention",
         "tcp://127.0.0.1:29500 and http://localhost:80",
         "cudnn 9.1.0.70, 1/2, a / b, 50%, //",
         "C:\\",
@@ -118,6 +128,31 @@ def test_sibling_nodes_are_hosts_too() -> None:
         "host-5 alone",
         "adgx-a17",
     ]
+
+
+@pytest.mark.parametrize(
+    ("host", "text", "expected"),
+    [
+        ("node17", "from node18 to Node3", "from host-2 to host-3"),
+        ("worker-2", "worker-3 waits", "host-2 waits"),
+        ("gpu17", "gpu18 has gpu0 and gpu1", "host-2 has gpu0 and gpu1"),
+        ("gpu7", "gpu0 and gpu1", "gpu0 and gpu1"),
+        ("node17", "node_embedding1 and nodes18", "node_embedding1 and nodes18"),
+    ],
+)
+def test_siblings_of_hosts_with_everyday_names_are_hosts_and_parts_of_a_machine_are_not(
+    host: str, text: str, expected: str
+) -> None:
+    assert _redacted(text, hosts=(host,)) == [expected]
+
+
+@pytest.mark.parametrize("name", ["ann_experiment.json", "annas trace.json.gz", "exp-of-ann_rank0.pt.trace.json"])
+def test_the_own_name_of_a_file_goes_where_it_may_name_somebody(name: str) -> None:
+    found = Finder()
+    found.capture(name)
+    redacted = Pseudonyms(found).text(f"/data/team/{name} was cut")
+    assert "ann" not in redacted
+    assert redacted == f"dir/capture-1{name[name.index('.') :]} was cut"
 
 
 @pytest.mark.parametrize("name", ["user", "test", "u", "42"])

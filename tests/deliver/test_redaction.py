@@ -19,7 +19,7 @@ from stepscope.store import schema
 from stepscope.store.run_store import RunStore
 from support.mini_trace import complete, slices_in, write_trace
 
-_SECRETS = ("alice", "gpu17", "gpu18", "secret", "corp", "10.1.2.3", "My Runs", "\\u5f20", "张")
+_SECRETS = ("alice", "gpu17", "gpu18", "gpu19", "secret", "corp", "10.1.2.3", "My Runs", "\\u5f20", "张")
 _HOSTS = {0: "gpu17.corp", 1: "gpu18", 2: "gpu17.corp"}
 _FRAME = "/home/alice/secret/train.py(12): step"
 _DETAILS = (
@@ -155,6 +155,7 @@ def test_a_capture_goes_through_reader_and_export_and_stays_the_same_run(tmp_pat
     events = [
         complete("ProfilerStep#1", "0.125", "900.500", cat="user_annotation"),
         complete(_FRAME, "10.001", "800.000", cat="python_function", args={"Python id": 1}),
+        complete("gpu19", "15.001", "1.000"),
         complete("aten::mm", "20.001", "50.000", args={"Call stack": f"{_FRAME};C:\\Users\\alice\\x.py(3): f"}),
     ]
     write_trace(capture, events, rank=None)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -24,6 +25,10 @@ _LAST_DIRECTORY: Final = r"""[^/\\\s"'<>|,;:*.()\[\]{}]+"""  # without an ending
 _WIDE_PART: Final = r"""[^\\/:*?"'<>|,;\r\n]+"""  # may contain blanks
 _ROOT: Final = r"(?:/|[A-Za-z]:[\\/])"
 _END: Final = r"""(?=[/\\\s"'<>|,;:)\]}]|$)"""
+_BARE: Final = r"""(?<![^\s"'=:,(])/(?P<bare>[A-Za-z_][\w.\-]*)(?=[\s"',;)]|:[/\s]|$)"""  # one part below the root
+_ENDINGS: Final = "|".join(_FACTS.file_endings)
+_SOME_FILE: Final = rf"(?=[\w.\-]+\.(?:{_ENDINGS})\b)"
+_RELATIVE: Final = rf"(?<![\w/\\.:~)\]}}\-])(?:(?:[\w.][\w.\-]*/)+|(?:[\w.][\w.\-]*\\)+){_SOME_FILE}"
 _IN_HOME: Final = "(?:" + "|".join(rf"(?<=[\\/]{home}[\\/])|(?<=[\\/]{home}\\\\)" for home in _FACTS.homes) + ")"
 
 
@@ -48,14 +53,19 @@ def _location_pattern(known: Iterable[str]) -> re.Pattern[str]:
         rf"(?P<below>(?:/{_INNER})*/(?:{_IN_HOME}{_PART})?)?"
         r"|(?P<address>(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?=%|:\d{2,5}\b)|\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%\w+)?\](?=:\d))"
         r"|(?P<login>(?<![\w.+\-])[A-Za-z_][\w.+\-]*)@(?P<machine>[A-Za-z0-9][A-Za-z0-9.\-]*[A-Za-z0-9])"
-        rf"|(?P<directory>{'|'.join(directories if known else directories[1:])})"
+        r"|(?P<bare_address>(?<![\w.\-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.\-])"
+        r"|(?<![\w:])(?i:fe80|f[cd][0-9a-f]{2}|[23][0-9a-f]{3})(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]))"
+        rf"|(?P<directory>{'|'.join(directories if known else directories[1:])})|(?P<relative>{_RELATIVE})|{_BARE}"
     )
 
 
 _USER: Final = re.compile(rf"(?:(?:^|/)(?:{_HOMES})/|^~)([^/]+)")
 _PACKAGES: Final = re.compile(rf".*[\\/](?=(?:{'|'.join(_FACTS.packages)})(?:[\\/]|$))", re.DOTALL)
 _HOST_IN_NAME: Final = [re.compile(pattern) for pattern in _FACTS.host_in_name]
+_VERSION_BEFORE: Final = re.compile(rf"(?:{'|'.join(_FACTS.version_words)})[\w.]*[\s:=\"']*$", re.IGNORECASE)
 _PORT: Final = re.compile(r":\d+$")
+_CAPTURE_ENDING: Final = re.compile(rf"(?:\.pt)?(?:\.trace)?(?:\.(?:{_ENDINGS}))+$|_ascend_(?:pt|ms)$", re.IGNORECASE)
+_USUAL_IN_NAMES: Final = frozenset((*_FACTS.plain_words, *_FACTS.capture_words))
 _ENCODED: Final = re.compile(r"%2F|%5C|^file://.*%", re.IGNORECASE)
 
 
@@ -68,6 +78,7 @@ class Finder:
     addresses: set[str] = field(default_factory=set)
     users: set[str] = field(default_factory=set)
     directories: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)  # names of captures, without endings, that may name somebody
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -79,10 +90,15 @@ class Finder:
             self.hosts.setdefault(name.lower())
 
     def capture(self, name: str) -> None:
-        """Take the name of a captured file or directory, which may begin with a host."""
+        """Take the name of a captured file or directory, which may begin with a host, or be somebody's own choice."""
         for pattern in _HOST_IN_NAME:
-            if (match := pattern.match(name)) and match["host"].lower() not in _FACTS.plain_words:
-                self.host(match["host"])
+            if match := pattern.match(name):
+                if match["host"].lower() not in _FACTS.plain_words:
+                    self.host(match["host"])
+                return
+        stem = _CAPTURE_ENDING.sub("", name)
+        if any(word.lower() not in _USUAL_IN_NAMES for word in re.findall(r"[^\W\d_]+", stem)):
+            self.files.add(stem)
 
     def piece(self, text: str) -> None:
         """Take what a piece of text names."""
@@ -97,19 +113,40 @@ class Finder:
                 self.users.update(_USER.findall(_normal(directory)))
                 if not _PACKAGES.match(directory):
                     self.directories.add(_normal(directory))
+            if (bare := match["bare"]) and bare.lower() not in _FACTS.plain_roots:
+                self.directories.add(f"/{bare}")
+            if (relative := match["relative"]) and not _is_of_package(relative):
+                self.directories.add(_normal(relative))
             if address := match["address"] or match["authority"]:
                 self.addresses.add(_PORT.sub("", address).lower())
+            if match["bare_address"] and _names_a_host(match):
+                self.addresses.add(match["bare_address"].lower())
 
     @cached_property
     def _siblings(self) -> re.Pattern[str]:
         """Other nodes of the machines that are known: of the same domain, or of the same name with another number."""
         domains = {host.partition(".")[2] for host in self.hosts if not _is_address(host)}
-        stems = {match[1] for host in self.hosts if (match := re.fullmatch(r"(.*\D)\d+", host.partition(".")[0]))}
-        stems = {
-            stem for stem in stems if stem.rstrip("-_") not in _FACTS.plain_words and len(stem) >= _FACTS.least_letters
-        }
         named = rf"[A-Za-z0-9\-]+\.(?:{_any(domain for domain in domains if '.' in domain)})"
-        return re.compile(rf"(?<![A-Za-z0-9])(?i:{named}|(?:{_any(stems)})\d+)(?![A-Za-z0-9])")
+        numbered = "|".join(self.numbered_names) or r"(?!)"
+        return re.compile(rf"(?<![A-Za-z0-9])(?i:{named}|{numbered})(?![A-Za-z0-9])")
+
+    @cached_property
+    def numbered_names(self) -> list[str]:
+        """Patterns of names of nodes that differ from a known host in their number.
+
+        A word that also stands for parts of a machine (gpu0) is a host's only with as many digits as the known one has.
+        """
+        patterns = set()
+        for host in self.hosts:
+            match = re.fullmatch(r"(.*\D)(\d+)", host.partition(".")[0])
+            if match is None or len(match[1]) < _FACTS.least_letters:
+                continue
+            word = match[1].rstrip("-_")
+            if word not in _FACTS.plain_words or word in _FACTS.node_words:
+                patterns.add(rf"{re.escape(match[1])}\d+")
+            elif len(match[2]) > 1:
+                patterns.add(rf"{re.escape(match[1])}\d{{{len(match[2])}}}")
+        return sorted(patterns)
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -129,6 +166,8 @@ class Pseudonyms:
         self._hosts = _numbered("host", [*(host for host in told if host not in full_name), *others])
         self._hosts |= {short: self._hosts[full] for short, full in full_name.items()}
         self._directories = _numbered("dir", sorted(finder.directories))
+        self._files = _numbered("capture", sorted(finder.files))
+        self._file = re.compile(rf"(?<![A-Za-z0-9])(?:{_any(self._files)})(?![A-Za-z0-9])")
         named = sorted({name.lower() for name in finder.users})
         users = {name: number for name, number in _numbered("user", named).items() if _is_telling(name)}
         # Who stands in a URL need not be a host: s3://bucket.
@@ -142,7 +181,7 @@ class Pseudonyms:
     @property
     def words(self) -> list[str]:
         """What is replaced wherever it stands."""
-        return list(self._words)
+        return [*self._words, *self._files]
 
     def host(self, name: str) -> str:
         """The pseudonym of a host."""
@@ -155,6 +194,7 @@ class Pseudonyms:
     def _piece(self, piece: str) -> str:
         text = _decoded(piece).lstrip()
         blanks = piece[: len(piece) - len(piece.lstrip())]
+        text = self._file.sub(lambda match: self._files[match[0]], text)
         return blanks + self._word.sub(self._name, self._pattern.sub(self._location, text))
 
     def _name(self, match: re.Match[str]) -> str:
@@ -163,6 +203,12 @@ class Pseudonyms:
     def _location(self, match: re.Match[str]) -> str:
         if match["directory"]:
             return self._directory(match["directory"])
+        if match["bare"]:
+            return self._directories.get(match[0], match[0])
+        if match["relative"]:
+            return match[0] if _is_of_package(match[0]) else self._directory(match[0])
+        if match["bare_address"]:
+            return self.host(match[0]) if _names_a_host(match) else match[0]
         if match["address"]:
             return self.host(match["address"])
         if match["machine"]:
@@ -178,6 +224,22 @@ class Pseudonyms:
         if not _normal(directory):
             return directory
         return self._directories.get(_normal(directory), "dir") + ("/" if directory[-1] in "/\\" else "")
+
+
+def _is_of_package(relative: str) -> bool:
+    """Whether a path begins with a package that everybody may have, rather than with somebody's own directory."""
+    first = relative.replace("\\", "/").partition("/")[0]
+    return first in _FACTS.packages or first in _FACTS.known_packages or first in sys.stdlib_module_names
+
+
+def _names_a_host(match: re.Match[str]) -> bool:
+    """Whether four numbers are an address: each fits a byte, and nothing before them says that it is a version."""
+    numbers = match["bare_address"]
+    if ":" in numbers:
+        return True
+    return all(int(part) < 256 for part in numbers.split(".")) and not _VERSION_BEFORE.search(
+        match.string, max(0, match.start() - 40), match.start()
+    )
 
 
 def _decoded(text: str) -> str:

@@ -25,7 +25,7 @@ _JSON_COLUMNS: Final = {("details", "json"), ("notes", "params")} | {
     ("ranks", name) for name in ("peak_facts", "versions", "switches")
 }
 _LITERAL: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_MAY_NAME_A_PLACE: Final = r"[/\\%@.]|\]:\d"
+_MAY_NAME_A_PLACE: Final = r"[/\\%@.]|:[0-9A-Fa-f:]*:"
 
 
 @dataclass(kw_only=True)
@@ -70,8 +70,10 @@ def redacted(store: RunStore) -> RunStore:
     for part in manifest.parts:
         found.capture(Path(part.source).name)
         found.piece(part.source)
+    for part_of_name in manifest.window.split("/"):
+        found.capture(part_of_name)
     found.piece(manifest.capture)
-    for piece in _doubtful_pieces(store):
+    for piece in _doubtful_pieces(store, found):
         found.piece(piece)
     pseudonyms = Pseudonyms(found)
     parts = [replace(part, source=pseudonyms.text(part.source)) for part in manifest.parts]
@@ -89,15 +91,16 @@ def _directories_of_capture(store: RunStore) -> frozenset[str]:
     return frozenset(str(place) for place in places if place.name)
 
 
-def _doubtful_pieces(store: RunStore) -> Iterator[str]:
-    """Distinct pieces of all texts that may name a place; per rank where a table is large."""
+def _doubtful_pieces(store: RunStore, found: Finder) -> Iterator[str]:
+    """Distinct pieces of all texts that may name a place or another node; per rank where a table is large."""
+    doubtful = "|".join([_MAY_NAME_A_PLACE, *(rf"(?i:{name})" for name in found.numbered_names)])
     ranks = [part.rank for part in store.manifest.parts]
     for table in schema.TABLES:
         for chosen in [[rank] for rank in ranks] if schema.TABLES[table].per_rank else [None]:
             for name in _text_columns(table):
                 column = store.scan(table, chosen).select(name).collect()[name]
                 texts = _unlike(column)
-                texts = texts.filter(texts.str.contains(_MAY_NAME_A_PLACE))
+                texts = texts.filter(texts.str.contains(doubtful))
                 strings = _strings if (table, name) in _JSON_COLUMNS else _itself
                 yield from {piece for text in texts for string in strings(text) for piece in pieces(string)}
 

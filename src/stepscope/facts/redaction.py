@@ -11,6 +11,12 @@ class RedactionFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
     packages: tuple[str, ...]
+    known_packages: tuple[str, ...]
+    file_endings: tuple[str, ...]
+    plain_roots: tuple[str, ...]
+    version_words: tuple[str, ...]
+    capture_words: tuple[str, ...]
+    node_words: tuple[str, ...]
     homes: tuple[str, ...]
     host_in_name: tuple[str, ...]
     plain_hosts: tuple[str, ...]
