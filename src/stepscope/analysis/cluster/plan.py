@@ -30,6 +30,14 @@ from stepscope.store.run_store import RunStore
 
 Key = TypeVar("Key", int, str)
 _KEPT: Final = "_parallel_plan"
+_WHY: Final = {
+    "neighbours": "plan_neighbours",
+    "all_to_all": "plan_all_to_all",
+    "early_reductions": "plan_early_reductions",
+    "late_reductions": "plan_late_reductions",
+    "inside_data_parallel": "plan_inside_data_parallel",
+    "rest": "plan_rest",
+}
 
 
 class PlanDimension(msgspec.Struct, frozen=True):
@@ -119,7 +127,7 @@ class ParallelPlan(msgspec.Struct, frozen=True, dict=True):
         """How sure an inferred plan is, and why."""
         return [
             Note(
-                f"plan_{each.reason}",
+                _WHY[each.reason],
                 {"dimension": each.dimension, "size": each.size, "confidence": each.confidence},
             )
             for each in self.dimensions
