@@ -58,6 +58,12 @@ def test_broken_events_alone(tmp_path: Path, event: bytes) -> None:
     _cost(tmp_path / "a.json", b'{"traceEvents":[' + event * (3 * _MB // len(event)) + _GOOD + b"]}")
 
 
+def test_broken_events_that_each_seem_to_end_far_away(tmp_path: Path) -> None:
+    opened = b'{"x" 1, "y": [{}, {}, '
+    count = _MB // 2 // len(opened)
+    _cost(tmp_path / "a.json", b'{"traceEvents":[' + opened * count + b"]}" * count + b"," + _GOOD + b"]}")
+
+
 def test_an_event_of_names_that_do_not_end(tmp_path: Path) -> None:
     content = b'{"traceEvents":[{"ph":"X","args":{' + b'"name":"x ' * (3 * _MB // 10) + b"}," + _GOOD + b"]}"
     assert _cost(tmp_path / "a.json", content)["event_dropped"] == 1

@@ -74,6 +74,8 @@ def test_of_a_small_table_and_a_small_text(tmp_path: Path, reading: Reading) -> 
     whole = read_csv(path, reading, ends_open=True)
     assert whole is not None
     assert whole.rows == [["a", "12"], ["b", "1"]]
+    assert read_csv(_file(tmp_path, "name,ti"), reading, ends_open=True) is not None
+    assert _codes(reading) == {"last_line_cut": 3}
 
 
 @pytest.mark.parametrize(

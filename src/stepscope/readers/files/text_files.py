@@ -85,6 +85,8 @@ def read_csv(path: Path, reading: Reading, delimiter: str = ",", ends_open: bool
     text = content.decode("utf-8", "replace").replace("\0", "")
     if not ends_open:
         text = without_open_line(text, path, reading.notes)
+    elif "\n" not in text:  # a header is followed by rows
+        reading.notes.add("last_line_cut", file=path.name)
     return _table(list(_rows(text, delimiter, path, reading.notes)), path, reading.notes)
 
 

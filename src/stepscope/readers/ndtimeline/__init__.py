@@ -16,25 +16,19 @@ from stepscope.errors import UnreadableInputError
 from stepscope.facts.training_operations import training_operations_facts
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
+from stepscope.readers.ndtimeline.records import has_records, ranks, records_of_rank, step_lengths
 from stepscope.readers.reader import claims_no_directory as claim
 
 __all__ = ["claim", "claim_file", "parts", "read"]
 
 _READER: Final = "ndtimeline"
 _MAGIC: Final = b"PAR1"
-_COLUMNS: Final = ("dp_rank", "stage", "rank", "step", "optype", "start_ts", "duration")
 _NS: Final = 1_000_000_000
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
     """A Parquet file with the columns of operations."""
-    if not head.startswith(_MAGIC):
-        return None
-    try:
-        columns = pl.read_parquet_schema(path)
-    except (pl.exceptions.PolarsError, OSError):
-        return None
-    if not set(_COLUMNS) <= set(columns):
+    if not head.startswith(_MAGIC) or not has_records(path):
         return None
     plan = path.with_name(path.stem.replace("trace", "meta", 1) + ".yaml")
     return Source(path, _READER, None, (path, plan) if plan.is_file() and plan != path else (path,))
@@ -43,23 +37,20 @@ def claim_file(path: Path, head: bytes) -> Source | None:
 def parts(source: Source) -> list[Source]:
     """One source per rank in the file."""
     try:
-        ranks = pl.scan_parquet(source.path).select(pl.col("rank").unique().sort()).collect()["rank"].to_list()
-    except (pl.exceptions.PolarsError, OSError):
+        ranks_of_file = ranks(source.path)
+    except UnreadableInputError:
         return [source]
-    return [replace(source, rank=rank, part=rank) for rank in ranks] or [source]
+    return [replace(source, rank=rank, part=rank) for rank in ranks_of_file] or [source]
 
 
 def read(reading: Reading) -> None:
     """Read the operations of one rank: slices, calls and steps."""
     path = reading.source.path
-    try:
-        lengths = _step_starts(path)
-        rows = pl.scan_parquet(path).filter(pl.col("rank") == reading.source.part).select(_COLUMNS).collect()
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise UnreadableInputError("cannot_read", path=str(path), reason=str(error).splitlines()[0]) from error
+    rows, left_out = records_of_rank(path, reading.source.part)
+    reading.notes.add("ndtimeline_records_unreadable", file=path.name, count=left_out)
     if rows.is_empty():
         raise UnreadableInputError("no_events", path=str(path))
-    slices = _slices(rows.join(lengths, on="step", maintain_order="left"))
+    slices = _slices(rows.join(_step_starts(path), on="step", maintain_order="left"))
     first, last = pl.col("start_ns").min(), (pl.col("start_ns") + pl.col("dur_ns")).max()
     steps = slices.group_by("step", maintain_order=True).agg(host_start_ns=first, host_end_ns=last)
     marks = steps.with_columns(
@@ -80,18 +71,14 @@ def read(reading: Reading) -> None:
 
 def _step_starts(path: Path) -> pl.DataFrame:
     """Where each step begins when one stands behind another."""
-    ends = (
-        pl.scan_parquet(path)
-        .group_by("step")
-        .agg(length=_ns(pl.col("start_ts").cast(pl.Float64) + pl.col("duration")).max())
-    )
-    return ends.sort("step").select("step", begins=pl.col("length").cum_sum() - pl.col("length")).collect()
+    lengths = step_lengths(path).select("step", length=_ns(pl.col("seconds")))
+    return lengths.select("step", begins=pl.col("length").cum_sum() - pl.col("length"))
 
 
 def _slices(rows: pl.DataFrame) -> pl.DataFrame:
     known = training_operations_facts().operations
-    name = pl.col("optype").cast(pl.String)
-    start = pl.col("begins") + _ns(pl.col("start_ts").cast(pl.Float64))
+    name = pl.col("optype")
+    start = pl.col("begins") + _ns(pl.col("start_ts"))
     chain = (
         pl.when(pl.col("call").is_in(["send", "receive"])).then("name").when(pl.col("call") != "").then(pl.lit("dp"))
     )
@@ -99,7 +86,7 @@ def _slices(rows: pl.DataFrame) -> pl.DataFrame:
         "step",
         name=name,
         start_ns=start,
-        dur_ns=_ns(pl.col("duration").cast(pl.Float64)),
+        dur_ns=_ns(pl.col("duration")),
         kind=name.replace_strict({each: known[each].kind for each in known}, default="annotation"),
         call=name.replace_strict({each: known[each].call for each in known}, default=""),
     ).sort("start_ns", "name", maintain_order=True)

@@ -234,7 +234,9 @@ class TraceText:
             return None
         for end in ends:
             fields = repair.event(buffer.text[begin:end])
-            if fields is not None:
+            if fields is None:
+                self._wasted += end - begin
+            else:
                 buffer.at = end
                 self.notes.add("event_repaired", file=self.path.name, place=buffer.location(begin))
                 return Event(**fields)
