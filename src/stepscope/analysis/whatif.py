@@ -10,6 +10,7 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import Words, question
+from stepscope.analysis.foundation.units import Identifier, Microseconds, Share
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.replay.applied import Applied
 from stepscope.analysis.replay.changes import parse_change
@@ -27,30 +28,30 @@ class AppliedChange(msgspec.Struct, frozen=True):
 
     change: str
     names: list[str]
-    recorded_us: float
+    recorded_us: Microseconds
 
 
 class WhatIfStep(msgspec.Struct, frozen=True):
     """One step of one rank: as recorded, as replayed without a change, and with the changes."""
 
-    rank: int
-    step: int
+    rank: Identifier
+    step: Identifier
     counted: bool
-    period_us: float
-    replayed_us: float
-    changed_us: float
+    period_us: Microseconds
+    replayed_us: Microseconds
+    changed_us: Microseconds
 
 
 class WhatIf(msgspec.Struct, frozen=True, kw_only=True):
     """Means over the counted steps of the chosen ranks."""
 
     changes: list[AppliedChange]
-    period_us: float
-    changed_us: float
-    gain_us: float
-    gain_share: float
-    replay_error_share: float
-    unexplained_share: float
+    period_us: Microseconds
+    changed_us: Microseconds
+    gain_us: Microseconds
+    gain_share: Share
+    replay_error_share: Share
+    unexplained_share: Share
     ranks_joined: bool
     steps: list[WhatIfStep]
 

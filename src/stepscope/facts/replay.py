@@ -26,6 +26,14 @@ class Size(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     most_moments: int
 
 
+class FirstStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[first_step]``."""
+
+    most_share_of_median: float
+    least_share_of_median: float
+    least_other_steps: int
+
+
 class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[layout]``."""
 
@@ -44,6 +52,7 @@ class ReplayFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     errors: Errors
     loader: Loader
     size: Size
+    first_step: FirstStep
     layout: Layout
     queue: Queue
 

@@ -6,7 +6,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.whatif import WhatIf
+from stepscope.analysis.whatif import AppliedChange, WhatIf, WhatIfStep
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
@@ -35,5 +35,5 @@ def show(answer: Answer[WhatIf], lang: str) -> None:
     console.print(fits, markup=False, soft_wrap=True)
     if data.changes:
         shown = [(each.change, ", ".join(each.names), each.recorded_us) for each in data.changes]
-        show_table(pl.DataFrame(shown, schema=["change", "names", "recorded_us"], orient="row"), lang)
-    show_table(pl.DataFrame([msgspec.to_builtins(each) for each in data.steps]), lang)
+        show_table(pl.DataFrame(shown, schema=["change", "names", "recorded_us"], orient="row"), AppliedChange, lang)
+    show_table(pl.DataFrame([msgspec.to_builtins(each) for each in data.steps]), WhatIfStep, lang)

@@ -38,7 +38,7 @@ def _apply(store: RunStore, weights: Weights, change: Change) -> Applied:
     if unknown:
         raise UsageError("no_such_rank", rank=unknown[0], ranks=", ".join(map(str, ranks)))
     if change.subject == NAME:
-        return _apply_to_names(weights, change)
+        return _apply_to_names(store, weights, change)
     if change.subject in OF_CATEGORY:
         chosen = [place for place, rank in enumerate(ranks) if change.concerns(rank)]
         took = sum(OF_CATEGORY[change.subject](store, weights, place, change) for place in chosen)
@@ -49,14 +49,14 @@ def _apply(store: RunStore, weights: Weights, change: Change) -> Applied:
     return Applied(change, [], took)
 
 
-def _apply_to_names(weights: Weights, change: Change) -> Applied:
+def _apply_to_names(store: RunStore, weights: Weights, change: Change) -> Applied:
     """Operators take their kernels and their own time on the host along."""
-    known = names_of(weights.replay.parts)
+    known = names_of(store, weights.replay.parts)
     names = meant(change.which, known)
     took = 0
     for place, part in enumerate(weights.replay.parts):
         if names and change.concerns(part.rank):
-            slices, within = named_work(part, names)
+            slices, within = named_work(store, part, names)
             took += weights.scale_work(place, slices, change.factor)
             took += weights.scale_host(place, within, change.factor)
     if not took:

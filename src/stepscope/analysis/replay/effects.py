@@ -15,10 +15,12 @@ import polars as pl
 from stepscope.analysis.foundation.blocking_calls import blocking_calls
 from stepscope.analysis.foundation.data_waits import data_waits
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE
+from stepscope.analysis.foundation.idle import GC, HOST, SYNC, idle_of
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.changes import Change
+from stepscope.analysis.replay.names import operators_of
 from stepscope.analysis.replay.rank_graph import RankGraph
 from stepscope.analysis.replay.weights import DELAYS, Weights
 from stepscope.arrays import Bools, Int64s
@@ -26,6 +28,8 @@ from stepscope.facts.launches import launches_facts
 from stepscope.facts.replay import replay_facts
 from stepscope.store.run_store import RunStore
 
+#: Causes of idle time that are the host's.
+_LATE: Final = [HOST, SYNC, GC]
 #: Categories of the host's activity that are not its own work: it waits in them, or they can be changed by themselves.
 _NOT_ITS_OWN: Final = ("data_loading", "gc", "collective", "sync", "profiler")
 
@@ -83,11 +87,11 @@ def copies(store: RunStore, weights: Weights, place: int, change: Change) -> int
 
 def layout(store: RunStore, weights: Weights, place: int, change: Change) -> int:
     """Kernels that only bring tensors into another form."""
-    del store
     part = weights.replay.parts[place]
-    names = pl.concat([part.work.name.cast(pl.String).alias("n"), part.work.type.cast(pl.String).alias("n")])
     pattern = "|".join(replay_facts().layout.patterns)
-    matches = names.str.contains(pattern).fill_null(False).to_numpy().reshape(2, -1).any(axis=0)
+    matches = np.zeros(len(part.work.slice), np.bool_)
+    for names in (part.work.name, part.work.type, operators_of(store, part)):
+        matches |= names.cast(pl.String).str.contains(pattern).fill_null(False).to_numpy()
     return weights.scale_work(place, part.work.slice[matches & part.work.of(COMPUTE)], change.factor)
 
 
@@ -141,17 +145,30 @@ def like_its_peers(store: RunStore, weights: Weights, place: int, peers: list[in
     rank = weights.replay.parts[place].rank
     if factor["compute"] < 1:
         changed += compute(weights, place, factor["compute"])
-    for name, effect in (("data", data), ("host", host)):
-        if factor[name] < 1:
-            changed += effect(store, weights, place, Change("", name, "", (rank,), factor[name]))
+    if factor["data"] < 1:
+        changed += data(store, weights, place, Change("", "data", "", (rank,), factor["data"]))
+    if factor["host"] < 1:
+        changed += _late_host(store, weights, place, factor["host"])
     return changed
 
 
+def _late_host(store: RunStore, weights: Weights, place: int, factor: float) -> int:
+    """What the host did while the device waited for it."""
+    idle = idle_of(store, weights.replay.parts[place].rank)
+    gaps = idle.gaps
+    late = gaps.cause[:, _LATE].sum(axis=1) > 0
+    thread = np.where(gaps.threads[0] >= 0, gaps.threads[0], idle.host.loop)
+    within = {
+        int(own): union(gaps.start[late & (thread == own)], gaps.end[late & (thread == own)])
+        for own in np.unique(thread[late])
+    }
+    return weights.scale_host(place, within, factor)
+
+
 def _needs(store: RunStore, weights: Weights, place: int) -> dict[str, float]:
-    """Nanoseconds per step by what a rank does."""
+    """Nanoseconds per step: what a rank computes, waits for data, and how long its device waits for its host."""
     part = weights.replay.parts[place]
     steps = len(weights.replay.periods[place].step)
-    host_edges = weights.edges(place, (edge_kinds.HOST,))
     waits = data_waits(store, part.rank)
     for_data = _covered_on_host(weights, place, _within(part, _of_category(part, "data_loading"), only=part.host.loop))
     on_device = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
@@ -162,9 +179,8 @@ def _needs(store: RunStore, weights: Weights, place: int) -> dict[str, float]:
         computes = int(graph.weight[edges].sum())
     else:
         computes = _covered_on_host(weights, place, _within(part, part.host.of("operator")))
-    loop = host_edges[weights.replay.graph.about[host_edges] == part.host.loop]
-    works = int(_own_work(weights, place, part, loop).sum())
-    return {"compute": computes / steps, "data": for_data / steps, "host": works / steps}
+    late = int(idle_of(store, part.rank).gaps.cause[:, _LATE].sum())
+    return {"compute": computes / steps, "data": for_data / steps, "host": late / steps}
 
 
 def _covered_on_host(weights: Weights, place: int, within: dict[int, Intervals]) -> int:

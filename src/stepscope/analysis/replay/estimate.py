@@ -19,6 +19,7 @@ from stepscope.analysis.step_statistics import typical
 from stepscope.analysis.steps import steps as step_trace
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
+from stepscope.facts.replay import replay_facts
 from stepscope.store.run_store import RunStore
 
 
@@ -36,7 +37,24 @@ class Estimate:
         """The steps with ``changed_ns``, and what each change acted on."""
         weights, applied = apply_changes(self.store, self.replay, changes)
         times = np.concatenate(weights.step_times())
-        return self.steps.with_columns(changed_ns=pl.Series(times, dtype=pl.Int64)), applied
+        steps = self.steps.with_columns(changed_ns=pl.Series(times, dtype=pl.Int64))
+        return pl.concat(_without_blind_first(own) for own in steps.partition_by("rank", maintain_order=True)), applied
+
+
+def _without_blind_first(steps: pl.DataFrame) -> pl.DataFrame:
+    """The steps of a rank; the first does not count where a change acts in all others alike and not in it.
+
+    What made it long then lies before the window: a call that began before recording did.
+    """
+    gain = (steps["replayed_ns"] - steps["changed_ns"]).to_numpy()
+    others, limits = gain[1:][steps["counted"].to_numpy()[1:]], replay_facts().first_step
+    if len(others) < limits.least_other_steps:
+        return steps
+    usual = float(np.median(others))
+    alike = usual > 0 and others.min() >= limits.least_share_of_median * usual
+    if not alike or gain[0] >= limits.most_share_of_median * usual:
+        return steps
+    return steps.with_columns(counted=pl.col("counted") & (pl.int_range(pl.len()) > 0))
 
 
 def estimate_of(store: RunStore, ranks: list[int]) -> Estimate | None:
