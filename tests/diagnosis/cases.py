@@ -70,6 +70,7 @@ def mean_step(
 
 
 def judged(kind: str, run: RunContext) -> list[Finding]:
-    """What the rule of a kind finds."""
-    (rule,) = [rule for rule in all_rules() if kind in rule.kinds]
-    return list(rule.judge(run))
+    """What the rules of a kind find."""
+    rules = [rule for rule in all_rules() if kind in rule.kinds]
+    assert rules
+    return [finding for rule in rules for finding in rule.judge(run) if finding.kind == kind]

@@ -107,7 +107,8 @@ def _statistics(rows: pl.DataFrame, rank: int) -> pl.DataFrame:
         max_bytes=size.max(),
     )
     total = pl.col("total")
-    rate = pl.when(pl.col("sized_total") > 0).then(pl.col("bytes") * 1_000_000_000 / pl.col("sized_total"))
+    size_of_all = pl.col("bytes").cast(pl.Float64)  # nanoseconds times bytes of a large run exceed 64 bits
+    rate = pl.when(pl.col("sized_total") > 0).then(size_of_all * 1e9 / pl.col("sized_total"))
     return groups.sort("total", "name", descending=[True, False]).select(
         rank=pl.lit(rank, pl.Int64),
         kind="kind",

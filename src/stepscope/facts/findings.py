@@ -48,6 +48,12 @@ class SlowRank(msgspec.Struct, frozen=True):
     absorbs: dict[str, tuple[str, ...]]
 
 
+class ExposedCopiesLimits(msgspec.Struct, frozen=True):
+    """From which share copies are called those of pageable memory."""
+
+    mostly_share: float
+
+
 class StepJitter(msgspec.Struct, frozen=True):
     """How many steps must be long, and how much of some idle time must lie in them to be what makes them long."""
 
@@ -73,6 +79,7 @@ class FindingFacts(msgspec.Struct, frozen=True):
     capture_incomplete: CaptureIncomplete
     exposed_communication: ExposedCommunication
     slow_rank: SlowRank
+    exposed_copies: ExposedCopiesLimits
     step_jitter: StepJitter
     kinds: dict[str, Kind]
 

@@ -19,6 +19,7 @@ class NsightFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
     nvtx: Nvtx
+    memory_kinds: dict[str, str]
     copy_kinds: dict[str, str]
     sync_kinds: dict[str, str]
 

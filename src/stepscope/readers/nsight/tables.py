@@ -33,7 +33,7 @@ def read_tables(database: Database, process: int | None) -> Tables:
     tracks = TrackNumbers()
     device = [
         _kernels(database, strings),
-        _copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY", ("copyKind",)),
+        _copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY", ("copyKind", "srcKind", "dstKind")),
         _copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", ()),
         _syncs(database),
     ]
@@ -77,7 +77,12 @@ def _copies(database: Database, table: str, kinds: tuple[str, ...]) -> pl.DataFr
         return rows.with_columns(name=pl.lit("Memset"))
     words = {int(number): text for number, text in nsight_facts().copy_kinds.items()}
     name = pl.col("copyKind").replace_strict(words, default="Memcpy", return_dtype=pl.String)
-    return rows.with_columns(name=name).drop("copyKind")
+    memory = {int(number): text for number, text in nsight_facts().memory_kinds.items()}
+    source, target = (
+        pl.col(column).replace_strict(memory, default=None, return_dtype=pl.String) for column in ("srcKind", "dstKind")
+    )
+    ends = pl.format(" ({} -> {})", source, target).fill_null("")  # as PyTorch's profiler writes it
+    return rows.with_columns(name=name + ends).drop(kinds)
 
 
 def _syncs(database: Database) -> pl.DataFrame:

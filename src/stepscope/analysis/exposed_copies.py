@@ -1,0 +1,63 @@
+"""Copies during which the device neither computes nor communicates, by the direction that their names tell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.analysis.copies import copy_kind
+from stepscope.analysis.foundation.intervals import difference, union
+from stepscope.analysis.foundation.work import COPY, Work, work_of
+from stepscope.arrays import Bools, Int64s
+from stepscope.facts.operators import operators_facts
+from stepscope.store.run_store import RunStore
+
+
+@dataclass(frozen=True)
+class ExposedCopies:
+    """Copies of one direction in some steps of a rank."""
+
+    kind: str  # host_to_device, device_to_host, …
+    name: str  # of those that take longest together
+    exposed_ns: int
+    pageable_ns: int  # of it, in copies from or to memory that is not pinned
+    longest: tuple[tuple[int, int, int], ...]  # slice, start and end of some copies, the longest first
+
+
+def exposed_copies(store: RunStore, rank: int, steps: Sequence[int], most: int) -> list[ExposedCopies]:
+    """By direction, the costliest first; copies whose name tells no direction are left out."""
+    work = work_of(store, rank)
+    if not work.on_device:
+        return []
+    is_copy = work.of(COPY)
+    others = union(work.start[~is_copy], work.end[~is_copy])
+    chosen = np.flatnonzero(is_copy & np.isin(work.step, np.asarray(steps, np.int64)))
+    names = [str(work.name[int(position)]) for position in chosen]
+    kinds = np.array([copy_kind(name) or "" for name in names])
+    is_pageable = re.compile(operators_facts().pageable.pattern).search
+    pageable = np.array([bool(is_pageable(name)) for name in names], bool)
+
+    def exposed(which: Bools) -> int:
+        own = chosen[which]
+        return difference(union(work.start[own], work.end[own]), others).length
+
+    found = []
+    for kind in sorted({*kinds.tolist()} - {""}):
+        of_kind = kinds == kind
+        own = chosen[of_kind]
+        own = own[np.argsort(work.start[own] - work.end[own], kind="stable")]
+        name = _longest_name(work, own)
+        rows = tuple((int(work.slice[at]), int(work.start[at]), int(work.end[at])) for at in own[:most].tolist())
+        found.append(ExposedCopies(kind, name, exposed(of_kind), exposed(of_kind & pageable), rows))
+    return sorted(found, key=lambda each: -each.exposed_ns)
+
+
+def _longest_name(work: Work, positions: Int64s) -> str:
+    total: dict[str, int] = {}
+    for at in positions.tolist():
+        name = str(work.name[at])
+        total[name] = total.get(name, 0) + int(work.end[at] - work.start[at])
+    return max(total, key=lambda name: total[name])

@@ -1,0 +1,86 @@
+"""``data_starved`` and ``sync_stall`` by copies: the device does nothing but move data from or to the host.
+
+Copies to the device bring the step its data: waiting for them is ``data_starved`` with cause ``transfer``. Copies to
+the host are asked for by a host that wants to know a result: ``sync_stall`` with cause ``copy``. Copies within a device
+are work like any other and accuse nobody.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.analysis.exposed_copies import ExposedCopies, exposed_copies
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.finding import Confidence, Finding, Proof, Where
+from stepscope.diagnosis.losses import Loss, Next, findings_of, severity_of, worth_telling
+from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.rule import Rule
+from stepscope.facts.findings import finding_facts
+
+#: By direction: kind and cause of the finding.
+_ACCUSED: Final = {"host_to_device": ("data_starved", "transfer"), "device_to_host": ("sync_stall", "copy")}
+
+#: By cause, and by whether most of it is from or to pageable memory.
+_TITLES: Final = {
+    ("transfer", True): "finding_title.copies_transfer_pageable",
+    ("transfer", False): "finding_title.copies_transfer_alone",
+    ("copy", True): "finding_title.copies_copy_pageable",
+    ("copy", False): "finding_title.copies_copy_alone",
+}
+_ADVICE: Final = {
+    ("transfer", True): "finding_advice.copies_transfer_pageable",
+    ("transfer", False): "finding_advice.copies_transfer_alone",
+    ("copy", True): "finding_advice.copies_copy_pageable",
+    ("copy", False): "finding_advice.copies_copy_alone",
+}
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """Ranks whose device moves data while it could compute, by direction."""
+    losses: dict[str, list[Loss]] = {kind: [] for kind, _ in _ACCUSED.values()}
+    for rank, time in run.times.items():
+        if not worth_telling(time.share(time.exposed_copy_us)):
+            continue
+        for copies in exposed_copies(run.store, rank, time.steps, finding_facts().lists.most_proofs):
+            exposed = copies.exposed_ns / 1000 / max(len(time.steps), 1)
+            if copies.kind in _ACCUSED and worth_telling(time.share(exposed)):
+                kind, cause = _ACCUSED[copies.kind]
+                losses[kind].append(_loss(rank, time, copies, exposed, cause))
+    then = {
+        "data_starved": Next(("copies", "pipeline"), "copies"),
+        "sync_stall": Next(("copies", "launches"), "copies"),
+    }
+    return [finding for kind, own in losses.items() for finding in findings_of(run, kind, own, then[kind])]
+
+
+def _loss(rank: int, time: RankTime, copies: ExposedCopies, exposed_us: float, cause: str) -> Loss:
+    pageable = copies.pageable_ns / copies.exposed_ns
+    mostly_pageable = pageable >= finding_facts().exposed_copies.mostly_share
+    confidence: Confidence = "likely" if len(time.steps) >= finding_facts().strength.least_steps else "suspect"
+    # Side by side with everything else that the device does, the copies cost only what they take longer than that.
+    gain = min(exposed_us, time.computing_us + time.exposed_communication_us)
+    return Loss(
+        rank=rank,
+        cause=cause,
+        title=_TITLES[cause, mostly_pageable],
+        advice=_ADVICE[cause, mostly_pageable],
+        gain_us=gain,
+        gain_share=time.share(gain),
+        gain_method="copies_overlapped",
+        where=Where(operator=copies.name),
+        words={"copy": copies.name},
+        confidence=confidence,
+        severity=severity_of(time.share(exposed_us), confidence),
+        evidence=[
+            number("exposed_copy_share", time.share(exposed_us), "share", link="timeline"),
+            number("pageable_copy_share", pageable, "share", link="timeline"),
+        ],
+        proof=[
+            Proof(rank=rank, page="timeline", slices=[number_of_slice], start_ns=start, end_ns=end)
+            for number_of_slice, start, end in copies.longest
+        ],
+    )
+
+
+RULE = Rule(kinds=("data_starved", "sync_stall"), needs=("step_times",), judge=judge)

@@ -1,0 +1,73 @@
+"""Rules on copies: hand-made loops of 100 us a step, in which the device copies for 40 us and computes for 60 us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.launch_cases import STREAM, Case
+from diagnosis.cases import STEP, STEPS
+from stepscope.diagnosis.diagnose import work_out
+
+_COPY = 40
+OTHER_STREAM = STREAM + 1
+
+
+def _copying(name: str, *, beside: bool = False, computing: int = STEP - _COPY) -> Case:
+    """Each step a copy, then a kernel; or both at the same time, on two streams."""
+    case = Case()
+    for number in range(1, STEPS + 1):
+        begin = number * STEP
+        case.step(number, begin, begin + STEP)
+        for at, (start, end), stream, kernel in (
+            (begin, (begin + 1, begin + _COPY), OTHER_STREAM if beside else STREAM, False),
+            (begin + 1, (begin + 1 if beside else begin + _COPY, begin + _COPY + computing), STREAM, True),
+        ):
+            call = case.slice("cudaLaunchKernel" if kernel else "cudaMemcpyAsync", "runtime", at, at + 0.5, step=number)
+            work = case.slice(
+                "gemm" if kernel else name, "kernel" if kernel else "copy", start, end, stream, step=number
+            )
+            case.link("launch", call, work)
+    return case
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "cause", "advises"),
+    [
+        ("Memcpy HtoD (Pageable -> Device)", "data_starved", "transfer", "pin_memory=True"),
+        ("Memcpy HtoD (Pinned -> Device)", "data_starved", "transfer", "stream of its own"),
+        ("Memcpy DtoH (Device -> Pageable)", "sync_stall", "copy", "pinned memory"),
+        ("Memcpy DtoH (Device -> Pinned)", "sync_stall", "copy", "stream of their own"),
+    ],
+)
+def test_copies_that_run_alone_are_accused_by_their_direction(
+    tmp_path: Path, name: str, kind: str, cause: str, advises: str
+) -> None:
+    diagnosis = work_out(_copying(name).store(tmp_path))
+    (finding,) = [finding for finding in diagnosis.findings if finding.accuses]
+    assert (finding.kind, finding.cause, finding.where.operator) == (kind, cause, name)
+    assert finding.severity == "critical"  # 39 of 100 us
+    assert advises in finding.advice.en
+    share = {evidence.metric: evidence.value for evidence in finding.evidence}
+    assert share["exposed_copy_share"] == pytest.approx(0.39, abs=0.01)
+    assert share["pageable_copy_share"] == ("Pageable" in name)
+    assert finding.gain_us == pytest.approx(39, abs=1)  # the computing is long enough to hide them
+    assert finding.proof[0].slices
+
+
+@pytest.mark.parametrize("name", ["Memcpy DtoD (Device -> Device)", "Memset (Device)", "MEMCPY_ASYNC"])
+def test_copies_within_the_device_or_of_unknown_direction_accuse_nobody(tmp_path: Path, name: str) -> None:
+    kinds = {finding.kind for finding in work_out(_copying(name).store(tmp_path)).findings if finding.accuses}
+    assert not kinds & {"data_starved", "sync_stall"}
+
+
+def test_copies_beside_computing_accuse_nobody(tmp_path: Path) -> None:
+    diagnosis = work_out(_copying("Memcpy HtoD (Pageable -> Device)", beside=True).store(tmp_path))
+    assert not [finding for finding in diagnosis.findings if finding.kind == "data_starved"]
+
+
+def test_where_copying_takes_longer_than_computing_hiding_it_saves_the_computing_only(tmp_path: Path) -> None:
+    diagnosis = work_out(_copying("Memcpy HtoD (Pinned -> Device)", computing=10).store(tmp_path))
+    (finding,) = [finding for finding in diagnosis.findings if finding.kind == "data_starved"]
+    assert finding.gain_us == pytest.approx(10)
