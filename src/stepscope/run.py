@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
@@ -18,6 +18,9 @@ from stepscope.store.given_plan import remember_plan
 from stepscope.store.notes import Note
 from stepscope.store.query import select
 from stepscope.store.run_store import RunStore
+
+if TYPE_CHECKING:
+    from stepscope.compare.comparison import Comparison
 
 _WINDOWS_NAMED: Final = 8
 
@@ -102,6 +105,25 @@ class Run(QuestionMethods):
     def sql(self, query: str) -> pl.DataFrame:
         """The result of a read-only SQL query over the tables."""
         return select(self.store, query)
+
+    def compare(
+        self,
+        *others: Run,
+        ranks: tuple[Sequence[int] | None, Sequence[int] | None] = (None, None),
+        steps: tuple[Sequence[int] | None, Sequence[int] | None] = (None, None),
+        fail_if: Sequence[str] = (),
+    ) -> Comparison:
+        """This run against another, the last of several; ``ranks`` and ``steps`` choose parts of either side.
+
+        Without another run two parts of this one are compared: ``run.compare(ranks=([0], [2]))``.
+        """
+        from stepscope.compare.runs import compare_sides, named
+        from stepscope.compare.side import Side
+
+        runs = [self, *others] if others else [self, self]
+        last = len(runs) - 1
+        sides = [Side(run.store, "", ranks[number == last], steps[number == last]) for number, run in enumerate(runs)]
+        return compare_sides(named(sides), fail_if)
 
     def describe(self) -> dict[str, Any]:
         """What every ``--json`` document says about its run."""

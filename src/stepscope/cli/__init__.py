@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from stepscope.cli import analyse, demo, export, ingest, profile, profiler_zip, simulate, sql, trigger, view
+from stepscope.cli import analyse, compare, demo, export, ingest, profile, profiler_zip, simulate, sql, trigger, view
 from stepscope.cli.ask import with_csv_target
 from stepscope.cli.options import language
 from stepscope.cli.questions import CommandsAndQuestions
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 for command in (
     ingest.ingest,
+    compare.compare,
     view.view,
     trigger.trigger,
     analyse.analyse,

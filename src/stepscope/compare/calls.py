@@ -17,7 +17,7 @@ from stepscope.analysis.operators.groups import described
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
 from stepscope.arrays import Int64s
-from stepscope.compare.credit import COMPUTING, EXPOSED_COMMUNICATION, PARTS, credited_slices
+from stepscope.compare.credit import COMPUTING, PARTS, credited_slices
 from stepscope.store.run_store import RunStore
 
 SEPARATOR: Final = " / "
@@ -108,7 +108,7 @@ def _paths(owners: Ownership, used: Int64s, facts: pl.DataFrame) -> pl.Series:
     numbers = names.replace_strict(distinct, pl.Series(np.arange(len(distinct))), return_dtype=pl.Int64)
     code[facts["owner"].to_numpy()] = numbers.to_numpy()
     plain = [_INSTANCE.sub("", name or "") or name or "" for name in distinct.to_list()]
-    levels = []
+    levels: list[Int64s] = []
     climbing = used
     while len(levels) < _MOST_LEVELS and (climbing != NOWHERE).any():
         levels.append(np.where(climbing != NOWHERE, code[climbing], -1))
@@ -121,6 +121,3 @@ def _paths(owners: Ownership, used: Int64s, facts: pl.DataFrame) -> pl.Series:
     return chains.join(kinds.with_columns(path=pl.Series(texts)), on=chains.columns, how="left", maintain_order="left")[
         "path"
     ]
-
-
-__all__ = ["EXPOSED_COMMUNICATION", "SEPARATOR", "executed_calls"]

@@ -6,6 +6,16 @@ from typing import Literal
 
 import msgspec
 
+from stepscope.analysis.foundation.units import (
+    Bytes,
+    BytesPerStep,
+    Count,
+    Identifier,
+    MeanCount,
+    Microseconds,
+    Ratio,
+    Share,
+)
 from stepscope.diagnosis.finding import Bilingual
 
 Word = Literal["faster", "slower", "same", "not_comparable"]
@@ -18,14 +28,14 @@ class ComparedSide(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     path: str
     window: str
-    ranks: list[int]
-    steps: int
+    ranks: list[Identifier]
+    steps: Count
     device_kind: str | None
     device_name: str | None
-    period_us: float
-    period_median_us: float
-    period_p95_us: float
-    peak_bytes: int | None
+    period_us: Microseconds
+    period_median_us: Microseconds
+    period_p95_us: Microseconds
+    peak_bytes: Bytes | None
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -40,23 +50,23 @@ class ComparisonVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
     word: Word
     sentence: Bilingual
-    delta_us: float
-    delta_share: float
-    noise_us: float | None
-    floor_share: float
+    delta_us: Microseconds
+    delta_share: Share
+    noise_us: Microseconds | None
+    floor_share: Share
     reasons: list[Reason]
-    steps_needed: int | None
+    steps_needed: Count | None
 
 
 class PartChange(msgspec.Struct, frozen=True, kw_only=True):
     """A part of the period; ``share`` is of A's period."""
 
     part: str
-    a_us: float
-    b_us: float
-    delta_us: float
-    delta_share: float
-    noise_us: float | None
+    a_us: Microseconds
+    b_us: Microseconds
+    delta_us: Microseconds
+    delta_share: Share
+    noise_us: Microseconds | None
     significant: bool
 
 
@@ -66,12 +76,12 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     part: str
     name: str | None
     label: Bilingual
-    a_us: float
-    b_us: float
-    delta_us: float
-    share_of_change: float | None
+    a_us: Microseconds
+    b_us: Microseconds
+    delta_us: Microseconds
+    share_of_change: Share | None
     significant: bool
-    rows: int
+    rows: Count
 
 
 class OperatorChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -89,32 +99,32 @@ class OperatorChange(msgspec.Struct, frozen=True, kw_only=True):
     b_shapes: str | None
     module: str | None
     status: Status
-    a_count: float
-    b_count: float
-    a_us: float
-    b_us: float
-    delta_us: float
-    delta_share: float
-    ratio: float | None
-    count_effect_us: float
-    duration_effect_us: float
+    a_count: MeanCount
+    b_count: MeanCount
+    a_us: Microseconds
+    b_us: Microseconds
+    delta_us: Microseconds
+    delta_share: Share
+    ratio: Ratio | None
+    count_effect_us: Microseconds
+    duration_effect_us: Microseconds
     significant: bool
-    a_rank: int | None
-    a_slice: int | None
-    b_rank: int | None
-    b_slice: int | None
+    a_rank: Identifier | None
+    a_slice: Identifier | None
+    b_rank: Identifier | None
+    b_slice: Identifier | None
 
 
 class GroupChange(msgspec.Struct, frozen=True, kw_only=True):
     """Kernels of one name, a category, a module or a kind of collective: durations as recorded, which may overlap."""
 
     name: str
-    a_count: float
-    b_count: float
-    a_us: float
-    b_us: float
-    delta_us: float
-    ratio: float | None
+    a_count: MeanCount
+    b_count: MeanCount
+    a_us: Microseconds
+    b_us: Microseconds
+    delta_us: Microseconds
+    ratio: Ratio | None
     significant: bool
 
 
@@ -122,36 +132,36 @@ class CommunicationChange(msgspec.Struct, frozen=True, kw_only=True):
     """A kind of collective or point-to-point call; ``exposed`` is what computing did not hide."""
 
     name: str
-    a_count: float
-    b_count: float
-    a_us: float
-    b_us: float
-    delta_us: float
-    a_exposed_us: float
-    b_exposed_us: float
-    delta_exposed_us: float
-    a_bytes: float | None
-    b_bytes: float | None
+    a_count: MeanCount
+    b_count: MeanCount
+    a_us: Microseconds
+    b_us: Microseconds
+    delta_us: Microseconds
+    a_exposed_us: Microseconds
+    b_exposed_us: Microseconds
+    delta_exposed_us: Microseconds
+    a_bytes: BytesPerStep | None
+    b_bytes: BytesPerStep | None
     significant: bool
 
 
 class StepPair(msgspec.Struct, frozen=True, kw_only=True):
     """The counted steps in their order; a side that has fewer is null. Over ranks the mean."""
 
-    position: int
-    a_step: int | None
-    b_step: int | None
-    a_us: float | None
-    b_us: float | None
-    delta_us: float | None
+    position: Identifier
+    a_step: Identifier | None
+    b_step: Identifier | None
+    a_us: Microseconds | None
+    b_us: Microseconds | None
+    delta_us: Microseconds | None
 
 
 class MemoryChange(msgspec.Struct, frozen=True, kw_only=True):
     """The highest peak of all ranks."""
 
-    a_peak_bytes: int
-    b_peak_bytes: int
-    delta_bytes: int
+    a_peak_bytes: Bytes
+    b_peak_bytes: Bytes
+    delta_bytes: Bytes
 
 
 class FindingChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,8 +175,31 @@ class FindingChange(msgspec.Struct, frozen=True, kw_only=True):
     b_id: str | None
     a_severity: str | None
     b_severity: str | None
-    a_gain_share: float | None
-    b_gain_share: float | None
+    a_gain_share: Share | None
+    b_gain_share: Share | None
+
+
+class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One of the runs in their order. ``word`` and ``changed`` are against all runs since the last change."""
+
+    name: str
+    path: str
+    window: str
+    steps: Count
+    period_us: Microseconds
+    period_p95_us: Microseconds
+    delta_us: Microseconds
+    delta_share: Share
+    word: Word | None
+    changed: bool
+
+
+class Gate(msgspec.Struct, frozen=True):
+    """A condition that a comparison must not meet, and whether it does."""
+
+    gate: str
+    failed: bool
+    sentence: Bilingual
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):
@@ -185,4 +218,6 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     communication: list[CommunicationChange]
     memory: MemoryChange | None
     findings: list[FindingChange]
-    rows_left_out: int
+    history: list[HistoryEntry] = []
+    gates: list[Gate] = []
+    rows_left_out: Count = 0

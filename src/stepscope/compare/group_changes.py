@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,8 +13,6 @@ from stepscope.compare.credit import COMPUTING, EXPOSED_COMMUNICATION
 from stepscope.compare.noise import standing_out
 from stepscope.compare.side import Side
 from stepscope.facts.comparison import comparison_facts
-
-_COLUMNS: Final = ("count", "dur_ns", "credit_ns", "bytes")
 
 
 def group_changes(first: Side, second: Side, by: str) -> list[GroupChange]:
@@ -28,9 +26,9 @@ def group_changes(first: Side, second: Side, by: str) -> list[GroupChange]:
             name=row["name"],
             a_count=_mean(row["count"], first),
             b_count=_mean(row["count_b"], second),
-            a_us=_mean(row["dur_ns"], first) / 1000,
-            b_us=_mean(row["dur_ns_b"], second) / 1000,
-            delta_us=(_mean(row["dur_ns_b"], second) - _mean(row["dur_ns"], first)) / 1000,
+            a_us=_mean_ns(row["dur_ns"], first) / 1000,
+            b_us=_mean_ns(row["dur_ns_b"], second) / 1000,
+            delta_us=(_mean_ns(row["dur_ns_b"], second) - _mean_ns(row["dur_ns"], first)) / 1000,
             ratio=_mean(row["dur_ns_b"], second) / _mean(row["dur_ns"], first) if row["dur_ns"] else None,
             significant=bool(different),
         )
@@ -44,8 +42,8 @@ def communication_changes(first: Side, second: Side) -> list[CommunicationChange
     stands_out = _standing_out(first, second, "kernel", EXPOSED_COMMUNICATION, grouped)
     changes = []
     for row, different in _largest_first(first, second, grouped, stands_out):
-        a_ns, b_ns = _mean(row["dur_ns"], first), _mean(row["dur_ns_b"], second)
-        a_exposed, b_exposed = _mean(row["credit_ns"], first), _mean(row["credit_ns_b"], second)
+        a_ns, b_ns = _mean_ns(row["dur_ns"], first), _mean_ns(row["dur_ns_b"], second)
+        a_exposed, b_exposed = _mean_ns(row["credit_ns"], first), _mean_ns(row["credit_ns_b"], second)
         changes.append(
             CommunicationChange(
                 name=row["name"],
@@ -100,10 +98,14 @@ def _standing_out(first: Side, second: Side, by: str, part: str, grouped: pl.Dat
 
 def _largest_first(
     first: Side, second: Side, grouped: pl.DataFrame, stands_out: Bools
-) -> list[tuple[dict[str, int | str], bool]]:
+) -> list[tuple[dict[str, Any], bool]]:
     rows = list(zip(grouped.iter_rows(named=True), stands_out.tolist(), strict=True))
     return sorted(rows, key=lambda row: -abs(row[0]["dur_ns_b"] / second.pairs - row[0]["dur_ns"] / first.pairs))
 
 
-def _mean(total: int | str, side: Side) -> float:
-    return round(int(total) / side.pairs, 3)
+def _mean(total: int, side: Side) -> float:
+    return round(total / side.pairs, 3)
+
+
+def _mean_ns(total: int, side: Side) -> int:
+    return round(total / side.pairs)

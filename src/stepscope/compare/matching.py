@@ -67,7 +67,7 @@ def matched(first: Side, second: Side) -> Matching:
     tables: list[list[pl.DataFrame]] = [[], []]
     known: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[pl.DataFrame, pl.DataFrame]] = {}
     for rank_a, rank_b in _rank_pairs(first.chosen_ranks, second.chosen_ranks):
-        sequences = tuple(_typical_sequence(each, rank) for each, rank in zip(units, (rank_a, rank_b), strict=True))
+        sequences = _typical_sequence(units[0], rank_a), _typical_sequence(units[1], rank_b)
         if sequences not in known:
             known[sequences] = rows.of(*sequences)
         for side, (table, rank) in enumerate(zip(known[sequences], (rank_a, rank_b), strict=True)):

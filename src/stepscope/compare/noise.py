@@ -83,7 +83,7 @@ def standing_out(first: Float64s, second: Float64s, least: Float64s, chance: flo
     by_chance = np.sort(np.abs(_standardised(samples, sides, spread)).ravel())
     as_large = len(by_chance) - np.searchsorted(by_chance, own * (1 - 1e-9))
     delta = np.abs(second.mean(axis=1) - first.mean(axis=1))
-    return discoveries((as_large + 1) / (len(by_chance) + 1), chance) & (delta > least)
+    return np.asarray(discoveries((as_large + 1) / (len(by_chance) + 1), chance) & (delta > least), np.bool_)
 
 
 def _standardised(samples: Float64s, sides: Bools, spread: Float64s) -> Float64s:

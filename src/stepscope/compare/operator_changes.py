@@ -11,7 +11,7 @@ from stepscope.arrays import Bools, Int64s
 from stepscope.compare.amounts import apportioned
 from stepscope.compare.comparison import OperatorChange, Status
 from stepscope.compare.credit import PARTS
-from stepscope.compare.matching import Kind, Matching, RowKey, matched
+from stepscope.compare.matching import Kind, Matching, RowKey
 from stepscope.compare.noise import standing_out
 from stepscope.compare.shapes import same_shapes
 from stepscope.compare.side import Side
@@ -132,6 +132,3 @@ def _modules(first: Side, second: Side, matching: Matching) -> dict[int, str]:
         rows = units.join(known, on=["rank", "sample", "call"]).group_by("row").agg(pl.col("module").unique())
         modules |= {row: names[0] for row, names in rows.iter_rows() if len(names) == 1}
     return modules
-
-
-__all__ = ["RowSums", "matched", "operator_changes", "row_sums"]

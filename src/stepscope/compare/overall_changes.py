@@ -29,7 +29,7 @@ def overall_changes(first: Side, second: Side, a: dict[str, int], b: dict[str, i
     """The period, its parts, and the causes of idle time that either side has."""
     causes = [part for part in IDLE_PARTS if a[part] or b[part]]
     names = ["period", *PARTS, IDLE, *causes, *(["overlap"] if a["overlap"] or b["overlap"] else [])]
-    samples = [np.array([_samples(side, name) for name in names]) for side in (first, second)]
+    samples = [np.array([samples_of(side, name) for name in names]) for side in (first, second)]
     facts = comparison_facts()
     enough = min(first.samples, second.samples) >= fewest_samples(facts.chance)
     told = difference(samples[0], samples[1], facts.chance) if enough else None
@@ -55,7 +55,7 @@ def overall_changes(first: Side, second: Side, a: dict[str, int], b: dict[str, i
 
 def step_pairs(first: Side, second: Side) -> list[StepPair]:
     """The counted steps in their order."""
-    periods = [_samples(side, "period") for side in (first, second)]
+    periods = [samples_of(side, "period") for side in (first, second)]
     numbers = [
         side.counted.group_by("sample").agg(pl.col("step").first()).sort("sample")["step"].to_list()
         for side in (first, second)
@@ -69,7 +69,7 @@ def step_pairs(first: Side, second: Side) -> list[StepPair]:
     return pairs
 
 
-def _samples(side: Side, name: str) -> Float64s:
+def samples_of(side: Side, name: str) -> Float64s:
     """Per step the mean over ranks."""
     columns = IDLE_PARTS if name == IDLE else (name,)
     values = side.parts_ns.select(columns).sum_horizontal().to_numpy()

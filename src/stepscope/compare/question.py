@@ -37,28 +37,25 @@ def compare(first: Side, second: Side) -> Comparison:
     matching = matched(first, second)
     operators = operator_changes(first, second, matching, row_sums(first, second, matching, means))
     overall = overall_changes(first, second, *means)
-    reasons = obstacles(first, second, operators)
     explanations = explained(operators, overall)
     sides = [_described(side) for side in (first, second)]
+    kernels, categories, modules = (group_changes(first, second, by) for by in ("kernel", "category", "module"))
     most = comparison_facts().most_rows
-    tables = {
-        "operators": operators,
-        "kernels": group_changes(first, second, "kernel"),
-        "categories": group_changes(first, second, "category"),
-        "modules": group_changes(first, second, "module"),
-        "communication": communication_changes(first, second),
-    }
     return Comparison(
-        verdict=_verdict(first, second, overall, explanations, reasons),
+        verdict=_verdict(first, second, overall, explanations, obstacles(first, second, operators)),
         a=sides[0],
         b=sides[1],
         overall=overall,
         explained=explanations,
         steps=step_pairs(first, second)[:most],
+        operators=operators[:most],
+        kernels=kernels[:most],
+        categories=categories,
+        modules=modules[:most],
+        communication=communication_changes(first, second),
         memory=_memory(*sides),
         findings=finding_changes(first, second),
-        rows_left_out=sum(max(0, len(rows) - most) for rows in tables.values()),
-        **{name: rows[:most] for name, rows in tables.items()},  # type: ignore[arg-type]
+        rows_left_out=sum(max(0, len(rows) - most) for rows in (operators, kernels, modules)),
     )
 
 

@@ -3,6 +3,7 @@
 ::
 
     <data directory>/<capture>-<hash>.json      {"parallel": …}, replaced in one move
+    <data directory>/shared.json                {"baselines": …}
 
 A file belongs to the paths of a capture, so all windows of a job know the same plan.
 """
@@ -63,6 +64,11 @@ def workspace_of(paths: Sequence[Path]) -> Workspace:
     full = "\0".join(sorted(str(path) for path in paths))
     readable = re.sub(r"[^\w.-]+", "_", paths[0].name)[:60] or "capture"
     return Workspace(_root() / f"{readable}-{hashlib.sha256(os.fsencode(full)).hexdigest()[:16]}.json")
+
+
+def shared_workspace() -> Workspace:
+    """What belongs to no single capture."""
+    return Workspace(_root() / "shared.json")
 
 
 def _root() -> Path:

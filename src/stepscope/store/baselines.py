@@ -1,0 +1,41 @@
+"""Runs that others are compared with, by name: in the user's workspace, with the paths of their captures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from stepscope.errors import UsageError
+from stepscope.store.workspace import shared_workspace
+
+_SECTION: Final = "baselines"
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Where a baseline's capture lies, and which of its windows is meant."""
+
+    paths: list[Path]
+    window: str
+
+
+def save_baseline(name: str, paths: Sequence[Path], window: str) -> None:
+    """Give a run a name; one that had it before loses it."""
+    entry = {"paths": [str(path.resolve()) for path in paths], "window": window}
+    shared_workspace().keep(_SECTION, {**_known(), name: entry})
+
+
+def baseline(name: str) -> Baseline:
+    """The run of a name."""
+    known = _known()
+    if name not in known:
+        raise UsageError("no_such_baseline", name=name, names=", ".join(sorted(known)) or "–")
+    entry = known[name]
+    return Baseline([Path(path) for path in entry["paths"]], entry["window"])
+
+
+def _known() -> dict[str, Any]:
+    content = shared_workspace().section(_SECTION)
+    return content if isinstance(content, dict) else {}
