@@ -146,7 +146,7 @@ def _clocked_us(name: str) -> float:
     """The mean time between the CUDA events around each recorded step."""
     facts = facts_of(name)
     own = [step["between_events_ns"] for step in facts["steps"] if step["step"] in facts["recorded"]]
-    return sum(own) / len(own) / 1000
+    return float(sum(own) / len(own) / 1000)
 
 
 def test_a_slow_rank_beside_another_shows_what_it_does_more(tmp_path: Path) -> None:

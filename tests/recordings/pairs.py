@@ -25,7 +25,7 @@ LAYERS, WIDTH, HEADS = 3, 1024, 16
 BATCH, LENGTH = 16, 256
 
 
-class Block(torch.nn.Module):
+class Block(torch.nn.Module):  # type: ignore[misc]
     """Attention and a feed-forward part, each with its residual."""
 
     def __init__(self) -> None:

@@ -39,7 +39,7 @@ def _of_operators(operators: Iterable[OperatorChange], period: PartChange) -> li
 
 def _operator_label(name: str, b_name: str | None, rows: list[OperatorChange]) -> Bilingual:
     if b_name is not None:
-        return Bilingual.of("compare_label.replaced", name=name, other=b_name)
+        return Bilingual(f"{name} → {b_name}", f"{name} → {b_name}")
     statuses = {row.status for row in rows}
     if statuses == {"only_a"}:
         return Bilingual.of("compare_label.only_a", name=name)

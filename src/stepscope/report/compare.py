@@ -154,11 +154,7 @@ def _table(name: str, unit: str, *others: str) -> Table:
 
 def _side(letter: str, side: ComparedSide, lang: str) -> str:
     one = len(side.ranks) == 1
-    ranks = (
-        text("report.compare_rank", lang, rank=side.ranks[0])
-        if one
-        else text("report.compare_ranks", lang, count=len(side.ranks))
-    )
+    ranks = f"rank {side.ranks[0]}" if one else text("report.compare_ranks", lang, count=len(side.ranks))
     return text(
         "report.compare_side",
         lang,

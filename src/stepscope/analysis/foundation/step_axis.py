@@ -34,7 +34,7 @@ class StepAxis:
     def moved(self, step_index: Int64s, moments: Int64s) -> Int64s:
         """Moments on the axis, clipped to their step."""
         low = self.border[:-1][step_index]
-        return np.clip(moments + self.shift[step_index], low, low + self.span[step_index])
+        return np.asarray(np.clip(moments + self.shift[step_index], low, low + self.span[step_index]), np.int64)
 
 
 @dataclass(frozen=True)
