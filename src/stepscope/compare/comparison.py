@@ -221,3 +221,9 @@ class Comparison(msgspec.Struct, frozen=True, kw_only=True):
     history: list[HistoryEntry] = []
     gates: list[Gate] = []
     rows_left_out: Count = 0
+
+
+def part_label(part: str) -> Bilingual:
+    """What a part of the period is called."""
+    section, name = ("compare_idle", part[5:]) if part.startswith("idle_") else ("compare_part", part)
+    return Bilingual.of(f"{section}.{name}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from stepscope.compare.comparison import Explanation, OperatorChange, PartChange
+from stepscope.compare.comparison import Explanation, OperatorChange, PartChange, part_label
 from stepscope.compare.credit import PARTS
 from stepscope.diagnosis.finding import Bilingual
 from stepscope.facts.comparison import comparison_facts
@@ -50,7 +50,7 @@ def _operator_label(name: str, b_name: str | None, rows: list[OperatorChange]) -
 
 def _of_other_parts(overall: Iterable[PartChange], period: PartChange) -> list[Explanation]:
     return [
-        _entry(part.part, part.part, Bilingual.of(f"compare_part.{part.part}"), [part], period)
+        _entry(part.part, part.part, part_label(part.part), [part], period)
         for part in overall
         if part.part.startswith("idle_") or part.part == "overlap"
     ]
@@ -85,7 +85,7 @@ def _rest(entries: list[Explanation], period: PartChange) -> list[Explanation]:
         by_part[entry.part if entry.part in PARTS else "idle"].append(entry)
     rest = []
     for part, own in by_part.items():
-        label = Bilingual.of("compare_label.rest", part=Bilingual.of(f"compare_part.{part}"), count=len(own))
+        label = Bilingual.of("compare_label.rest", part=part_label(part), count=len(own))
         entry = _entry(part, None, label, own, period)
         if entry.a_us or entry.b_us:
             rest.append(entry)

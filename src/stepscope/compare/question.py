@@ -144,7 +144,7 @@ def _sentence(word: Word, period: PartChange, explanations: list[Explanation], r
             for lang, separator in (("en", ", "), ("zh", "，"))
         )
     )
-    return Bilingual.of(f"compare_verdict.{word}_because", causes=causes, **times)
+    return Bilingual.of(f"compare_because.{word}", causes=causes, **times)
 
 
 def _signed(time_us: float) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 from rich.table import Table
 from rich.text import Text
 
-from stepscope.compare.comparison import ComparedSide, Comparison
+from stepscope.compare.comparison import ComparedSide, Comparison, part_label
 from stepscope.diagnosis.finding import Bilingual
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, wide_console
@@ -40,7 +40,7 @@ def show(comparison: Comparison, lang: str) -> None:
         console.print()
         _line(console, text("report.compare_findings", lang), "bold")
         for change in comparison.findings:
-            _line(console, f"  {text(f'report.compare_{change.change}', lang)}: {_in(change.title, lang)}")
+            _line(console, f"  {text(f'finding_change.{change.change}', lang)}: {_in(change.title, lang)}")
     for gate in comparison.gates:
         key = "report.compare_gate_failed" if gate.failed else "report.compare_gate_passed"
         _line(
@@ -65,7 +65,7 @@ def markdown(comparison: Comparison, lang: str) -> str:
     lines += ["", f"| | A [{unit}] | B [{unit}] | Δ [{unit}] | |", "|---|---:|---:|---:|---|"]
     for part in comparison.overall:
         if part.a_us or part.b_us:
-            name = _escaped(text(f"compare_part.{part.part}", lang))
+            name = _escaped(_in(part_label(part.part), lang))
             lines.append(
                 f"| {name} | {_numbers(part.a_us, part.b_us, part.delta_us, unit, ' | ')} | {_mark(part.significant)} |"
             )
@@ -79,7 +79,7 @@ def markdown(comparison: Comparison, lang: str) -> str:
         lines.append(f"| {_escaped(_in(entry.label, lang))} | {numbers} | {_mark(entry.significant)} |")
     lines += [""] if comparison.findings or comparison.gates else []
     for change in comparison.findings[:_MOST_IN_MARKDOWN]:
-        lines.append(f"- {text(f'report.compare_{change.change}', lang)}: {_escaped(_in(change.title, lang))}")
+        lines.append(f"- {text(f'finding_change.{change.change}', lang)}: {_escaped(_in(change.title, lang))}")
     for gate in comparison.gates:
         key = "report.compare_gate_failed" if gate.failed else "report.compare_gate_passed"
         lines.append(f"- {_escaped(text(key, lang, gate=gate.gate, reason=_in(gate.sentence, lang)))}")
@@ -107,7 +107,7 @@ def _show_overall(console: Console, comparison: Comparison, unit: str, lang: str
     for part in comparison.overall:
         if part.a_us or part.b_us:
             indent = "" if part.part == "period" else "    " if part.part.startswith("idle_") else "  "
-            name = text(f"compare_part.{part.part}", lang)
+            name = _in(part_label(part.part), lang)
             table.add_row(
                 indent + name, *_numbers(part.a_us, part.b_us, part.delta_us, unit).split("\t"), _mark(part.significant)
             )
