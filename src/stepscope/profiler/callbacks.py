@@ -127,8 +127,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'stepscope.profiler.callbacks' has no attribute {name!r}")
     own, places = _KINDS[name]
     failure: ImportError | None = None
-    for place in places:
-        module, _, attribute = place.partition(":")
+    for import_path in places:
+        module, _, attribute = import_path.partition(":")
         try:
             base = getattr(importlib.import_module(module), attribute)
         except ours(ImportError) as error:

@@ -33,7 +33,7 @@ def kernel_details(data: RankData) -> pl.DataFrame | None:
         .then(pl.lit(_COMMUNICATION_CORE))
         .otherwise(pl.coalesce(pl.col("core").cast(pl.String), pl.lit(default_core)))
     )
-    found = rows.select(
+    kernels = rows.select(
         _step=pl.col("step").cast(pl.String).fill_null(""),
         **{
             "Model ID": pl.lit(MISSING),
@@ -68,7 +68,7 @@ def kernel_details(data: RankData) -> pl.DataFrame | None:
         name for name in columns.KERNEL_DETAILS if not (_level0(data) and name in columns.KERNEL_DETAILS_FROM_LEVEL1)
     ]
     step = {columns.STEP_ID[data.backend]: pl.col("_step")} if data.has_steps else {}
-    return found.select(**step, **{name: pl.col(name) for name in wanted})
+    return kernels.select(**step, **{name: pl.col(name) for name in wanted})
 
 
 def _level0(data: RankData) -> bool:
@@ -93,6 +93,6 @@ def _call_names(data: RankData) -> pl.DataFrame:
 def _blocks(data: RankData) -> pl.LazyFrame:
     """Thread blocks of a CUDA kernel, from its grid."""
     grid = pl.col("json").str.extract_groups(r'"grid"\s*:\s*\[\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\]')
-    numbers = [grid.struct.field(str(place)).cast(pl.Int64, strict=False) for place in (1, 2, 3)]
-    found = data.store.scan("details", [data.rank]).filter(pl.col("json").str.contains('"grid"', literal=True))
-    return found.select("slice", blocks=numbers[0] * numbers[1] * numbers[2])
+    numbers = [grid.struct.field(str(axis)).cast(pl.Int64, strict=False) for axis in (1, 2, 3)]
+    with_grid = data.store.scan("details", [data.rank]).filter(pl.col("json").str.contains('"grid"', literal=True))
+    return with_grid.select("slice", blocks=numbers[0] * numbers[1] * numbers[2])

@@ -93,6 +93,6 @@ def _with_totals(rows: pl.DataFrame, curve: pl.DataFrame, moment: str) -> pl.Dat
     totals = curve.rename({name: f"{moment}_{name}" for name in _TOTALS} | {"time_ns": f"{moment}_ns"})
     there = rows.with_columns(pl.col("device").cast(pl.String)).with_row_index("_row")
     joined = there.filter(pl.col(f"{moment}_ns").is_not_null()).sort(f"{moment}_ns")
-    found = joined.join_asof(totals, on=f"{moment}_ns", by="device", check_sortedness=False)
-    kept = found.select("_row", *(f"{moment}_{name}" for name in _TOTALS))
+    with_totals = joined.join_asof(totals, on=f"{moment}_ns", by="device", check_sortedness=False)
+    kept = with_totals.select("_row", *(f"{moment}_{name}" for name in _TOTALS))
     return there.join(kept, on="_row", how="left", maintain_order="left").drop("_row")

@@ -42,8 +42,8 @@ class RankData:
 
     @cached_property
     def switches(self) -> dict[str, Any]:
-        found = json.loads(self.about.get("switches") or "{}")
-        return found if isinstance(found, dict) else {}
+        switches = json.loads(self.about.get("switches") or "{}")
+        return switches if isinstance(switches, dict) else {}
 
     @cached_property
     def device(self) -> str:

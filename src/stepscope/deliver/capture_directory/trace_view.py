@@ -212,8 +212,8 @@ def _overlap(data: RankData) -> tuple[Intervals, Intervals, Intervals, Intervals
     work = data.work
     if not work.on_device:
         as_recorded = RunClock(0, 0, {data.rank: RankClock()})
-        found = rank_lanes(data.store, data.rank, as_recorded)
-        computing, communication, exposed, _, free = (lane.clipped(*found.span) for lane in found.lanes)
+        rank_rows = rank_lanes(data.store, data.rank, as_recorded)
+        computing, communication, exposed, _, free = (lane.clipped(*rank_rows.span) for lane in rank_rows.lanes)
         return computing, communication, exposed, free
     compute, communication = (
         union(work.start[work.of(lane)], work.end[work.of(lane)]) for lane in (COMPUTE, COMMUNICATION)

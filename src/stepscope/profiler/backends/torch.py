@@ -176,15 +176,15 @@ class TorchBackend(Backend):
 
     def _activities(self) -> list[Any]:
         kinds = self._torch.profiler.ProfilerActivity
-        found = [kinds.CPU] if self.settings.on_host else []
+        activities = [kinds.CPU] if self.settings.on_host else []
         if self.settings.on_device:
             supported = self._torch.profiler.supported_activities()
-            found += [
+            activities += [
                 kind
                 for name in ("CUDA", "XPU")
                 if (kind := getattr(kinds, name, None)) is not None and kind in supported
             ]
-        return found
+        return activities
 
     def _device(self) -> dict[str, Any]:
         """What is known without waking a GPU that the job has not used."""

@@ -38,7 +38,7 @@ _PATIENCE_S, _LOOK_S = 5.0, 0.005
 
 
 @dataclass(frozen=True)
-class Place:
+class BoardEntry:
     """Where one rank is."""
 
     rank: int
@@ -78,18 +78,18 @@ class Board:
         """What this rank does, for the status file."""
         self._words[self._slot + _STATE] = state
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[BoardEntry]:
         """Where all ranks are that live, this one included."""
-        found = []
+        entries = []
         for slot in _slots():
             pid, started, rank, step, state = self._words[slot : slot + 5]
             if pid and (slot == self._slot or process_started(pid) == started):
-                found.append(Place(rank, pid, step, state))
-        return found
+                entries.append(BoardEntry(rank, pid, step, state))
+        return entries
 
-    def is_mine(self, place: Place) -> bool:
+    def is_mine(self, entry: BoardEntry) -> bool:
         """Whether a place is that of this process."""
-        return place.pid == self._words[self._slot + _PID]
+        return entry.pid == self._words[self._slot + _PID]
 
     def lead(self) -> bool:
         """Whether this rank leads, by now."""
@@ -155,8 +155,8 @@ class Board:
         if free is None:
             raise OSError(f"more than {_SLOTS} ranks on one host")
         pid = os.getpid()
-        for place, value in ((_STARTED, process_started(pid)), (_RANK, rank), (_STEP, 0), (_STATE, 0), (_PID, pid)):
-            self._words[free + place] = value
+        for word, value in ((_STARTED, process_started(pid)), (_RANK, rank), (_STEP, 0), (_STATE, 0), (_PID, pid)):
+            self._words[free + word] = value
         return free
 
     def _lives(self, slot: int) -> bool:

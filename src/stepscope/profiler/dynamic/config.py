@@ -118,15 +118,15 @@ class ConfigFile:
     def changed(self) -> bool:
         """Whether the file is another one than when it was last read well."""
         try:
-            found = self.path.stat()
+            attributes = self.path.stat()
         except ours(OSError):
             return False
-        return (found.st_mtime_ns, found.st_size, found.st_ino) != self._seen
+        return (attributes.st_mtime_ns, attributes.st_size, attributes.st_ino) != self._seen
 
     def read(self) -> dict[str, Any] | None:
         """Its content; None with one warning while it is missing, half-written or no config."""
         try:
-            text, found = read_regular(self.path, MOST_BYTES + 1)
+            text, attributes = read_regular(self.path, MOST_BYTES + 1)
             content = json.loads(text)
             if not isinstance(content, dict):
                 raise ValueError("not an object")
@@ -136,8 +136,8 @@ class ConfigFile:
             self._complained = True
             return None
         # The clock of a file system ticks coarsely: another change right after this one would look the same.
-        fresh = abs(time.time_ns() - found.st_mtime_ns) < _TICK_NS
-        self._seen = None if fresh else (found.st_mtime_ns, found.st_size, found.st_ino)
+        fresh = abs(time.time_ns() - attributes.st_mtime_ns) < _TICK_NS
+        self._seen = None if fresh else (attributes.st_mtime_ns, attributes.st_size, attributes.st_ino)
         self._complained = False
         return content
 

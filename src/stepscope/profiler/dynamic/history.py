@@ -9,7 +9,7 @@ from typing import Any
 
 from stepscope.layout.names import CAPTURE_FILE
 from stepscope.profiler.dynamic.agreement import AgreedWindow, Agreement
-from stepscope.profiler.dynamic.board import Place
+from stepscope.profiler.dynamic.board import BoardEntry
 from stepscope.profiler.foundation.line_files import read_regular
 from stepscope.profiler.foundation.own_faults import suppressed
 
@@ -27,7 +27,7 @@ class History:
         self._output = output
         self._entries: dict[int, dict[str, Any]] = {}
 
-    def entries(self, agreed: Agreement, places: list[Place], states: tuple[str, ...]) -> list[dict[str, Any]]:
+    def entries(self, agreed: Agreement, places: list[BoardEntry], states: tuple[str, ...]) -> list[dict[str, Any]]:
         """Brought up to date; one list of directories per window, by rank."""
         for window in agreed.windows:
             about = {"request": window.mark, "agreed_ns": window.agreed_ns, "directories": []}
@@ -51,9 +51,9 @@ class History:
                 del self._entries[number]
 
 
-def _state(entry: dict[str, Any], places: list[Place], states: tuple[str, ...]) -> str:
-    known = {states[place.state] for place in places}
-    if any(place.step <= entry["stop"] for place in places):
+def _state(entry: dict[str, Any], places: list[BoardEntry], states: tuple[str, ...]) -> str:
+    known = {states[board_entry.state] for board_entry in places}
+    if any(board_entry.step <= entry["stop"] for board_entry in places):
         return RECORDING if "recording" in known else AGREED
     for busy in (RECORDING, PARSING):
         if busy in known:
@@ -63,7 +63,7 @@ def _state(entry: dict[str, Any], places: list[Place], states: tuple[str, ...]) 
 
 def _directories(entry: dict[str, Any]) -> list[str]:
     """Windows on the disk that are whole and belong to this request: by their steps, and not from before it."""
-    found = []
+    numbered = []
     output = Path(entry["output"])
     for folder in output.iterdir() if output.is_dir() else ():
         parts = _FOLDER.fullmatch(folder.name)
@@ -73,5 +73,5 @@ def _directories(entry: dict[str, Any]) -> list[str]:
             with suppressed(OSError, ValueError, KeyError, TypeError):
                 about = json.loads(read_regular(path, _MOST_BYTES)[0])
                 if about["state"] == "complete" and about["times"]["started_ns"] >= entry["agreed_ns"]:
-                    found.append((int(parts[1]), str(path.parent)))
-    return [directory for _, directory in sorted(found)]
+                    numbered.append((int(parts[1]), str(path.parent)))
+    return [directory for _, directory in sorted(numbered)]

@@ -36,7 +36,7 @@ class StatusFile:
 
     def write(self, board: Board, agreed: Agreement, ended: bool = False) -> None:
         """What is known now; that the training goes on is written now and then, all else at once."""
-        places = sorted(board.places(), key=lambda place: place.rank)
+        places = sorted(board.places(), key=lambda entry: entry.rank)
         content: dict[str, Any] = {
             "schema": SCHEMA,
             "host": socket.gethostname(),
@@ -46,8 +46,8 @@ class StatusFile:
             "request": agreed.mark,
             "windows": [{"start": one.start, "stop": one.stop} for one in agreed.windows],
             "ranks": [
-                {"rank": place.rank, "pid": place.pid, "step": place.step, "state": STATES[place.state]}
-                for place in places
+                {"rank": entry.rank, "pid": entry.pid, "step": entry.step, "state": STATES[entry.state]}
+                for entry in places
             ],
             "history": self._history.entries(agreed, places, STATES),
         }
@@ -65,13 +65,13 @@ class StatusFile:
 
 def statuses(folder: Path) -> list[dict[str, Any]]:
     """All status files of a folder that can be read."""
-    found = []
+    contents = []
     for path in sorted(folder.glob(PATTERN)):
         with suppressed(OSError, ValueError, RecursionError):
             content = json.loads(read_regular(path, _MOST_BYTES)[0])
             if isinstance(content, dict) and content.get("schema") == SCHEMA:
-                found.append({**content, "file": str(path)})
-    return found
+                contents.append({**content, "file": str(path)})
+    return contents
 
 
 def _sweep(folder: Path) -> None:

@@ -18,17 +18,17 @@ from stepscope.profiler.foundation.own_faults import ours
 _LOOK_S = 0.2
 
 
-def config_path(place: Path) -> Path:
+def config_path(watched: Path) -> Path:
     """The config of a folder; the file itself may be given too.
 
     >>> config_path(Path("cfg")).as_posix(), config_path(Path("cfg/profiler_config.json")).as_posix()
     ('cfg/profiler_config.json', 'cfg/profiler_config.json')
     """
-    return place if place.name == CONFIG_FILE else place / CONFIG_FILE
+    return watched if watched.name == CONFIG_FILE else watched / CONFIG_FILE
 
 
 def ask(
-    place: Path,
+    watched: Path,
     *,
     start: int | None = None,
     stop: int | None = None,
@@ -39,7 +39,7 @@ def ask(
 
     Keys that are not named keep their value. Returns the mark by which the job's answer is known.
     """
-    path = config_path(place)
+    path = config_path(watched)
     content = {**_present(path), **switches}
     if (start, steps) != (None, None):
         _have_it_parsed(content, switches)
@@ -52,14 +52,14 @@ def ask(
     return mark
 
 
-def answers(place: Path, mark: str, wait_s: float = 0.0) -> list[dict[str, Any]]:
+def answers(watched: Path, mark: str, wait_s: float = 0.0) -> list[dict[str, Any]]:
     """What the jobs that watch this folder made of a request. Waits until their windows are on the disk, parsed where
     that was asked for, or the time is over."""
     end = time.monotonic() + wait_s
     while True:
-        found = [status for status in statuses(config_path(place).parent) if status.get("request") == mark]
-        if (found and all(is_settled(status) for status in found)) or time.monotonic() >= end:
-            return found
+        matching = [status for status in statuses(config_path(watched).parent) if status.get("request") == mark]
+        if (matching and all(is_settled(status) for status in matching)) or time.monotonic() >= end:
+            return matching
         time.sleep(min(_LOOK_S, max(0.0, end - time.monotonic())))
 
 
@@ -75,9 +75,9 @@ def is_settled(status: dict[str, Any]) -> bool:
     return all(entry.get("state") == DONE for entry in history) or status.get("state") == "ended"
 
 
-def directories(found: list[dict[str, Any]], mark: str) -> list[str]:
+def directories(job_statuses: list[dict[str, Any]], mark: str) -> list[str]:
     """Where the windows of a request are; of one that ended a window, where that one is."""
-    entries = [(entry, status) for status in found for entry in status.get("history", [])[-1:]]
+    entries = [(entry, status) for status in job_statuses for entry in status.get("history", [])[-1:]]
     return [
         directory
         for entry, status in entries

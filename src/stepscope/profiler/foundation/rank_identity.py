@@ -30,15 +30,15 @@ class Identity:
 
 def identity() -> Identity:
     """The identity of this process as it is known now; groups may appear later in a job's life."""
-    found = _from_environment()
+    by_environment = _from_environment()
     for ask in (_from_torch, _from_mindspore):
         try:
-            stated = ask(found)
+            stated = ask(by_environment)
         except ours(Exception):  # half initialised, or another version: the environment has to do
             continue
         if stated is not None:
             return stated
-    return found
+    return by_environment
 
 
 def _from_environment() -> Identity:
@@ -52,10 +52,10 @@ def _from_torch(fallback: Identity) -> Identity | None:
     distributed: Any = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return None
-    found = Identity(distributed.get_rank(), distributed.get_world_size(), fallback.local_rank, fallback.host)
-    found.origin = "torch.distributed"
-    found.groups = _torch_groups(distributed)
-    return found
+    identity = Identity(distributed.get_rank(), distributed.get_world_size(), fallback.local_rank, fallback.host)
+    identity.origin = "torch.distributed"
+    identity.groups = _torch_groups(distributed)
+    return identity
 
 
 def _torch_groups(distributed: Any) -> list[dict[str, Any]]:
@@ -78,11 +78,11 @@ def _from_mindspore(fallback: Identity) -> Identity | None:
     if communication is None or not communication.GlobalComm.INITED:
         return None
     rank, world = communication.get_rank(), communication.get_group_size()
-    found = Identity(rank, world, fallback.local_rank, fallback.host)
-    found.origin = "mindspore"
+    identity = Identity(rank, world, fallback.local_rank, fallback.host)
+    identity.origin = "mindspore"
     name = str(communication.GlobalComm.WORLD_COMM_GROUP)
-    found.groups = [{"group": name, "name": name, "ranks": list(range(world))}]
-    return found
+    identity.groups = [{"group": name, "name": name, "ranks": list(range(world))}]
+    return identity
 
 
 def _first(names: tuple[str, ...]) -> int | None:

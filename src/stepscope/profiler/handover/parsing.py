@@ -95,6 +95,6 @@ def _environment() -> dict[str, str]:
     # The package that records is the one that parses, wherever the script put it, and nothing that lies beside it.
     mine = str(Path(__file__).resolve().parents[1] / "starting" / "bootstrap")
     before = environment.get("PYTHONPATH", "").split(os.pathsep)
-    places = [mine, *(place for place in before if place != mine)]
-    environment["PYTHONPATH"] = os.pathsep.join(place for place in places if place)
+    places = [mine, *(directory for directory in before if directory != mine)]
+    environment["PYTHONPATH"] = os.pathsep.join(directory for directory in places if directory)
     return environment

@@ -165,8 +165,8 @@ def _switch(name: str, value: Any, fallback: bool) -> bool:
 
 def _one(kind: type[Enum]) -> Callable[[str, Any, Any], Any]:
     def check(name: str, value: Any, fallback: Any) -> Any:
-        found = member(kind, value)
-        return _reset(name, value, kind.__name__, fallback) if found is None else found
+        chosen = member(kind, value)
+        return _reset(name, value, kind.__name__, fallback) if chosen is None else chosen
 
     return check
 
@@ -176,10 +176,10 @@ def _several(kind: type[Enum], single: bool = False) -> Callable[[str, Any, Any]
 
     def check(name: str, value: Any, fallback: Any) -> Any:
         wanted = value if isinstance(value, (list, tuple, set)) else [value] if single else [None]
-        found = [member(kind, item) for item in wanted]
-        if None in found or (not found and fallback):
+        chosen = [member(kind, item) for item in wanted]
+        if None in chosen or (not chosen and fallback):
             return _reset(name, value, f"list[{kind.__name__}]", fallback)
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(chosen))
 
     return check
 

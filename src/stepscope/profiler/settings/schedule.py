@@ -38,15 +38,15 @@ class Schedule:
         if step < 0:
             raise ValueError(f"step must not be negative, got {step}")
         cycle = self.wait + self.warmup + self.active
-        place = step - self.skip_first
-        if place < 0 or (self.repeat > 0 and place >= self.repeat * cycle):
+        position = step - self.skip_first
+        if position < 0 or (self.repeat > 0 and position >= self.repeat * cycle):
             return ProfilerAction.NONE
-        place %= cycle
-        if place < self.wait:
+        position %= cycle
+        if position < self.wait:
             return ProfilerAction.NONE
-        if place < self.wait + self.warmup:
+        if position < self.wait + self.warmup:
             return ProfilerAction.WARM_UP
-        return ProfilerAction.RECORD if place < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+        return ProfilerAction.RECORD if position < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
 
     @property
     def last(self) -> int | None:

@@ -161,7 +161,7 @@ def _say_if_nothing(output: str | None, pid: int, since: float) -> None:
     if os.getpid() != pid or _Running.profile is not None:
         return  # a profile says itself what became of it
     made = Path(output or ".").glob("*/stepscope.json")
-    if not any(found.stat().st_mtime >= since - _CLOCK_S for found in made):
+    if not any(file.stat().st_mtime >= since - _CLOCK_S for file in made):
         tell("nothing_recorded")
 
 
