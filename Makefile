@@ -56,8 +56,9 @@ browser: web chromium $(TORCH_STAMP) $(MINDSPORE_STAMP)  ## the page in a real b
 chromium:
 	@command -v chromium >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium >/dev/null)
 
-soak: $(TORCH_STAMP)  ## long fuzzing
+soak: web chromium $(TORCH_STAMP)  ## long fuzzing; every page of every capture
 	$(BIN)/pytest -q -m soak
+	STEPSCOPE_SOAK=1 $(NPM) run e2e -- e2e/everyCapture.spec.ts
 
 lock: $(STAMP)  ## versions and hashes of a development environment, as pip finds them now
 	$(BIN)/python build_steps/versions.py lock > requirements-dev.lock

@@ -1,4 +1,7 @@
-"""Terminal, ``--json``, HTTP and Python show the same value under the same name: every capture, every question."""
+"""Terminal, ``--json``, HTTP and Python show the same value under the same name: every capture, every question.
+
+Of the recordings of four ranks, which are alike, ``make test`` walks two and ``make soak`` the others.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,12 @@ _FOLDERS = (
     "outside/tb_plugin",
     "outside/tracelens",
 )
+
+
+def _only_in_soak(name: str) -> bool:
+    return name.startswith("four_ranks") and name not in _OF_FOUR_RANKS
+
+
 _NO_CAPTURE = {"parallel_strategy"}  # it describes a job, and recorded nothing of it
 _NAMES = [
     f"{folder}/{path.name}"
@@ -48,7 +57,11 @@ _NAMES = [
     for path in sorted((SHARED_DATA / folder).glob("*"))
     if path.name not in _NO_CAPTURE
 ] + (["outside/param_dlrm8"] if SHARED_DATA.is_dir() else [])
-_RECORDINGS = sorted(path.name for path in RECORDINGS.glob("*.gz"))
+_OF_FOUR_RANKS = ("four_ranks_cpu_slow_data.tar.xz", "four_ranks_cuda_healthy.tar.xz")
+_RECORDINGS = [
+    pytest.param(path.name, marks=[pytest.mark.soak] if _only_in_soak(path.name) else [])
+    for path in sorted([*RECORDINGS.glob("*.gz"), *RECORDINGS.glob("*.xz")])
+]
 
 
 @pytest.fixture
@@ -96,7 +109,7 @@ def test_our_own_recordings(
     table_rows: list[dict[str, str]],
 ) -> None:
     capture = RECORDINGS / name
-    if name.endswith(".tar.gz"):
+    if name.endswith((".tar.gz", ".tar.xz")):
         with tarfile.open(capture) as archive:
             archive.extractall(tmp_path / "capture", filter="data")
         capture = tmp_path / "capture"

@@ -1,5 +1,7 @@
 // One truth, on every capture there is: what a page shows is the number of the analysis under the same name, and what
-// it concludes is the list of findings. One server and one page serve all of them.
+// it concludes is the list of findings. One server and one page serve all of them. `make test` opens every capture's
+// Overview and each of its other pages for every third capture, in turn, so that each page meets captures of all kinds;
+// with STEPSCOPE_SOAK=1, as in `make soak`, every page of every capture is opened.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,6 +21,7 @@ const PLACES: readonly (Place & { heading: string; needs: readonly string[] })[]
   { path: 'cpu', heading: 'CPU use', needs: ['cpu'] },
   { path: 'memory', heading: 'Memory', needs: ['memory', 'allocations'] },
   { path: 'memory', heading: 'Memory', params: { tab: 'leaks', sites: 'all' }, needs: ['allocations'] },
+  { path: 'memory', heading: 'Memory', params: { tab: 'lifetimes' }, needs: ['allocations'] },
 ]
 interface Details {
   readonly rank_list: readonly { readonly rank: number }[]
@@ -26,11 +29,13 @@ interface Details {
 }
 /** What is looked at on the last rank, too. */
 const OF_LAST_RANK = 2
+/** Of how many captures one is looked at on all pages but the Overview. */
+const IN_TURN = process.env['STEPSCOPE_SOAK'] ? 1 : 3
 
 test('pages of every capture show the numbers of the analyses and conclude what diagnose concludes', async ({
   page,
 }) => {
-  test.setTimeout(900_000)
+  test.setTimeout(process.env['STEPSCOPE_SOAK'] ? 3_600_000 : 900_000)
   const folder = mkdtempSync(join(tmpdir(), 'stepscope-faces-'))
   const paths = everyCapture(folder)
   const server = await serve(paths, join(folder, 'store'), paths.length)
@@ -39,9 +44,13 @@ test('pages of every capture show the numbers of the analyses and conclude what 
     const wrong: unknown[] = []
     let compared = 0
     const { runs } = await app.api<{ runs: readonly (Run & { state: string })[] }>('runs')
-    for (const run of runs.filter((one) => one.state === 'ready')) {
+    const ready = runs.filter((one) => one.state === 'ready').toSorted((a, b) => a.name.localeCompare(b.name))
+    for (const [number, run] of ready.entries()) {
       const { rank_list, tables } = await app.api<Details>(`run/${run.id}`)
-      const filled = PLACES.filter(({ needs }) => needs.length === 0 || needs.some((table) => tables[table]))
+      const filled = PLACES.filter(
+        ({ needs }, index) =>
+          needs.length === 0 || ((number + index) % IN_TURN === 0 && needs.some((table) => tables[table])),
+      )
       const ranks = [...new Set([rank_list[0]?.rank ?? 0, rank_list.at(-1)?.rank ?? 0])]
       for (const [index, rank] of ranks.entries())
         for (const place of index === 0 ? filled : filled.slice(0, OF_LAST_RANK)) {

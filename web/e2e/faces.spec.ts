@@ -6,6 +6,8 @@ import { compare, concludes, type Place } from './shownNumbers'
 const PLACES: readonly Place[] = [
   { path: 'overview' },
   { path: 'timeline' },
+  { path: 'timeline', params: { sel: '0:1' } },
+  { path: 'timeline', params: { range: '0-2000000' } },
   { path: 'steps' },
   { path: 'operators' },
   { path: 'operators', params: { by: 'kernel', lane: 'all' } },
@@ -15,6 +17,8 @@ const PLACES: readonly Place[] = [
   { path: 'memory', params: { tab: 'leaks', sites: 'all' } },
   { path: 'memory', params: { tab: 'steps' } },
   { path: 'memory', params: { tab: 'spaces' } },
+  { path: 'memory', params: { tab: 'lifetimes' } },
+  { path: 'memory', params: { tab: 'fragmentation' } },
 ]
 const OWN = ['job', 'host', 'interval', 'slow', 'gaps', 'leaky', 'loader_1_20231114221320000_ascend_pt'] as const
 

@@ -37,11 +37,12 @@ export function everyCapture(folder: string): string[] {
   )
   const own = captures(RECORDINGS).flatMap((path) => {
     if (path.endsWith('.clock.json')) return []
-    if (!path.endsWith('.tar.gz')) return [path]
-    const place = join(folder, basename(path, '.tar.gz'))
-    mkdirSync(place)
-    spawnSync('tar', ['xzf', path, '-C', place])
-    return [place]
+    const archive = /\.tar\.[gx]z$/.exec(path)?.[0]
+    if (archive === undefined) return [path]
+    const unpacked = join(folder, basename(path, archive))
+    mkdirSync(unpacked)
+    spawnSync('tar', ['xf', path, '-C', unpacked])
+    return [unpacked]
   })
   return [...new Set([...own, ...beside])]
 }

@@ -13,8 +13,12 @@ interface Shown {
   readonly values: Values
   /** The stretch of time that it is about, where it is not the whole run. */
   readonly window: string | null
+  /** What the page asked of a route that takes a document, as JSON. */
+  readonly request: string | null
   /** What the reader sees of a tile that shows a share of the period. */
   readonly tile: string | null
+  /** The numbers that a chart draws at the position of this row. */
+  readonly drawn: readonly number[]
 }
 export interface Compared {
   readonly compared: number
@@ -37,6 +41,8 @@ export function shownOn(page: Page): Promise<readonly Shown[]> {
           question: element.dataset['question'] ?? '',
           values: Object.fromEntries(fields(row)),
           window: element.dataset['window'] ?? null,
+          request: element.closest<HTMLElement>('[data-request]')?.dataset['request'] ?? null,
+          drawn: (row.dataset['drawn'] ?? '').split(' ').filter(Boolean).map(Number),
           tile: element.closest('.delimitation') ? element.textContent : null,
         }))
         .filter(({ values }) => Object.keys(values).length > 0)
@@ -49,10 +55,13 @@ export async function compare(app: App, run: string, rank: number, place: Place)
   const answers = new Map<string, readonly unknown[]>()
   const wrong: object[] = []
   let compared = 0
-  for (const { question, values, window, tile } of await shownOn(app.page)) {
-    const rows = answers.get(question) ?? (await rowsOf(app, run, rank, { question, window, place }))
+  for (const { question, values, window, request, tile, drawn } of await shownOn(app.page)) {
+    const rows = answers.get(question) ?? (await rowsOf(app, run, rank, { question, window, request, place }))
     answers.set(question, rows)
     compared += Object.keys(values).length
+    // A chart draws the numbers of its row and no others; what a row does not know may be drawn as 0.
+    const known = new Set([0, ...Object.values(values).map(Number)])
+    if (drawn.some((value) => !known.has(value))) wrong.push({ question, values, drawn })
     const row = rows.find((one) => says(one, values))
     if (row === undefined || (tile !== null && tile !== shareOfPeriod(row, values)))
       wrong.push({ question, values, tile })
@@ -63,13 +72,18 @@ export async function compare(app: App, run: string, rank: number, place: Place)
 interface Asked {
   readonly question: string
   readonly window: string | null
+  readonly request: string | null
   readonly place: Place
 }
 
 /** The entries of a list of an answer. */
 async function rowsOf(app: App, run: string, rank: number, asked: Asked): Promise<readonly unknown[]> {
-  const [name = '', ...path] = asked.question.split('.')
-  const query = new URLSearchParams({ rank: String(rank) })
+  const [plainName = '', own = ''] = asked.question.split('?')
+  const [name = '', ...path] = plainName.split('.')
+  // What a part of the page asks beside the address, such as another grouping.
+  const query = new URLSearchParams(own)
+  if (query.get('of') === 'all') query.delete('of')
+  else query.set('rank', String(rank))
   if (name === 'lanes') {
     const [from = '', to = ''] = (asked.window ?? '').split('-')
     query.set('from_ns', from)
@@ -80,8 +94,11 @@ async function rowsOf(app: App, run: string, rank: number, asked: Asked): Promis
       ['by', 'type'],
       ['lane', 'compute'],
     ] as const)
-      query.set(key, asked.place.params?.[key] ?? usual)
-  const answer = await app.api<{ data?: unknown }>(`run/${run}/${name}?${query.toString()}`)
+      if (own === '') query.set(key, asked.place.params?.[key] ?? usual)
+  const answer =
+    asked.request === null
+      ? await app.api<{ data?: unknown }>(`run/${run}/${name}?${query.toString()}`)
+      : await app.api<{ data?: unknown }>(`run/${run}/${name}`, JSON.parse(asked.request))
   return path.reduce<unknown[]>(
     (parts, key) => parts.flatMap((part) => (part as Record<string, unknown>)[key] ?? []),
     [answer.data ?? answer].flat(),

@@ -19,8 +19,8 @@ export interface Column<T> {
   /** Share of 0..1 drawn as a bar behind the number. */
   readonly bar?: (row: T) => number | null
   readonly help?: string
-  /** Worked out by the page, such as a moment relative to the begin: no field of an answer. */
-  readonly derived?: boolean
+  /** Worked out by the page, such as a moment relative to the begin: no field of an answer; in all rows or in some. */
+  readonly derived?: boolean | ((row: T) => boolean)
   /** A column of links only: not in the CSV. */
   readonly linksOnly?: boolean
 }
@@ -28,6 +28,13 @@ export interface Column<T> {
 export interface Sorting {
   readonly column: string
   readonly descending: boolean
+}
+
+/** The number of a cell, where it is the value of a field of an answer. */
+export function fieldValue<T>(column: Column<T>, row: T): CellValue {
+  const { derived } = column
+  if (!column.numeric || (typeof derived === 'function' ? derived(row) : derived)) return undefined
+  return column.value(row) ?? undefined
 }
 
 /** Text a cell shows. */
