@@ -204,3 +204,13 @@ def test_all_that_is_stored_is_its_owners_alone(capture: Path, tmp_path: Path) -
         os.umask(before)
     for path in [tmp_path / "cache", *(tmp_path / "cache").rglob("*")]:
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_a_damaged_manifest_is_told_when_the_capture_is_read_again(tmp_path: Path) -> None:
+    capture = write_rank(tmp_path / "capture", 0)
+    first = ingest(capture, store=tmp_path / "store").store
+    assert not first.mended
+    flip(first.directory / "manifest.json", 400)
+    again = ingest(capture, store=tmp_path / "store").store
+    assert [note.code for note in again.notes() if note.code == "store_manifest_damaged"] == ["store_manifest_damaged"]
+    assert not ingest(capture, store=tmp_path / "store").store.mended

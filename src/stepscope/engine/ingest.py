@@ -15,7 +15,8 @@ from stepscope.readers.discovery.links import windows_within
 from stepscope.readers.discovery.windows import Window, window_of_file
 from stepscope.store.fingerprint import fingerprint
 from stepscope.store.location import directory_of, only_writer, resolved
-from stepscope.store.run_store import Part, RunStore, is_store, open_store, sweep
+from stepscope.store.notes import Note
+from stepscope.store.run_store import Part, RunStore, has_damaged_manifest, is_store, open_store, sweep
 from stepscope.store.workspace import workspace_of
 
 if TYPE_CHECKING:  # opening what was read before needs nothing of this
@@ -87,9 +88,12 @@ def ingest(
                     sweep(directory, current.manifest if current else None)
                 wanted = Wanted(paths, chosen, prints)
                 kept = [] if again or current is None else _kept(wanted, current, check)
+                forgotten = current is None and has_damaged_manifest(directory)
                 before, (current, read) = current, complete(wanted, directory, current, kept, progress, executor)
                 if before is not None and not again:
                     current.mended = mended(wanted, before, read)
+                elif forgotten and not again:
+                    current.mended = [Note("store_manifest_damaged")]
     discovered.remember()
     return opened(current, [each.name for each in windows], read)
 

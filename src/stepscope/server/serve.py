@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlencode
 
 from stepscope.errors import UsageError
 from stepscope.server.settings import Settings
 
+if TYPE_CHECKING:
+    from stepscope.server.library import Library
+
 _GRACE_SECONDS: Final = 2
+_LOOK_AGAIN_SECONDS: Final = 0.05
 _WAITING_CLIENTS: Final = 128
 _MOST_CONNECTIONS: Final = 1_000  # a page holds up to six, one of them for events
 
@@ -43,10 +49,23 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
         server.run(sockets=[listening])
     finally:
         listening.close()
-    if library.is_reading():
-        # Python would wait for the worker processes of a long read; they end with this one, and the store bears it.
-        sys.stdout.flush()
-        os._exit(0)
+    _end_reading(library)
+
+
+def _end_reading(library: Library) -> None:
+    """Do not wait for the end of a long read: the store bears that it breaks off.
+
+    Without its worker processes a read ends by itself, and hands back what it holds of the system; one that goes on in
+    this process ends with it.
+    """
+    until = time.monotonic() + _GRACE_SECONDS
+    while library.is_reading():
+        for child in multiprocessing.active_children():
+            child.terminate()
+        if time.monotonic() > until:
+            sys.stdout.flush()
+            os._exit(0)
+        time.sleep(_LOOK_AGAIN_SECONDS)
 
 
 def address(settings: Settings) -> str:

@@ -215,6 +215,16 @@ def open_store(directory: Path) -> RunStore | None:
     return RunStore(directory, manifest)
 
 
+def has_damaged_manifest(directory: Path) -> bool:
+    """Whether a run was stored here of which nothing is known any more: its manifest cannot be read."""
+    try:
+        return "schema_version" not in read_document(directory / _MANIFEST)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, TypeError):
+        return True
+
+
 def temporary_directory(directory: Path, attempt: str) -> Path:
     """A new directory for unfinished work of one attempt to write."""
     path = directory / f"{TEMPORARY}{attempt}-{uuid.uuid4().hex}"
