@@ -26,7 +26,7 @@ PIP := pip install -q --disable-pip-version-check
 # What is tried in environments of other versions: store, engine, readers, questions, commands and server.
 QUICK := tests/store tests/engine tests/questions tests/cli tests/server/test_answers.py tests/readers/kineto tests/readers/ascend_db
 
-.PHONY: demo test lint unit web browser chromium bench score soak docs lock locked lowest clean
+.PHONY: demo test setup lint unit web browser e2e chromium bench score soak docs lock locked lowest clean
 
 demo: $(TORCH_STAMP)  ## record a real small training loop, show where its time goes, and serve the pages
 	$(BIN)/stepscope demo --out demo-output
@@ -34,7 +34,15 @@ ifneq ($(SERVE),0)
 	$(BIN)/stepscope view demo-output
 endif
 
-test: lint web unit browser  ## everything that must hold
+# Installing waits for disks and registries, and tests wait for the jobs that they start: two at a time, each with its
+# output in one piece.
+test:  ## everything that must hold
+	$(MAKE) -j2 setup
+	$(MAKE) -j2 -Otarget lint web
+	@echo "Tests of Python and of the page run side by side; each shows its output when it is done."
+	$(MAKE) -j2 -Otarget unit e2e
+
+setup: $(TORCH_STAMP) $(MINDSPORE_STAMP) $(VENDOR_STAMP) $(HTA_STAMP) $(TRAINERS_STAMP) $(WEB_STAMP) chromium
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -50,7 +58,10 @@ web: $(WEB_STAMP)  ## the page: types, style, unit tests, and that it can be bui
 	$(NPM) test
 	$(NPM) run build
 
-browser: web chromium $(TORCH_STAMP) $(MINDSPORE_STAMP)  ## the page in a real browser, against the real server
+browser: web  ## the page in a real browser, against the real server
+	$(MAKE) e2e
+
+e2e: $(WEB_STAMP) chromium $(TORCH_STAMP) $(MINDSPORE_STAMP)
 	$(NPM) run e2e
 
 chromium:
@@ -98,7 +109,8 @@ $(TORCH_STAMP): $(STAMP)
 	$(BIN)/$(PIP) '$(TORCH)'
 	touch $@
 
-$(MINDSPORE_STAMP): $(BUILT_FROM)
+# Not beside the other installation from here: both compile the scanner.
+$(MINDSPORE_STAMP): $(BUILT_FROM) | $(STAMP)
 	$(PYTHON) -m venv $(MINDSPORE_VENV)
 	STEPSCOPE_SKIP_WEB=1 $(MINDSPORE_VENV)/bin/$(PIP) mindspore==2.10.0 -e .
 	touch $@

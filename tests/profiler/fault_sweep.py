@@ -1,11 +1,11 @@
 """A training, recorded in one way, again and again: each time another system call of the profiler fails.
 
-    python fault_sweep.py WAY MODE FOLDER [EVERY]
+    python fault_sweep.py FOLDER WAY,MODE,EVERY ...
 
 MODE is ``once``, ``from`` (that call and all later ones), or a real shortage by its name in ``support.shortages``.
-EVERY tries only every so many calls or cases. PyTorch is imported once; each training is a forked process that ends as
-any script ends. What differs from the training without a profiler is printed as JSON, with the number of calls that a
-recording makes where all goes well, and of cases tried.
+EVERY tries only every so many calls or cases. PyTorch is imported once for all sweeps; each training is a forked
+process that ends as any script ends. For each sweep a line of JSON says what differs from the training without a
+profiler, how many calls a recording makes where all goes well, and how many cases were tried.
 """
 
 from __future__ import annotations
@@ -231,12 +231,19 @@ def _limited(seconds: int) -> Iterator[None]:
 
 
 def main() -> None:
-    """Sweep over all numbers, or every so many of them."""
-    way, mode, folder, every = WAYS[sys.argv[1]], sys.argv[2], Path(sys.argv[3]), int((*sys.argv[4:], "1")[0])
+    """All sweeps, one after another."""
+    folder = Path(sys.argv[1])
     torch.set_num_threads(1)
     torch.nn.Linear(8, 2)(torch.ones(2, 8))  # looks at the processor, which takes a handle
     gc.freeze()  # what is imported need not be looked through in each of them
     expected = attempt(without, folder)
+    for words in sys.argv[2:]:
+        way, mode, every = words.split(",")
+        print(json.dumps(sweep(WAYS[way], mode, int(every), folder, expected)), flush=True)
+
+
+def sweep(way: Callable[[Path], None], mode: str, every: int, folder: Path, expected: dict[str, Any]) -> dict[str, Any]:
+    """Over all numbers, or every so many of them."""
     made = attempt(way, folder)["made"]
     wrong, tried = [], 0
     for number in range(0, KINDS[mode][0], every) if mode in KINDS else itertools.count(1, every):
@@ -247,7 +254,7 @@ def main() -> None:
         tried += 1
         if (seen["code"], seen["output"]) != (expected["code"], expected["output"]) or seen["failed"] is None:
             wrong.append({"number": number, **seen})
-    print(json.dumps({"calls": made, "tried": tried, "wrong": wrong}, indent=1))
+    return {"calls": made, "tried": tried, "wrong": wrong}
 
 
 if __name__ == "__main__":

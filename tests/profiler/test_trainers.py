@@ -7,6 +7,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ _SOURCE = str(Path(stepscope.__file__).parents[1])
 _PYTHON = Path(os.environ.get("STEPSCOPE_TRAINERS_PYTHON", _ROOT / ".venv-trainers" / "bin" / "python"))
 _JOBS = str(Path(__file__).parent / "trainer_jobs.py")
 
+Jobs = Callable[[str], tuple[dict[str, Any], Path]]
+
 pytestmark = pytest.mark.skipif(not _PYTHON.exists(), reason="needs Lightning and transformers in .venv-trainers")
 
 
@@ -35,6 +39,22 @@ def _run(*words: str, before: tuple[str, ...] = (), **environment: str) -> subpr
         timeout=HANGS_AFTER_S,
         check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
+    """What all ways of a trainer's callback told, and where their folders are; the trainer is imported once."""
+
+    @cache
+    def of_trainer(kind: str) -> tuple[dict[str, Any], Path]:
+        folder = tmp_path_factory.mktemp(kind)
+        ways = ("range", "monitor", "plan", *(["failing"] if kind == "lightning" else []))
+        done = _run(kind, ",".join(ways), str(folder))
+        assert done.returncode == 0, done.stderr
+        told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        return told, folder
+
+    return of_trainer
 
 
 def _counted(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
@@ -61,31 +81,33 @@ def _calls_of_the_layer(folder: Path) -> dict[int, int]:
 @pytest.mark.parametrize(
     ("how", "steps"), [("range", [[3, 4, 5]]), ("monitor", [[3, 4, 5]]), ("plan", [[1, 2], [4, 5]])]
 )
-def test_a_step_of_lightning_is_a_batch(how: str, steps: list[list[int]], tmp_path: Path) -> None:
-    assert _counted(_run("lightning", how, str(tmp_path))) == {"batches": 12, "optimizer_steps": 6}
-    assert _steps(tmp_path) == steps
+def test_a_step_of_lightning_is_a_batch(how: str, steps: list[list[int]], jobs: Jobs) -> None:
+    told, folder = jobs("lightning")
+    assert told[how]["counted"] == {"batches": 12, "optimizer_steps": 6}, told[how]["errors"]
+    assert _steps(folder / how) == steps
     if how == "range":
         # Batch 4 is the last of its epoch: the validation behind it, two batches, belongs to the step of batch 5,
         # which begins where the one before ends.
-        assert _calls_of_the_layer(tmp_path) == {3: 1, 4: 1, 5: 3}
+        assert _calls_of_the_layer(folder / how) == {3: 1, 4: 1, 5: 3}
 
 
 @pytest.mark.parametrize(
     ("how", "steps"), [("range", [[3, 4, 5]]), ("monitor", [[3, 4, 5]]), ("plan", [[1, 2], [4, 5]])]
 )
-def test_a_step_of_transformers_is_an_optimizer_step(how: str, steps: list[list[int]], tmp_path: Path) -> None:
-    assert _counted(_run("transformers", how, str(tmp_path))) == {"batches": 16, "optimizer_steps": 8}
-    assert _steps(tmp_path) == steps
+def test_a_step_of_transformers_is_an_optimizer_step(how: str, steps: list[list[int]], jobs: Jobs) -> None:
+    told, folder = jobs("transformers")
+    assert told[how]["counted"] == {"batches": 16, "optimizer_steps": 8}, told[how]["errors"]
+    assert _steps(folder / how) == steps
     if how == "range":
-        assert _calls_of_the_layer(tmp_path) == {3: 2, 4: 2, 5: 2}, "two batches are one step"
+        assert _calls_of_the_layer(folder / how) == {3: 2, 4: 2, 5: 2}, "two batches are one step"
 
 
-def test_lightning_keeps_what_was_recorded_when_the_training_fails(tmp_path: Path) -> None:
-    done = _run("lightning", "failing", str(tmp_path))
-    assert done.returncode == 1
-    assert done.stderr.rstrip().endswith("ZeroDivisionError")
-    assert _steps(tmp_path) == [[3]]
-    assert "failed or was interrupted" in done.stderr
+def test_lightning_keeps_what_was_recorded_when_the_training_fails(jobs: Jobs) -> None:
+    told, folder = jobs("lightning")
+    assert told["failing"]["code"] == 1
+    assert told["failing"]["errors"].rstrip().endswith("ZeroDivisionError")
+    assert _steps(folder / "failing") == [[3]]
+    assert "failed or was interrupted" in told["failing"]["errors"]
 
 
 def test_the_launcher_parses_what_a_python_without_analysis_side_recorded(tmp_path: Path) -> None:

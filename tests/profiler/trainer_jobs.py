@@ -1,9 +1,15 @@
-"""Small trainings with real Lightning and real transformers, for their own environment: KIND, callback or not, and a
-folder. Prints what the trainer itself counted."""
+"""Small trainings with real Lightning and real transformers, for their own environment: KIND, HOW and a folder.
+
+HOW names ways to drive the callback, with commas between them, or a job without one. The library is imported once; each
+way is a process of its own with a folder of its own. Prints as JSON what the trainer itself counted, exit codes and
+errors.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -61,7 +67,7 @@ def lightning(callbacks: list[Any], fail_in: int | None = None) -> dict[str, int
     return {"batches": module.batches, "optimizer_steps": trainer.global_step}
 
 
-def transformers(callbacks: list[Any], steps: int = 8) -> dict[str, int]:
+def transformers(callbacks: list[Any], folder: Path, steps: int = 8) -> dict[str, int]:
     """Optimizer steps of two batches each."""
     import transformers as hf
 
@@ -78,7 +84,7 @@ def transformers(callbacks: list[Any], steps: int = 8) -> dict[str, int]:
 
     model = Model()
     arguments = hf.TrainingArguments(
-        output_dir=sys.argv[3],
+        output_dir=str(folder),
         max_steps=steps,
         per_device_train_batch_size=4,
         gradient_accumulation_steps=2,
@@ -108,16 +114,42 @@ def callbacks_for(kind: str, how: str, folder: Path) -> list[Any]:
     return [made(profile(schedule=plan, start_profile=False, output_path=str(folder / "out")))]
 
 
-def main() -> None:
-    kind, how, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
-    folder.mkdir(exist_ok=True)
+def train(kind: str, how: str, folder: Path) -> dict[str, int]:
+    """One training."""
     if how == "failing":
-        lightning(callbacks_for(kind, "range", folder), fail_in=4)
-    elif how == "long":
-        counted = transformers([], steps=40)
-    else:
-        counted = {"lightning": lightning, "transformers": transformers}[kind](callbacks_for(kind, how, folder))
-    print(json.dumps(counted))
+        return lightning(callbacks_for(kind, "range", folder), fail_in=4)
+    if how == "long":
+        return transformers([], folder, steps=40)
+    callbacks = callbacks_for(kind, how, folder)
+    return lightning(callbacks) if kind == "lightning" else transformers(callbacks, folder)
+
+
+def in_a_process(kind: str, how: str, folder: Path) -> dict[str, Any]:
+    """A training in a fork of this process: what it counted, how it ended, and what it said on stderr."""
+    folder.mkdir()
+    child = os.fork()
+    if child == 0:
+        os.dup2(os.open(folder / "stderr", os.O_WRONLY | os.O_CREAT), 2)
+        (folder / "counted.json").write_text(json.dumps(train(kind, how, folder)))
+        sys.exit(0)
+    _, status = os.waitpid(child, 0)
+    counted = folder / "counted.json"
+    return {
+        "counted": json.loads(counted.read_text()) if counted.exists() else None,
+        "code": os.waitstatus_to_exitcode(status),
+        "errors": (folder / "stderr").read_text(),
+    }
+
+
+def main() -> None:
+    """One training here, or several in processes of their own."""
+    kind, ways, folder = sys.argv[1], sys.argv[2].split(","), Path(sys.argv[3])
+    if len(ways) == 1:
+        folder.mkdir(exist_ok=True)
+        print(json.dumps(train(kind, ways[0], folder)))
+        return
+    importlib.import_module("lightning.pytorch" if kind == "lightning" else "transformers.trainer")
+    print(json.dumps({how: in_a_process(kind, how, folder / how) for how in ways}))
 
 
 if __name__ == "__main__":
