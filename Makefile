@@ -77,7 +77,7 @@ lock: $(STAMP)  ## versions and hashes of a development environment, as pip find
 locked:  ## an environment of exactly those files; on the platform that the lock names
 	$(PYTHON) -m venv .venv-locked
 	.venv-locked/bin/$(PIP) --require-hashes --only-binary :all: -r requirements-dev.lock
-	STEPSCOPE_SKIP_WEB=1 .venv-locked/bin/$(PIP) --no-deps --no-build-isolation -e .
+	STEPSCOPE_SKIP_WEB=1 .venv-locked/bin/$(PIP) --no-deps --no-build-isolation .
 	.venv-locked/bin/pytest -q $(QUICK)
 
 lowest:  ## the lowest versions that the package allows
