@@ -46,7 +46,8 @@ def test_damaged_captures_are_read_or_refused() -> None:
                 slowest, largest = max(slowest, outcome.seconds), max(largest, outcome.bytes)
                 if outcome.fault:
                     counts["faults"] += 1
-                    faults.setdefault(outcome.fault, outcome)
+                    if faults.setdefault(outcome.fault, outcome) is outcome:
+                        print(outcome, flush=True)
             print(f"{dict(counts)}, slowest {slowest:.1f} s, largest {int(largest) >> 20} MB, {[*faults]}", flush=True)
     assert counts["rounds"] == ROUNDS
     assert not faults, "\n".join(map(str, faults.values()))

@@ -38,6 +38,22 @@ def test_ranks_slices_calls_and_steps(tmp_path: Path) -> None:
     assert run.steps().filter(pl.col("rank") == 4)["period_us"].to_list() == [1.5e6, 1.5e6]
 
 
+def test_a_plan_that_no_number_can_hold_is_none(tmp_path: Path) -> None:
+    records = write_records(tmp_path)
+    (tmp_path / "meta-job.yaml").write_text(f"world_size: {'1' * 40}\n", "utf-8")
+    assert stepscope.load(records, progress=False).ranks == [0, 2, 4, 6]
+
+
+def test_records_without_a_value_are_counted(tmp_path: Path) -> None:
+    records = write_records(tmp_path)
+    rows = pl.read_parquet(records)
+    late = pl.when(pl.int_range(pl.len()) == 0).then(float("inf")).otherwise("start_ts")
+    rows.with_columns(start_ts=late).write_parquet(records)
+    run = stepscope.load(records, progress=False)
+    assert run.sql("SELECT count(*) FROM slices").item() == len(rows) - 1
+    assert [note.count for note in run.notes if note.code == "ndtimeline_records_unreadable"] == [1]
+
+
 def test_two_jobs_in_one_folder_are_two_windows(tmp_path: Path) -> None:
     first = write_records(tmp_path)
     first.with_name("trace-other.parquet").write_bytes(first.read_bytes())

@@ -6,6 +6,7 @@ another.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +25,7 @@ __all__ = ["claim", "claim_file", "parts", "read"]
 _READER: Final = "ndtimeline"
 _MAGIC: Final = b"PAR1"
 _NS: Final = 1_000_000_000
+_WORLD_SIZE: Final = re.compile(r"[0-9]{1,9}")
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
@@ -112,7 +114,7 @@ def _plan(source: Source) -> dict[str, Any]:
     for path in source.files[1:]:
         for line in path.read_text("utf-8", errors="replace").splitlines():
             key, _, value = line.partition(":")
-            if key.strip() == "world_size" and value.strip().isdigit():
+            if key.strip() == "world_size" and _WORLD_SIZE.fullmatch(value.strip()):
                 return {"world_size": int(value)}
     return {}
 
