@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,6 +19,7 @@ from support.mini_trace import write_capture
 
 pytestmark = pytest.mark.soak
 
+_HERE = ThreadPoolExecutor(1)  # a process for each rank would take longer than reading it
 ROUNDS = int(os.environ.get("STEPSCOPE_SOAK_FLIPS", "400"))
 
 
@@ -52,7 +54,7 @@ def _flip_in_place(file: BinaryIO, bit: int) -> None:
 @pytest.mark.parametrize("with_capture", [True, False], ids=["with its capture", "without"])
 def test_answers_are_right_or_a_sentence(tmp_path: Path, with_capture: bool) -> None:
     made = write_capture(tmp_path / "capture", [0, 1], steps=3, operators=2)
-    expected = answers(stepscope.load(made, store=tmp_path / "store"))
+    expected = answers(stepscope.load(made, store=tmp_path / "store", executor=_HERE))
     names = [path.relative_to(tmp_path / "store") for path in stored_files(tmp_path / "store")]
     right = refused = 0
     for number in range(ROUNDS):
@@ -62,7 +64,7 @@ def test_answers_are_right_or_a_sentence(tmp_path: Path, with_capture: bool) -> 
         path = tmp_path / "damaged" / dice.choice(names)
         flip(path, dice.randrange(path.stat().st_size * 8))
         try:
-            run = stepscope.load(made, store=tmp_path / "damaged")
+            run = stepscope.load(made, store=tmp_path / "damaged", executor=_HERE)
             if not with_capture:
                 made.rename(tmp_path / "away")
             try:
