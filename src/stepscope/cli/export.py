@@ -14,7 +14,11 @@ from stepscope.cli.options import Captures, Form, Language, Ranks, Store, Window
 def export(
     paths: Captures,
     to: Annotated[
-        str, typer.Option(help="parquet (a directory of tables) or chrome (for Perfetto, chrome://tracing).")
+        str,
+        typer.Option(
+            help="parquet (a directory of tables), chrome (for Perfetto, chrome://tracing) or cluster (the files that "
+            "msprof-analyze writes about a cluster)."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File or directory to write; .gz compresses a trace.")],
     rank: Ranks = None,
@@ -33,7 +37,7 @@ def export(
     store: Store = None,
     lang: Language = None,
 ) -> None:
-    """Export a run as Parquet tables or Chrome traces, one per rank or all ranks on one clock."""
+    """Export a run as Parquet tables, as Chrome traces, one per rank or all ranks on one clock, or as cluster files."""
     from stepscope import deliver
     from stepscope.report import terminal
     from stepscope.run import load

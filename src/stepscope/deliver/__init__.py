@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from stepscope.deliver import chrome_trace, parquet, redaction
+from stepscope.deliver import chrome_trace, cluster_files, parquet, redaction
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.store.run_store import RunStore
 
-TARGETS: Final = ("chrome", "parquet")
+TARGETS: Final = ("chrome", "cluster", "parquet")
 
 
 def check_target(target: str) -> None:
@@ -50,6 +50,8 @@ def export(
         store = redaction.redacted(store)
     if target == "parquet":
         yield _place(out, force, lambda draft: parquet.write(store, chosen, draft))
+    elif target == "cluster":
+        yield _place(out, force, lambda draft: cluster_files.write(store, chosen, draft))
     elif merge or len(chosen) == 1:
         yield _place(out, force, lambda draft: chrome_trace.write(store, chosen, draft, zipped=out.suffix == ".gz"))
     else:

@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
@@ -17,6 +17,7 @@ _POINT_TO_POINT: Final = {"send", "receive", "send_receive"}
 #: Words of the documents for kinds that do not just drop their underscore.
 _OPERATIONS: Final = {"send_receive": "batchsendrecv"}
 _NAMED: Final = re.compile(r"hcom_([A-Za-z]+)")
+Rank = TypeVar("Rank", int, int | None)
 #: A rank's copy within its own device.
 LOCAL: Final = "LOCAL"
 
@@ -60,7 +61,8 @@ class CommunicationCall:
 def communication_calls(data: RankData) -> list[CommunicationCall]:
     """All calls in order of time. Where no part of a call was recorded, all its time counts as transit."""
     rows = data.scan("collectives").sort("start_ns").collect()
-    moved, members = _recorded_transfers(data), _members(data)
+    members = _members(data)
+    moved = _recorded_transfers(data, members)
     numbers: dict[tuple[str, str], int] = defaultdict(int)
     calls = []
     for row in rows.iter_rows(named=True):
@@ -106,7 +108,9 @@ def _name(row: dict[str, Any], group: str, numbers: dict[tuple[str, str], int]) 
     return f"hcom_{operation}__{group[-3:]}_{number}_1"
 
 
-def _recorded_transfers(data: RankData) -> dict[tuple[int | None, str, str], list[Transfer]]:
+def _recorded_transfers(
+    data: RankData, members: dict[str, list[int]]
+) -> dict[tuple[int | None, str, str], list[Transfer]]:
     """What an NPU recorded link by link, by step, group and call."""
     rows = data.scan("transfers").filter(pl.col("kind").cast(pl.String).is_in(["payload", "reduce"])).collect()
     found: dict[tuple[int | None, str, str], list[Transfer]] = defaultdict(list)
@@ -115,7 +119,8 @@ def _recorded_transfers(data: RankData) -> dict[tuple[int | None, str, str], lis
         target = data.rank if row["peer"] is None and transport == LOCAL else row["peer"]
         sizes = (row["bytes"] or 0, row["time_ns"] or 0, row["packets"] or 1)
         key = (row["step"], str(row["group"] or "default"), str(row["call"]).partition("@")[0])
-        found[key].append(Transfer(transport, data.rank, target, *sizes))
+        ranks = members.get(key[1])
+        found[key].append(Transfer(transport, _place(data.rank, ranks), _place(target, ranks), *sizes))
     return found
 
 
@@ -125,10 +130,13 @@ def _message(data: RankData, row: dict[str, Any], ranks: list[int] | None, elaps
         return
     others = [rank for rank in ranks or [] if rank != data.rank]
     peer = row["peer"] if row["peer"] is not None else others[0] if len(others) == 1 else None
-    place = (ranks or []).index(data.rank) if data.rank in (ranks or []) else data.rank
-    target = ranks.index(peer) if ranks and peer in ranks else peer
     transport = str(row["name"]).partition(":")[0] if ":" in str(row["name"]) else "unknown"
-    yield Transfer(transport, place, target, row["bytes"], elapse, 1)
+    yield Transfer(transport, _place(data.rank, ranks), _place(peer, ranks), row["bytes"], elapse, 1)
+
+
+def _place(rank: Rank, ranks: list[int] | None) -> Rank:
+    """Which member of the group a rank is; the rank itself where its members are not known."""
+    return ranks.index(rank) if ranks and rank in ranks else rank
 
 
 def _members(data: RankData) -> dict[str, list[int]]:

@@ -8,7 +8,8 @@ from typing import Any, Final
 from stepscope.deliver.capture_directory.communication_calls import LOCAL, CommunicationCall, Transfer
 from stepscope.facts.ascend import ascend_facts
 
-_TRANSPORTS: Final = ("RDMA", "HCCS", "PCIE", "SDMA", "SIO")
+#: In the order of the documents.
+TRANSPORTS: Final = ("RDMA", "HCCS", "PCIE", "SDMA", "SIO")
 _TOTAL: Final = "Total Op Info"
 _MB: Final = 1_000_000
 
@@ -19,21 +20,26 @@ def communication(calls: list[CommunicationCall]) -> dict[str, Any] | None:
     by_class: dict[tuple[str, str], list[CommunicationCall]] = {}
     for call in calls:
         classes = content.setdefault(call.step, {"p2p": {}, "collective": {}})
-        classes[call.kind][f"{call.name}@{call.group}"] = {
-            "Communication Time Info": {"Start Timestamp(us)": call.start_ns / 1000, **_times([call])},
-            "Communication Bandwidth Info": bandwidth(call.transfers),
-        }
+        classes[call.kind][f"{call.name}@{call.group}"] = one_call(call)
         by_class.setdefault((call.step, call.kind), []).append(call)
     for (step, kind), own in by_class.items():
         shown = bandwidth([transfer for call in own for transfer in call.transfers])
         content[step][kind][_TOTAL] = {
-            "Communication Time Info": _times(own),
+            "Communication Time Info": call_times(own),
             "Communication Bandwidth Info": {transport: _without_rates(sums) for transport, sums in shown.items()},
         }
     return content or None
 
 
-def _times(calls: list[CommunicationCall]) -> dict[str, float]:
+def one_call(call: CommunicationCall) -> dict[str, Any]:
+    """What the documents tell of a call."""
+    return {
+        "Communication Time Info": {"Start Timestamp(us)": call.start_ns / 1000, **call_times([call])},
+        "Communication Bandwidth Info": bandwidth(call.transfers),
+    }
+
+
+def call_times(calls: list[CommunicationCall]) -> dict[str, float]:
     """Idle is what is left, as documented: elapse − transit − wait."""
     elapse, transit = (sum(call.elapse_ns for call in calls), sum(call.transit_ns for call in calls))
     wait, sync = (sum(call.wait_ns for call in calls), sum(call.sync_ns for call in calls))
@@ -50,7 +56,7 @@ def _times(calls: list[CommunicationCall]) -> dict[str, float]:
 
 def bandwidth(transfers: Iterable[Transfer]) -> dict[str, dict[str, Any]]:
     """What went over each kind of link. SDMA is the sum of all but RDMA, other networks included."""
-    of_transport: dict[str, list[Transfer]] = {transport: [] for transport in _TRANSPORTS}
+    of_transport: dict[str, list[Transfer]] = {transport: [] for transport in TRANSPORTS}
     for transfer in transfers:
         if transfer.transport == LOCAL:
             continue

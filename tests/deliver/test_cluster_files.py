@@ -1,0 +1,123 @@
+"""Files about a cluster: what msprof-analyze writes on the same capture, field by field."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stepscope
+from stepscope import deliver
+from stepscope.errors import NoAnswerError
+from stepscope.run import Run
+from stepscope.simulate.scenario import Host, Plan
+from stepscope.simulate.writing import simulate
+from support.limits import HANGS_AFTER_S
+from support.mini_trace import counter, write_trace
+from support.scenarios import GPU, NPU, small
+
+_ROOT = Path(__file__).resolve().parents[2]
+_MSPROF = Path(os.environ.get("STEPSCOPE_MSPROF_ANALYZE", _ROOT / ".venv-vendor" / "bin" / "msprof-analyze"))
+FOLDER = "cluster_analysis_output"
+
+
+def exported(run: Run, out: Path) -> Path:
+    (written,) = deliver.export(run.store, "cluster", out, captures=[])
+    return written / FOLDER
+
+
+def document(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def leaves(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, (*path, key))
+    else:
+        yield path, value
+
+
+def step_rows(folder: Path) -> dict[tuple[str, str, str], dict[str, str]]:
+    with (folder / "cluster_step_trace_time.csv").open(encoding="utf-8") as lines:
+        return {(row["Step"], row["Type"], row["Index"]): row for row in csv.DictReader(lines)}
+
+
+@pytest.mark.skipif(not _MSPROF.exists(), reason="needs msprof-analyze in .venv-vendor (make test)")
+def test_every_value_is_the_one_that_msprof_analyze_writes(tmp_path: Path) -> None:
+    plan = Plan(dp=2, tp=2, pp=2, micro_batches=2)
+    simulate(small(NPU, plan=plan, steps=2, clocks="same", host=Host(ranks=4)), tmp_path / "files", form="ascend-text")
+    (tmp_path / "files" / "truth.json").unlink()  # the tool takes every JSON file for one of its own
+    command = [_MSPROF, "cluster", "-m", "all", "-d", tmp_path / "files", "-o", tmp_path / "vendor"]
+    subprocess.run([*map(str, command)], check=True, capture_output=True, timeout=HANGS_AFTER_S, cwd="/")
+    theirs = tmp_path / "vendor" / FOLDER
+    ours = exported(stepscope.load(tmp_path / "files", store=tmp_path / "cache"), tmp_path / "ours")
+
+    assert step_rows(ours) == step_rows(theirs)
+    _same_values(ours, theirs, "cluster_communication.json", 20_000, ())
+    _same_values(ours, theirs, "cluster_communication_matrix.json", 4_000, ("Op Name", "Transport Type"))
+    groups, their_groups = (document(folder / "communication_group.json") for folder in (ours, theirs))
+    for kind in ("collective", "p2p"):
+        assert sorted(groups[kind]) == sorted(map(sorted, their_groups[kind]))
+    rows, their_rows = (
+        {
+            (row["type"], row["group_name"]): (row["rank_set"], row["pg_name"])
+            for row in each["comm_group_parallel_info"]
+        }
+        for each in (groups, their_groups)
+    )
+    assert rows == their_rows
+
+
+def _same_values(ours: Path, theirs: Path, file: str, least: int, may_differ: tuple[str, ...]) -> None:
+    """The same keys everywhere and the same values. What may differ is listed in docs/export.md."""
+    own, other = (dict(leaves(document(folder / file))) for folder in (ours, theirs))
+    assert own.keys() == other.keys()
+    assert len(own) > least
+    for path, value in other.items():
+        if path[-1] not in may_differ:
+            assert own[path] == (pytest.approx(value, rel=1e-6, abs=1e-9) if isinstance(value, float) else value), path
+    differing = [path for path, value in other.items() if path[-1] == "Transport Type" and own[path] != value]
+    # Sends and receives of one link are recorded under different transports; the tool keeps the one it met last.
+    assert all("Total Op Info" in path[2] for path in differing)
+
+
+def test_a_run_of_other_devices_gives_the_same_files(tmp_path: Path) -> None:
+    simulate(small(GPU, plan=Plan(dp=2, pp=2, micro_batches=2), steps=2), tmp_path / "run", detail="steps")
+    run = stepscope.load(tmp_path / "run")
+    folder = exported(run, tmp_path / "out")
+
+    rows = step_rows(folder)
+    assert {(kind, index) for _, kind, index in rows} == {
+        *(("rank", str(rank)) for rank in range(4)),
+        ("stage", "(0, 1)"),
+        ("stage", "(2, 3)"),
+    }
+    for (step, kind, index), row in rows.items():
+        if kind == "stage":
+            own = [float(rows[step, "rank", rank]["Computing"]) for rank in index.strip("()").split(", ")]
+            assert float(row["Computing"]) == max(own)
+    calls = document(folder / "cluster_communication.json")
+    assert set(calls) >= {"(0, 1)", "(2, 3)", "(0, 1, 2, 3)"}
+    took = sum(
+        info["Communication Time Info"]["Elapse Time(ms)"]
+        for steps in calls.values()
+        for named in steps.values()
+        for name, ranks in named.items()
+        if name.startswith("Total")
+        for info in ranks.values()
+    )
+    truth = sum(operation.total_us or 0 for operation in run.communication().operations)
+    assert took == pytest.approx(truth / 1000, rel=1e-9)
+
+
+def test_a_capture_without_work_or_communication_says_so(tmp_path: Path) -> None:
+    trace = write_trace(tmp_path / "trace.json", [counter("queue", "1", 3), counter("queue", "2", 4)])
+    with pytest.raises(NoAnswerError):
+        exported(stepscope.load(trace, store=tmp_path / "cache"), tmp_path / "out")
