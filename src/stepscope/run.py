@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
+from stepscope.engine.engines import executor_of
 from stepscope.engine.ingest import Ingested, Progress, ingest
 from stepscope.errors import UsageError
 from stepscope.questions.methods import QuestionMethods
@@ -36,6 +37,7 @@ def load(
     within: Sequence[Path] | None = None,
     parallel: str | None = None,
     groups: str | os.PathLike[str] | None = None,
+    engine: str | None = None,
 ) -> Run:
     """Open a capture, reading it into the store first if that is new or has changed; several paths make one run.
 
@@ -43,7 +45,8 @@ def load(
     forms of an Ascend capture, else the more complete. ``store`` says where to keep what was read, else the user's
     cache directory. A progress bar appears on a terminal unless ``progress`` is False. ``within`` names directories:
     what lies behind links that lead out of them is left out. ``parallel`` (``"tp=8,pp=4"``) or ``groups`` (a file) give
-    the parallel plan, which is remembered for this capture; ``"auto"`` forgets it.
+    the parallel plan, which is remembered for this capture; ``"auto"`` forgets it. ``engine`` says where ranks are
+    read: ``"local"``, or ``"dask=ADDRESS"`` of a scheduler.
 
     >>> import stepscope
     >>> stepscope.load("no such trace.json")
@@ -53,10 +56,10 @@ def load(
     """
     from stepscope.report.progress import progress_bar
 
-    with progress_bar(progress) as report:
+    with progress_bar(progress) as report, executor_of(engine) as chosen:
         directory = Path(store) if store is not None else None
         paths = [Path(path)] if isinstance(path, (str, os.PathLike)) else [Path(each) for each in path]
-        ingested = ingest(paths, window, directory, report, executor, form=source, within=within)
+        ingested = ingest(paths, window, directory, report, executor or chosen, form=source, within=within)
     remember_plan(ingested.store, parallel, None if groups is None else Path(groups))
     return Run(ingested)
 

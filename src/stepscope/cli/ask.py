@@ -11,7 +11,19 @@ import typer
 
 from stepscope.cli.notes import about
 from stepscope.cli.notes import show as show_notes
-from stepscope.cli.options import Captures, Form, Groups, Json, Language, Parallel, Ranks, Store, Window, language
+from stepscope.cli.options import (
+    Captures,
+    Engine,
+    Form,
+    Groups,
+    Json,
+    Language,
+    Parallel,
+    Ranks,
+    Store,
+    Window,
+    language,
+)
 from stepscope.errors import NoAnswerError
 
 if TYPE_CHECKING:
@@ -37,6 +49,7 @@ def ask(
     store: Store = None,
     parallel: Parallel = None,
     groups: Groups = None,
+    engine: Engine = None,
     json: Json = False,
     csv: CsvTarget = None,
     explain: Explain = None,
@@ -51,7 +64,7 @@ def ask(
     from stepscope.store.notes import Note
 
     del lang
-    run = load(paths, window=window, source=source, store=store, parallel=parallel, groups=groups)
+    run = load(paths, window=window, source=source, store=store, parallel=parallel, groups=groups, engine=engine)
     if explain is not None:
         _explain(run, question, explain, rank, step, json)
         return

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from stepscope.cli import notes
-from stepscope.cli.options import Captures, Form, Language, Ranks, Store, Window, language
+from stepscope.cli.options import Captures, Engine, Form, Language, Ranks, Store, Window, language
 
 
 def export(
@@ -35,6 +35,7 @@ def export(
     window: Window = None,
     source: Form = None,
     store: Store = None,
+    engine: Engine = None,
     lang: Language = None,
 ) -> None:
     """Export a run as Parquet tables, as Chrome traces, one per rank or all ranks on one clock, or as cluster files."""
@@ -44,7 +45,7 @@ def export(
 
     del lang
     deliver.check_target(to)
-    run = load(paths, window=window, source=source, store=store)
+    run = load(paths, window=window, source=source, store=store, engine=engine)
     writing = deliver.export(run.store, to, out, captures=paths, ranks=rank, merge=merge, force=force, redact=redact)
     for written in writing:
         terminal.show_written(written, language())

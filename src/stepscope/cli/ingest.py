@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, language
+from stepscope.cli.options import Captures, Engine, Form, Json, Language, Store, Window, language
 
 
 def ingest(
@@ -14,6 +14,7 @@ def ingest(
     window: Window = None,
     source: Form = None,
     store: Store = None,
+    engine: Engine = None,
     again: Annotated[bool, typer.Option(help="Read everything again, even if it is already stored.")] = False,
     notes: Annotated[bool, typer.Option("--notes", help="List every note instead of one line per kind.")] = False,
     json: Json = False,
@@ -22,14 +23,15 @@ def ingest(
     """Read a capture into the store, and report speed and what was dropped, repaired or missing.
 
     A stored run is checked for damage."""
+    from stepscope.engine.engines import executor_of
     from stepscope.engine.ingest import ingest as read_in
     from stepscope.report import json_document, terminal
     from stepscope.report.progress import progress_bar
     from stepscope.run import Run
 
     del lang
-    with progress_bar() as progress:
-        done = read_in(paths, window, store, progress, again=again, form=source, check=True)
+    with progress_bar() as progress, executor_of(engine) as executor:
+        done = read_in(paths, window, store, progress, executor, again=again, form=source, check=True)
     run = Run(done)
     data = _summary(done)
     if json:

@@ -53,6 +53,15 @@ Form = Annotated[
         callback=_check_form,
     ),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ENGINE",
+        help="Where ranks are read: local (processes of this machine, the default) or dask=ADDRESS (a Dask scheduler, "
+        "such as dask=tcp://10.0.0.5:8786).",
+        show_default=False,
+    ),
+]
 Ranks = Annotated[list[int] | None, typer.Option("--rank", help="Show only this rank; repeat for several.")]
 Parallel = Annotated[
     str | None,

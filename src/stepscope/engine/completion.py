@@ -8,10 +8,12 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import polars as pl
 
 from stepscope.engine import rank_task
+from stepscope.engine.engines import failure_of_engine
 from stepscope.engine.local import run_tasks
 from stepscope.engine.merge import merge
 from stepscope.engine.rank_task import RankTask
@@ -25,6 +27,13 @@ from stepscope.store.run_store import Manifest, Part, RunStore, discard, save
 from stepscope.version import __version__
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in all
+
+
+@runtime_checkable
+class TellsRanks(Protocol):
+    """A progress that also shows how many ranks are done."""
+
+    def tell_ranks(self, done: int, total: int) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -44,12 +53,16 @@ def complete(
     directory: Path,
     old: RunStore | None,
     kept: list[Part],
+    finished: list[Part],
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> tuple[RunStore, list[Part]]:
-    """The stored run of the ranks that are kept of the old one and of those that are read now, and the latter."""
+    """The stored run of the ranks that are kept of the old one and of those that are read now, and the latter.
+
+    ``finished`` are those that an earlier attempt read before it was interrupted. An interruption keeps what is read.
+    """
     attempt = uuid.uuid4().hex
-    kept_sources = {(part.rank, part.source) for part in kept}
+    kept_sources = {(part.rank, part.source) for part in kept + finished}
     tasks = [
         RankTask(source, wanted.prints[source], directory, attempt)
         for source in wanted.window.sources
@@ -58,12 +71,21 @@ def complete(
     try:
         notes = _notes_of_window(wanted.window)
         read, failures = _run(tasks, notes, progress, executor)
+        _check_shared(directory, read, executor)
+        read = finished + read
         if (error := _fatal(wanted, kept + read, failures)) is not None:
             raise error
         return _stored(wanted, directory, attempt, old, kept, read, notes), read
-    except BaseException:
-        discard(directory, attempt)  # a failure leaves nothing behind
+    except BaseException as error:
+        # A failure leaves nothing behind; whoever is interrupted may go on later.
+        discard(directory, attempt, finished_too=isinstance(error, Exception))
         raise
+
+
+def _check_shared(directory: Path, read: list[Part], executor: Executor | None) -> None:
+    """Workers of another machine may write where this one sees nothing of it."""
+    if executor is not None and any(not (directory / name).exists() for part in read for name in part.files()):
+        raise UnreadableInputError("store_not_shared", store=str(directory))
 
 
 def _stored(
@@ -122,7 +144,7 @@ def _run(
 ) -> tuple[list[Part], dict[Path, StepscopeError]]:
     """Read the sources; what was read, and why the others, which are noted, could not be."""
     sizes = {task.source.path: task.source.bytes for task in tasks}
-    total, done = sum(sizes.values()), 0
+    total, done, ranks_done = sum(sizes.values()), 0, 0
 
     def on_read(count: int) -> None:
         nonlocal done
@@ -145,7 +167,11 @@ def _run(
     failures: dict[Path, StepscopeError] = {}
     # Closed before the failure is told: other ranks may still be writing.
     with contextlib.closing(results()) as finished:
-        for task, result in finished:
+        for task, outcome in finished:
+            result = outcome if isinstance(outcome, Part) else failure_of_engine(outcome) or outcome
+            ranks_done += 1
+            if isinstance(progress, TellsRanks):
+                progress.tell_ranks(ranks_done, len(tasks))
             if isinstance(result, Part):
                 read.append(result)
             elif isinstance(result, StepscopeError) and result.code != "cannot_write_store":

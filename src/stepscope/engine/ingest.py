@@ -64,7 +64,8 @@ def ingest(
     def opened(run: RunStore, windows: list[str], read: list[Part]) -> Ingested:
         name = run.manifest.window
         run.workspace = workspace_of(paths)
-        run.mend = lambda: ingest(paths, name, store, executor=executor, form=form, check=True, within=within).store
+        # Here and not by the executor, which may be gone by then.
+        run.mend = lambda: ingest(paths, name, store, form=form, check=True, within=within).store
         return Ingested(run, paths, windows, read, time.perf_counter() - began)
 
     known = None if again else _known_file(paths, window, store, check)
@@ -83,13 +84,18 @@ def ingest(
             current = open_store(directory)  # another process may have made it meanwhile
             if again or current is None or not _is_all_in(current, contents, check):
                 from stepscope.engine.completion import Wanted, complete, mended
+                from stepscope.engine.finished_ranks import finished_before
 
-                if alone:
-                    sweep(directory, current.manifest if current else None)
                 wanted = Wanted(paths, chosen, prints)
                 kept = [] if again or current is None else _kept(wanted, current, check)
                 forgotten = current is None and has_damaged_manifest(directory)
-                before, (current, read) = current, complete(wanted, directory, current, kept, progress, executor)
+                lacking = set() if again else contents - {part.identity() for part in kept}
+                finished = finished_before(directory, lacking)
+                if alone:
+                    sweep(directory, current.manifest if current else None, finished)
+                before = current
+                read_before = list(finished.values())
+                current, read = complete(wanted, directory, current, kept, read_before, progress, executor)
                 if before is not None and not again:
                     current.mended = mended(wanted, before, read)
                 elif forgotten and not again:

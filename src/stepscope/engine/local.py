@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Final, TypeVar
 
@@ -34,7 +34,22 @@ def run_tasks(
     if executor is not None:
         yield from _submit_all(function, tasks, executor, meanwhile)
         return
-    workers = max(1, min(len(tasks), os.cpu_count() or 1))
+    lost: list[Task] = []
+    for task, result in _in_processes(function, tasks, os.cpu_count() or 1, meanwhile):
+        if isinstance(result, BrokenProcessPool):
+            lost.append(task)  # with its own worker or because of another's: nobody can tell
+        else:
+            yield task, result
+    # Once more, each alone: then it is known which of them ends its process, and more memory is free.
+    for task in lost:
+        for _, result in _in_processes(function, [task], 1, meanwhile):
+            yield task, UnreadableInputError("worker_died") if isinstance(result, BrokenProcessPool) else result
+
+
+def _in_processes(
+    function: Callable[[Task], Result], tasks: Sequence[Task], most: int, meanwhile: Callable[[], None]
+) -> Iterator[tuple[Task, Result | Exception]]:
+    workers = max(1, min(len(tasks), most))
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, end_with_parent) as pool, _ONE_POLARS_THREAD:
         yield from _submit_all(function, tasks, pool, meanwhile)
@@ -55,8 +70,13 @@ def end_with_parent() -> None:
 def _submit_all(
     function: Callable[[Task], Result], tasks: Sequence[Task], executor: Executor, meanwhile: Callable[[], None]
 ) -> Iterator[tuple[Task, Result | Exception]]:
+    waiting: dict[Future[Result], Task] = {}
     with without_main_module():
-        waiting = {executor.submit(function, task): task for task in tasks}
+        for task in tasks:
+            try:
+                waiting[executor.submit(function, task)] = task
+            except BrokenProcessPool as error:  # one that was begun before has ended its process already
+                yield task, error
     try:
         running = set(waiting)
         while running:
@@ -65,8 +85,6 @@ def _submit_all(
             for done in finished:
                 try:
                     yield waiting[done], done.result()
-                except BrokenProcessPool:
-                    raise UnreadableInputError("worker_died") from None
                 except Exception as error:
                     yield waiting[done], error
     finally:

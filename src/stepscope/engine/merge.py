@@ -8,6 +8,7 @@ from typing import Final
 
 import polars as pl
 
+from stepscope.engine.finished_ranks import FILE as DESCRIPTION
 from stepscope.store import schema
 from stepscope.store.clocks import with_clocks
 from stepscope.store.notes import Note
@@ -49,6 +50,8 @@ def merge(
         shutil.rmtree(work, ignore_errors=True)
         raise
     for part in read:
+        for folder in {Path(file).parent for file in part.files()}:
+            (directory / folder / DESCRIPTION).unlink(missing_ok=True)
         for name in [name for name in part.tables if not schema.TABLES[name].per_rank]:
             for file in part.tables.pop(name):
                 (directory / file).unlink()

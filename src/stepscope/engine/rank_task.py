@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from stepscope.engine.finished_ranks import describe, finished_part
 from stepscope.errors import UnreadableInputError, internal, is_panic
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
@@ -33,33 +34,40 @@ def run(task: RankTask, on_read: Callable[[int], None] | None = None) -> Part:
     began = time.perf_counter()
     rank = task.source.rank or 0
     final = task.store / f"rank-{rank}-{task.fingerprint}-{task.attempt}"
+    if (before := finished_part(final)) is not None:
+        return before  # by a worker that was lost before it could tell
     try:
         work = temporary_directory(task.store, task.attempt)
     except OSError as error:
         raise _cannot_write(task, error) from error
     try:
         tables = _read(task, rank, work, on_read)
+        part = Part(
+            rank=rank,
+            source=str(task.source.path),
+            reader=task.source.reader,
+            fingerprint=task.fingerprint,
+            tables={
+                table: {f"{final.name}/{name}": rows for name, rows in files.items()} for table, files in tables.items()
+            },
+            events=sum(tables.get("slices", {}).values()),
+            bytes=task.source.bytes,
+            seconds=time.perf_counter() - began,
+        )
         try:
+            describe(part, work)
             work.rename(final)
         except OSError as error:
+            if (before := finished_part(final)) is not None:  # by a worker that was only thought lost
+                shutil.rmtree(work, ignore_errors=True)
+                return before
             raise _cannot_write(task, error) from error
     except BaseException as error:
         shutil.rmtree(work, ignore_errors=True)
         if is_panic(error):  # which other processes cannot be told of as it is
             raise internal(error) from None
         raise
-    return Part(
-        rank=rank,
-        source=str(task.source.path),
-        reader=task.source.reader,
-        fingerprint=task.fingerprint,
-        tables={
-            table: {f"{final.name}/{name}": rows for name, rows in files.items()} for table, files in tables.items()
-        },
-        events=sum(tables.get("slices", {}).values()),
-        bytes=task.source.bytes,
-        seconds=time.perf_counter() - began,
-    )
+    return part
 
 
 def _read(task: RankTask, rank: int, work: Path, on_read: Callable[[int], None] | None) -> dict[str, dict[str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 Progress = Callable[[int, int], None]
 
@@ -19,9 +20,10 @@ def progress_bar(wanted: Progress | bool | None = None) -> Iterator[Progress | N
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     with Progress(
+        TextColumn("{task.description}"),
         BarColumn(),
         DownloadColumn(),
         TransferSpeedColumn(),
@@ -30,4 +32,18 @@ def progress_bar(wanted: Progress | bool | None = None) -> Iterator[Progress | N
         transient=True,
     ) as bar:
         task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield _Bar(bar, task)
+
+
+class _Bar:
+    """Bytes as a bar; before it, for several ranks, how many of them are done."""
+
+    def __init__(self, bar: Any, task: Any) -> None:
+        self._bar, self._task = bar, task
+
+    def __call__(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total)
+
+    def tell_ranks(self, done: int, total: int) -> None:
+        if total > 1:
+            self._bar.update(self._task, description=f"{done}/{total}")

@@ -256,9 +256,9 @@ def save(directory: Path, manifest: Manifest, before: Manifest | None = None, *,
     return RunStore(directory, manifest)
 
 
-def sweep(directory: Path, manifest: Manifest | None) -> None:
-    """Remove what killed processes left, and runs replaced long ago. Call only while holding the lock."""
-    used = _directories(manifest) if manifest else set()
+def sweep(directory: Path, manifest: Manifest | None, wanted: Iterable[str] = ()) -> None:
+    """Remove what killed processes left, less what is ``wanted``, and runs replaced long ago. Only with the lock."""
+    used = (_directories(manifest) if manifest else set()) | set(wanted)
     now = time.time()
     for entry in directory.iterdir():
         if entry.name in used or entry.name in (_MANIFEST, "lock"):
@@ -268,10 +268,10 @@ def sweep(directory: Path, manifest: Manifest | None) -> None:
                 _remove(entry)
 
 
-def discard(directory: Path, attempt: str) -> None:
-    """Remove all that one attempt to write has made."""
+def discard(directory: Path, attempt: str, *, finished_too: bool = True) -> None:
+    """Remove what one attempt to write has made."""
     for entry in directory.iterdir():
-        if entry.name.endswith(f"-{attempt}") or entry.name.startswith(f"{TEMPORARY}{attempt}-"):
+        if (finished_too and entry.name.endswith(f"-{attempt}")) or entry.name.startswith(f"{TEMPORARY}{attempt}-"):
             _remove(entry)
 
 
