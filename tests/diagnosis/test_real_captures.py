@@ -16,7 +16,10 @@ def _diagnosed(shared_data: Path, capture: str, window: str | None = None) -> Di
 
 def test_a_host_that_runs_ahead_is_not_accused(shared_data: Path) -> None:
     found = _diagnosed(shared_data, "kineto/gpt_fp32_snap.json.gz")
-    assert [finding for finding in found.findings if finding.accuses] == []
+    accused = [finding for finding in found.findings if finding.accuses]
+    assert [(finding.kind, finding.confidence) for finding in accused] == [("precision_headroom", "likely")]
+    # 137.2 of 179.4 ms of kernel time are products of 32 bits on ordinary units; the rest cannot be saved.
+    assert 0.5 < (accused[0].gain_share or 0) < 137.2 / 179.4
     assert "host_bound" in found.verdict.checked
 
 

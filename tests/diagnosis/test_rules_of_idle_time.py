@@ -77,6 +77,8 @@ def test_a_loop_that_launches_in_time_is_healthy(tmp_path: Path) -> None:
         "memory_pressure",
         "memory_fragmentation",
         "slow_rank",
+        "compute_hotspot",
+        "frequency_drop",
     }
 
 

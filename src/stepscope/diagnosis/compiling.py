@@ -1,10 +1,21 @@
-"""Idle time in which the host compiled: no matter of dispatching, so two rules have to know it."""
+"""Time in which the host compiled: no matter of dispatching, so two rules have to know it."""
 
 from __future__ import annotations
 
+from typing import Final
+
+import numpy as np
+
+from stepscope.analysis.foundation.host_activity import CATEGORIES
+from stepscope.analysis.foundation.host_activity.read import host_of
+from stepscope.analysis.foundation.intervals import union
+from stepscope.analysis.foundation.periods import periods_of
+from stepscope.analysis.foundation.work import does_work_on_device
 from stepscope.analysis.launches.types import Activity
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.measures import RankTime
+
+_COMPILE: Final = CATEGORIES.index("compile")
 
 
 def compiling_us(run: RunContext, time: RankTime) -> float:
@@ -13,3 +24,17 @@ def compiling_us(run: RunContext, time: RankTime) -> float:
     activities: list[Activity] = run.entries("launches", "activities", time.rank)
     spent = sum(entry.idle_us for entry in activities if entry.step in counted and entry.activity == "compile")
     return min(spent / len(counted), time.idle_by_cause.get("host", 0.0)) if counted else 0.0
+
+
+def compiling_on_processor_us(run: RunContext, time: RankTime) -> float:
+    """Where the host computes by itself, compiling takes its time, idle or not; 0 where there is a device."""
+    if does_work_on_device(run.store, time.rank) or not time.steps:
+        return 0.0
+    host = host_of(run.store, time.rank)
+    compiles = host.category == _COMPILE
+    periods = periods_of(run.store, time.rank)
+    counted = np.isin(periods.step, time.steps)
+    inside = union(host.start[compiles], host.end[compiles]).covered_within(
+        periods.start[counted], periods.end[counted]
+    )
+    return float(inside.sum()) / 1000 / len(time.steps)

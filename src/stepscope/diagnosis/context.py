@@ -8,8 +8,10 @@ from typing import Any
 import polars as pl
 
 from stepscope.analysis.cluster.delays import delays
+from stepscope.diagnosis.computing import Computing, computing_of
 from stepscope.diagnosis.measures import RankTime, rank_times
 from stepscope.errors import NoAnswerError
+from stepscope.facts.findings import finding_facts
 from stepscope.questions.registry import QUESTIONS
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
@@ -62,6 +64,25 @@ class RunContext:
     def times(self) -> dict[int, RankTime]:
         """The mean step of each rank and how it divides; only ranks of which that is known."""
         return rank_times(self.answer("summary"), self.answer("steps"))
+
+    @cached_property
+    def computing(self) -> dict[int, Computing]:
+        """What each rank computes in its counted steps; only ranks of which that was recorded."""
+        every = {rank: computing_of(self.store, time) for rank, time in self.times.items()}
+        return {rank: computing for rank, computing in every.items() if computing is not None}
+
+    def judges_arithmetic_of(self, rank: int) -> bool:
+        """Whether FLOPs are counted for this rank: of a large job some ranks stand for all, as that takes long."""
+        return rank in sorted(self.computing)[: finding_facts().lists.most_ranks_counted]
+
+    def device_kind(self, rank: int) -> str | None:
+        """What kind of device a rank computes on."""
+        return self._device_kinds.get(rank)
+
+    @cached_property
+    def _device_kinds(self) -> dict[int, str | None]:
+        rows = self.store.scan("ranks").select("rank", pl.col("device_kind").cast(pl.String)).collect()
+        return dict(rows.iter_rows())
 
     @cached_property
     def delays(self) -> dict[int, list[float]]:

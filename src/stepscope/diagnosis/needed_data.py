@@ -7,6 +7,7 @@ from typing import Final
 
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Bilingual
+from stepscope.diagnosis.recorded import frequency_tracks, has_shapes
 
 _AVAILABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
     "step_times": lambda run: bool(run.times),
@@ -16,6 +17,9 @@ _AVAILABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
     "processors": lambda run: run.answer("cpu") is not None,
     "allocations": lambda run: run.answer("leaks") is not None,
     "memory": lambda run: run.answer("memory") is not None,
+    "kernels": lambda run: bool(run.computing),
+    "shapes": lambda run: bool(run.computing) and has_shapes(run.store),
+    "frequency": lambda run: bool(run.times) and bool(frequency_tracks(run.store)),
 }
 
 

@@ -24,6 +24,7 @@ class Lists(msgspec.Struct, frozen=True):
 
     most_proofs: int
     most_steps: int
+    most_ranks_counted: int
 
 
 class CaptureIncomplete(msgspec.Struct, frozen=True):
@@ -61,6 +62,45 @@ class StepJitter(msgspec.Struct, frozen=True):
     least_share_of_idle: float
 
 
+class Reachable(msgspec.Struct, frozen=True):
+    """What kernels reach of a device's published rates, and how short they can be."""
+
+    share_of_peak: float
+    share_of_bandwidth: float
+    least_kernel_us: float
+
+
+class ComputeHotspot(msgspec.Struct, frozen=True):
+    """How many times as long as it could an operator must take, and from when that is no accident of its size."""
+
+    least_times_ideal: float
+    sure_times_ideal: float
+
+
+class KernelFusion(msgspec.Struct, frozen=True):
+    """How many elementwise kernels must follow each other."""
+
+    least_chain: int
+
+
+class LayoutConversion(msgspec.Struct, frozen=True):
+    """From which share of the step casts are too many."""
+
+    least_cast_share: float
+
+
+class CpuFallback(msgspec.Struct, frozen=True):
+    """How long an operator must take on the host to be work and no launch."""
+
+    least_operator_us: float
+
+
+class FrequencyDrop(msgspec.Struct, frozen=True):
+    """How far below the highest frequency a device must run."""
+
+    least_drop_share: float
+
+
 class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One kind of finding."""
 
@@ -81,6 +121,12 @@ class FindingFacts(msgspec.Struct, frozen=True):
     slow_rank: SlowRank
     exposed_copies: ExposedCopiesLimits
     step_jitter: StepJitter
+    reachable: Reachable
+    compute_hotspot: ComputeHotspot
+    kernel_fusion: KernelFusion
+    layout_conversion: LayoutConversion
+    cpu_fallback: CpuFallback
+    frequency_drop: FrequencyDrop
     kinds: dict[str, Kind]
 
 

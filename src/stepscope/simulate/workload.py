@@ -165,7 +165,7 @@ class Transformer:
 
     def _streaming(self, operator: str, module: str, times: float = 1.0) -> Piece:
         moved = 3 * times * self.activation_bytes
-        shapes = f"[[{self.tokens}, {self.workload.hidden}]]"
+        shapes = f"[[{self.tokens}, {round(times * self.workload.hidden)}]]"
         return Piece(operator, module, 0.0, moved, shapes, "tokens", keeps_bytes=int(times * self.activation_bytes))
 
     def _collective(self, kind: str, dimension: str, size: int, module: str) -> list[Piece]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from stepscope.diagnosis.compiling import compiling_us
+from stepscope.diagnosis.compiling import compiling_on_processor_us, compiling_us
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Finding, Proof
@@ -23,7 +23,8 @@ def judge(run: RunContext) -> list[Finding]:
 
 
 def _compiling(run: RunContext, time: RankTime) -> Loss | None:
-    idle = compiling_us(run, time)
+    on_processor = compiling_on_processor_us(run, time)
+    idle = on_processor or compiling_us(run, time)
     share = time.share(idle)
     if not worth_telling(share):
         return None
@@ -34,7 +35,7 @@ def _compiling(run: RunContext, time: RankTime) -> Loss | None:
         advice="finding_advice.operator_compile",
         gain_us=idle,
         gain_share=share,
-        gain_method=IDLE_REMOVED,
+        gain_method="host_work_removed" if on_processor else IDLE_REMOVED,
         evidence=[number("idle_while_compiling_share", share, "share", link="timeline")],
         proof=gaps_as_proof(run, time.rank, lambda gap: gap.activity == "compile"),
     )

@@ -1,0 +1,43 @@
+"""Proof and place of findings about kernels: the longest of them, and the line of code that asked for it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from stepscope.analysis.memory.sites import own_frames
+from stepscope.diagnosis.finding import Proof
+from stepscope.facts.findings import finding_facts
+from stepscope.store.run_store import RunStore
+
+#: Frames that stand for a module of the network and no line.
+_MODULE: Final = "nn.Module: "
+
+
+def longest_kernels(rank: int, groups: pl.DataFrame) -> list[Proof]:
+    """The longest kernel of each group, as slices of the timeline; groups come with the most time first."""
+    rows = groups.head(finding_facts().lists.most_proofs).select("slice", "start_ns", "longest_ns").iter_rows()
+    return [
+        Proof(rank=rank, page="timeline", slices=[number], start_ns=start, end_ns=start + length)
+        for number, start, length in rows
+    ]
+
+
+def leading_operator(groups: pl.DataFrame) -> str | None:
+    """The operator that takes most of the time of some groups; of kernels without one, their type."""
+    named = groups.with_columns(named=pl.coalesce(pl.col("operator", "type", "name").cast(pl.String)))
+    totals = named.group_by("named", maintain_order=True).agg(pl.col("us").sum()).sort("us", descending=True)
+    return None if totals.is_empty() else totals["named"][0]
+
+
+def line_of(store: RunStore, rank: int, groups: pl.DataFrame) -> str | None:
+    """The innermost line of the program's own code behind the longest of these kernels, where stacks were recorded."""
+    wanted = groups["slice"].head(finding_facts().lists.most_proofs)
+    slices = store.scan("slices", [rank]).filter(
+        pl.col("slice").is_in(wanted.implode()) & pl.col("stack").is_not_null()
+    )
+    stacks = store.scan("stacks", [rank]).select("stack", "frames")
+    frames = slices.select("stack").join(stacks, on="stack").select("frames").collect()["frames"]
+    lines = ([line for line in own_frames(stack) if not line.startswith(_MODULE)] for stack in frames)
+    return next((own[-1] for own in lines if own), None)

@@ -1,0 +1,27 @@
+"""Whether a run holds something that only some captures record."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from stepscope.facts.devices import devices_facts
+from stepscope.store.run_store import RunStore
+
+
+def has_shapes(store: RunStore) -> bool:
+    """Whether any slice carries the shapes of its inputs."""
+    return (
+        not store.scan("slices")
+        .filter(pl.col("input_shapes").is_not_null())
+        .select("slice")
+        .head(1)
+        .collect()
+        .is_empty()
+    )
+
+
+def frequency_tracks(store: RunStore) -> dict[int, int]:
+    """By rank the track on which its device's frequency was recorded."""
+    name = devices_facts().cube.measured.frequency_track
+    rows = store.scan("tracks").filter(pl.col("name").cast(pl.String) == name).select("rank", "track").collect()
+    return dict(rows.iter_rows())

@@ -1,0 +1,137 @@
+"""``precision_headroom``: products of matrices in 32 bits, on a device that computes them much faster in fewer."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from typing import Final
+
+import polars as pl
+
+from stepscope.analysis.flops.kernel_units import on_tensor_cores
+from stepscope.analysis.flops.peaks import Peaks, peaks_of
+from stepscope.analysis.flops.shapes import dtypes
+from stepscope.diagnosis.computing import Computing
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.finding import Confidence, Finding, Where
+from stepscope.diagnosis.ideal_times import counted_operators, ideal_us
+from stepscope.diagnosis.kernel_evidence import leading_operator, line_of, longest_kernels
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.rule import Rule
+from stepscope.facts.compute_roles import compute_roles_facts
+from stepscope.facts.findings import finding_facts
+
+_PRODUCTS: Final = ("matmul", "convolution")
+_FULL: Final = "fp32"
+#: Half as many bits, and their rate in the tables of devices.
+_HALF: Final = ("bf16", "fp16")
+_HALF_BYTES: Final = 0.5
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """Ranks whose products in full precision would save a part of the step in half of it."""
+    candidates = {
+        rank: groups
+        for rank, computing in run.computing.items()
+        if computing.on_device
+        and worth_telling(computing.share(float((groups := _in_full_precision(run, computing))["us"].sum())))
+    }
+    losses = []
+    saved = _saved_share(run, list(candidates))
+    for rank, groups in candidates.items():
+        computing = run.computing[rank]
+        time_us = float(groups["us"].sum())
+        share = computing.share(time_us * saved.share)
+        if worth_telling(share):
+            losses.append(_loss(run, computing, groups, saved))
+    return findings_of(run, "precision_headroom", losses, Next(("flops", "operators"), "flops"))
+
+
+def _in_full_precision(run: RunContext, computing: Computing) -> pl.DataFrame:
+    """Products whose kernels or element types say that they are computed in 32 bits."""
+    groups = computing.groups.filter(pl.col("category").cast(pl.String).is_in(_PRODUCTS))
+    full = [
+        _is_full(name, types, run.device_kind(computing.rank))
+        for name, types in groups.select(pl.col("name", "dtypes").cast(pl.String)).iter_rows()
+    ]
+    return groups.filter(pl.Series(full, dtype=pl.Boolean))
+
+
+def _is_full(name: str | None, types: str | None, device_kind: str | None) -> bool:
+    if device_kind == "gpu":
+        says_so = re.search(compute_roles_facts().roles.full_precision_product, name or "") is not None
+        return says_so and not on_tensor_cores(name or "")
+    known = [kind for kind in dtypes(types) if kind is not None]
+    return bool(known) and all(kind == _FULL for kind in known)
+
+
+class _Saved:
+    """Which part of the products' time would be saved, and how sure that is."""
+
+    def __init__(self, share: float, confidence: Confidence) -> None:
+        self.share = share
+        self.confidence = confidence
+
+
+def _saved_share(run: RunContext, ranks: list[int]) -> _Saved:
+    """By the arithmetic of the products where shapes tell it, else by the rates of the device."""
+    counted = [
+        share for rank in ranks if run.judges_arithmetic_of(rank) and (share := _by_shapes(run, rank)) is not None
+    ]
+    if counted:
+        return _Saved(statistics.median(counted), "likely")
+    rates = [share for rank in ranks[:1] if (share := _by_rates(peaks_of(run.store, rank))) is not None]
+    return _Saved(rates[0], "likely") if rates else _Saved(_HALF_BYTES, "suspect")
+
+
+def _by_shapes(run: RunContext, rank: int) -> float | None:
+    peaks = peaks_of(run.store, rank)
+    half = _half_rate(peaks)
+    bandwidth = peaks.memory * finding_facts().reachable.share_of_bandwidth if peaks.memory else None
+    entries = [
+        entry
+        for entry in counted_operators(run.store, rank, run.times[rank].steps)
+        if entry.dtype == _FULL and entry.kind in _PRODUCTS
+    ]
+    spent = sum(entry.device_us or 0.0 for entry in entries)
+    if half is None or not spent:
+        return None
+    ideal = sum(min(ideal_us(entry, half, bandwidth, _HALF_BYTES), entry.device_us or 0.0) for entry in entries)
+    return 1 - ideal / spent
+
+
+def _by_rates(peaks: Peaks) -> float | None:
+    half, full = _half_rate(peaks), peaks.rate(_FULL)
+    return None if half is None or full is None else max(1 - full / half, 0.0)
+
+
+def _half_rate(peaks: Peaks) -> float | None:
+    rates = [rate for dtype in _HALF if (rate := peaks.rates.get(dtype)) is not None]
+    return max(rates, default=None)
+
+
+def _loss(run: RunContext, computing: Computing, groups: pl.DataFrame, saved: _Saved) -> Loss:
+    time_us = float(groups["us"].sum())
+    gain = time_us * saved.share
+    operator = leading_operator(groups)
+    return Loss(
+        rank=computing.rank,
+        cause="single_precision",
+        title="finding_title.precision_headroom",
+        advice="finding_advice.precision_headroom",
+        gain_us=gain,
+        gain_share=computing.share(gain),
+        gain_method="half_precision",
+        where=Where(operator=operator, site=line_of(run.store, computing.rank, groups)),
+        words={"operator": operator or "?", "part": f"{100 * computing.share(time_us):.0f}"},
+        confidence=saved.confidence,
+        evidence=[
+            number("full_precision_share", computing.share(time_us), "share", link="operators"),
+            number("half_precision_saves_share", saved.share, "share", link="operators"),
+        ],
+        proof=longest_kernels(computing.rank, groups),
+    )
+
+
+RULE = Rule(kinds=("precision_headroom",), needs=("kernels",), judge=judge)
