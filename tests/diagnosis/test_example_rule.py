@@ -18,6 +18,7 @@ from support.mini_trace import write_rank
 
 _EXAMPLE = Path(__file__).parent / "example"
 _KIND = "compute_hotspot"
+_FILE = "longest_kernel"
 _TITLE = "sgemm_128x64 takes most of the time on rank 0"
 
 
@@ -34,7 +35,7 @@ def example_in_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     monkeypatch.undo()
     _forget_texts()
-    sys.modules.pop(f"{rules.__name__}.{_KIND}", None)
+    sys.modules.pop(f"{rules.__name__}.{_FILE}", None)
 
 
 def _printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> str:

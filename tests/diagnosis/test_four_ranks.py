@@ -37,7 +37,8 @@ def test_why_a_rank_is_slow_is_told_in_its_finding_and_not_in_a_second_one(devic
     findings = stepscope.load(capture_of(name, tmp_path)).diagnose().findings
     assert findings[0].kind == "slow_rank"
     assert findings[0].where.pipeline_op == "DataLoader"
-    assert "data_starved" not in {finding.kind for finding in findings}
+    # What all ranks have, such as copies from pageable memory, is another matter.
+    assert not [finding for finding in findings if finding.kind == "data_starved" and finding.ranks == [1]]
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

@@ -20,8 +20,8 @@ def judge(run: RunContext) -> list[Finding]:
     loss = Loss(
         rank=longest["rank"],
         cause="kernel",
-        title="finding_title.compute_hotspot",
-        advice="finding_advice.compute_hotspot",
+        title="finding_title.longest_kernel",
+        advice="finding_advice.longest_kernel",
         gain_us=None,
         gain_share=None,
         gain_method=None,
