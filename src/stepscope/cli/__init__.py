@@ -8,7 +8,20 @@ import sys
 
 import typer
 
-from stepscope.cli import analyse, compare, demo, export, ingest, profile, profiler_zip, simulate, sql, trigger, view
+from stepscope.cli import (
+    analyse,
+    compare,
+    demo,
+    export,
+    glance,
+    ingest,
+    profile,
+    profiler_zip,
+    simulate,
+    sql,
+    trigger,
+    view,
+)
 from stepscope.cli.ask import with_csv_target
 from stepscope.cli.options import language
 from stepscope.cli.questions import CommandsAndQuestions
@@ -17,7 +30,7 @@ from stepscope.errors import StepscopeError, internal, is_panic
 app = typer.Typer(
     name="stepscope",
     cls=CommandsAndQuestions,
-    help="Shows how an AI training job spends its time, and what to fix first. Start with: stepscope diagnose PATH",
+    help="Shows how an AI training job spends its time, and what to fix first. Start with: stepscope PATH",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -37,6 +50,8 @@ for command in (
     simulate.simulate,
 ):
     app.command()(command)
+# Called by a path alone; under its own name it would stand between questions that say more.
+app.command(hidden=True)(glance.glance)
 # What follows the command to profile is that command's own.
 app.command(context_settings={"allow_interspersed_args": False})(profile.profile)
 
@@ -65,7 +80,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no Chinese shows question marks
     try:
-        app(with_csv_target(sys.argv[1:]))
+        app(glance.with_command_for_paths(with_csv_target(sys.argv[1:]), _command_names()))
     except StepscopeError as error:
         _fail(error.message(language()), error.exit_code)
     except KeyboardInterrupt:
@@ -78,6 +93,11 @@ def main() -> None:
         if os.environ.get("STEPSCOPE_DEBUG") or not (isinstance(error, Exception) or is_panic(error)):
             raise
         _fail(internal(error).message(language()), 70)
+
+
+def _command_names() -> list[str]:
+    group = typer.main.get_group(app)
+    return group.list_commands(typer.Context(group))
 
 
 def _fail(message: str, code: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 from functools import cached_property
@@ -13,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from stepscope.cli.ask import ask
 from stepscope.cli.options import language
+from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.questions.faces import shaped
 from stepscope.questions.registry import QUESTIONS
 from stepscope.texts import entries
@@ -33,6 +35,16 @@ class CommandsAndQuestions(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return QuestionCommand(cmd_name) if cmd_name in QUESTIONS else super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """A word that is no command is a mistyped one, or a path that is not there."""
+        name = args[0]
+        if name.startswith("-") or self.get_command(ctx, name) is not None:
+            return super().resolve_command(ctx, args)
+        near = difflib.get_close_matches(name, self.list_commands(ctx), n=3)
+        if near:
+            raise UsageError("no_such_command", name=name, near=", ".join(near))
+        raise UnreadableInputError("no_such_path", path=name)
 
 
 class QuestionCommand(TyperCommand):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Final
 
 from rich.padding import Padding
@@ -17,6 +18,7 @@ _STYLES: Final = {"critical": "bold red", "warning": "bold yellow", "info": "bol
 _SCALES: Final = {"share": "%", "us": "us", "bytes": "MiB"}
 _INDENT: Final = 4
 _LONG_US: Final = 1000
+_AT_A_GLANCE: Final = 3
 
 
 def show(answer: Answer[Diagnosis], lang: str) -> None:
@@ -45,17 +47,24 @@ def show(answer: Answer[Diagnosis], lang: str) -> None:
             )
 
 
+def show_glance(data: Diagnosis, paths: list[str], lang: str) -> None:
+    """The verdict, the first findings in two lines each, and the commands that show more."""
+    console = wide_console()
+    _line(console, _in(data.verdict.sentence, lang), style=_STYLES[data.verdict.severity])
+    for number, finding in enumerate(data.findings[:_AT_A_GLANCE], 1):
+        console.print(_head(number, finding, lang), soft_wrap=True)
+        _line(console, f"→ {_in(finding.advice, lang)}", _INDENT)
+    captures = " ".join(map(shlex.quote, paths))
+    _line(console, text("report.glance_next", lang, paths=captures), style="dim")
+
+
 def show_sentence(sentence: Bilingual, lang: str) -> None:
     """One sentence on a line of its own."""
     _line(wide_console(), _in(sentence, lang))
 
 
 def _show_finding(console: Console, number: int, finding: Finding, lang: str) -> None:
-    severity = text(f"finding_severity.{finding.severity}", lang)
-    space = "" if lang == "zh" else " "  # the Chinese colon brings its own
-    title = f"{space}{_in(finding.title, lang)}"
-    head = Text.assemble(f"{number:2}. ", (severity, _STYLES[finding.severity]), title)
-    console.print(head, soft_wrap=True)
+    console.print(_head(number, finding, lang), soft_wrap=True)
     facts = [finding.kind, *([finding.cause] if finding.cause else [])]
     facts.append(text(f"finding_confidence.{finding.confidence}", lang))
     if finding.gain_us is not None and finding.gain_share is not None:
@@ -69,6 +78,12 @@ def _show_finding(console: Console, number: int, finding: Finding, lang: str) ->
     if finding.next_commands:
         commands = ", ".join(f"stepscope {command}" for command in finding.next_commands)
         _line(console, text("report.finding_next", lang, commands=commands), _INDENT)
+
+
+def _head(number: int, finding: Finding, lang: str) -> Text:
+    severity = text(f"finding_severity.{finding.severity}", lang)
+    space = "" if lang == "zh" else " "  # the Chinese colon brings its own
+    return Text.assemble(f"{number:2}. ", (severity, _STYLES[finding.severity]), f"{space}{_in(finding.title, lang)}")
 
 
 def _evidence(entry: FindingEvidence, lang: str) -> str:
