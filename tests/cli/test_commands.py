@@ -179,7 +179,7 @@ class TestJson:
             "windows": ["trace"],
             "ranks": [2],
             "readers": ["kineto"],
-            "schema_version": 5,
+            "schema_version": 6,
         }
         data = document["data"]
         assert {key: data[key] for key in ("events", "bytes", "read_bytes")} == {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import typer
 
@@ -25,4 +25,9 @@ class Command(Protocol):
 def command_names() -> list[str]:
     """All commands as ``--help`` lists them."""
     group = typer.main.get_group(app)
-    return group.list_commands(typer.Context(group))
+    context = typer.Context(group)
+    return [name for name in group.list_commands(context) if not _hidden(group, context, name)]
+
+
+def _hidden(group: Any, context: Any, name: str) -> bool:
+    return bool(getattr(group.get_command(context, name), "hidden", False))

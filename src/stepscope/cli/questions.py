@@ -43,8 +43,10 @@ class CommandsAndQuestions(TyperGroup):
             return super().resolve_command(ctx, args)
         near = difflib.get_close_matches(name, self.list_commands(ctx), n=3)
         if near:
-            raise UsageError("no_such_command", name=name, near=", ".join(near))
-        raise UnreadableInputError("no_such_path", path=name)
+            raise UsageError("mistyped_command", name=name, near=", ".join(near))
+        if any(sign in name for sign in "/\\."):
+            raise UnreadableInputError("no_such_path", path=name)
+        raise UsageError("unknown_command", name=name)
 
 
 class QuestionCommand(TyperCommand):
