@@ -25,7 +25,7 @@ _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _COMMANDS = [
     (command.name or command.callback.__name__).replace("_", "-")
     for command in app.registered_commands
-    if command.callback
+    if command.callback and not command.hidden
 ]
 
 
