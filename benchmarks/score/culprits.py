@@ -37,8 +37,10 @@ def _places(kind: str, cause: str, layout: Layout, chance: random.Random, count:
     if kind in ("slow_rank", "frequency_drop"):
         # Batches come in at the first stage.
         ranks = layout.stage_ranks(0).tolist() if cause == "data" else range(layout.world)
-        return [{"ranks": tuple(sorted(chance.sample(ranks, count)))}]
+        fewer_than_half = max((len(ranks) - 1) // 2, 1)
+        return [{"ranks": tuple(sorted(chance.sample(ranks, min(count, fewer_than_half))))}]
     if kind == "slow_host":
+        count = min(count, max((layout.hosts - 1) // 2, 1))
         return [{"hosts": (host,)} for host in sorted(chance.sample(range(layout.hosts), count))]
     if kind == "clock_skew":
         return [{"hosts": (chance.randrange(1, layout.hosts),)}]

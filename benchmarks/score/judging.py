@@ -79,9 +79,9 @@ def compared(about: dict[str, Any], truth: dict[str, Any], findings: list[Findin
     """Findings that accuse, against the faults that were planted."""
     faults, told = truth["faults"], [finding for finding in findings if finding.accuses]
     planted = sorted({unit for fault in faults for unit in true_units(fault)})
-    accused = sorted({unit for finding in told for unit in accused_units(finding)})
+    accused = sorted({unit for finding in told for unit in _units(finding, faults)})
     only = faults[0] if len(faults) == 1 else None
-    named = [each for each in told if only and set(accused_units(each)) & set(true_units(only))]
+    named = [each for each in told if only and set(_units(each, faults)) & set(true_units(only))]
     return Outcome(
         **about,
         truth=planted,
@@ -91,6 +91,16 @@ def compared(about: dict[str, Any], truth: dict[str, Any], findings: list[Findin
         told_gain=named[0].gain_share if named else None,
         told=[_line(finding) for finding in findings],
     )
+
+
+def _units(finding: Finding, faults: list[dict[str, Any]]) -> list[Unit]:
+    """A slow link is also named by its group where nothing more was recorded, and a card by its only link in use."""
+    if finding.kind == "slow_link":
+        named = [
+            fault for fault in faults if fault["kind"] == "slow_link" and set(fault["ranks"]) <= set(finding.ranks)
+        ]
+        return [unit for fault in named for unit in true_units(fault)] or accused_units(finding)
+    return accused_units(finding)
 
 
 def _line(finding: Finding) -> str:

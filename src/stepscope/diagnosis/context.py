@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import polars as pl
 
+from stepscope.analysis.cluster.call_costs import call_costs, exposed_transfers
 from stepscope.analysis.cluster.delays import delays
+from stepscope.analysis.cluster.expert_time import expert_times
 from stepscope.diagnosis.computing import Computing, computing_of
 from stepscope.diagnosis.measures import RankTime, rank_times
+from stepscope.diagnosis.own_time import OwnTime, own_times
+from stepscope.diagnosis.slow_members import SlowMember, slow_members
+from stepscope.diagnosis.stages import Stages, stages_of
 from stepscope.errors import NoAnswerError
 from stepscope.facts.findings import finding_facts
 from stepscope.questions.registry import QUESTIONS
@@ -61,6 +68,12 @@ class RunContext:
         return not waits.head(1).collect().is_empty()
 
     @cached_property
+    def links_recorded(self) -> bool:
+        """Whether it was recorded what moved over which link."""
+        moved = self.store.scan("transfers").filter(pl.col("kind").cast(pl.String) == "payload")
+        return not moved.head(1).collect().is_empty()
+
+    @cached_property
     def times(self) -> dict[int, RankTime]:
         """The mean step of each rank and how it divides; only ranks of which that is known."""
         return rank_times(self.answer("summary"), self.answer("steps"))
@@ -93,3 +106,84 @@ class RunContext:
             if step in steps.get(rank, ()):
                 by_rank.setdefault(rank, []).append(delay_ns / 1000)
         return by_rank
+
+    def lateness(self, rank: int, others: Sequence[int]) -> float:
+        """Microseconds per step by which a rank held up its peers.
+
+        Where it is not recorded which calls belong together: how much less than its peers it communicates.
+        """
+        if rank in self.delays:
+            return statistics.fmean(self.delays[rank])
+        usual = statistics.median(self.times[other].communicating_us for other in others)
+        return usual - self.times[rank].communicating_us
+
+    @cached_property
+    def own_times(self) -> dict[int, OwnTime]:
+        """What each rank needs for itself in each step."""
+        return own_times(self.answer("steps"), self.times)
+
+    @cached_property
+    def expert_times(self) -> dict[int, list[float]]:
+        """Microseconds that each rank computed for its experts, in the steps of ``own_times``."""
+        by_rank: dict[int, dict[int, float]] = {}
+        for rank, step, expert_ns in expert_times(self.store).iter_rows():
+            by_rank.setdefault(rank, {})[step] = expert_ns / 1000
+        return {
+            rank: [by_rank[rank].get(step, 0.0) for step in own.steps]
+            for rank, own in self.own_times.items()
+            if rank in by_rank
+        }
+
+    @cached_property
+    def stages(self) -> Stages | None:
+        """Stages of the pipeline, where there are several and they are known."""
+        return stages_of(self)
+
+    @cached_property
+    def host_of(self) -> dict[int, str]:
+        """The host of each rank, where it is known."""
+        rows = self.store.scan("ranks").select("rank", pl.col("host").cast(pl.String)).drop_nulls().collect()
+        return dict(rows.iter_rows())
+
+    @cached_property
+    def group_ranks(self) -> dict[str, list[int]]:
+        """Members of each group, as stated or as seen in calls."""
+        rows = self.store.scan("groups").select(pl.col("group").cast(pl.String), "ranks").drop_nulls().collect()
+        stated = dict(rows.iter_rows())
+        seen = self.calls.group_by("group").agg(pl.col("rank").unique().sort()).drop_nulls()
+        return dict(seen.iter_rows()) | stated
+
+    @cached_property
+    def slow_members(self) -> list[SlowMember]:
+        """Hosts and ranks that are slower than their peers."""
+        return slow_members(self)
+
+    @cached_property
+    def calls(self) -> pl.DataFrame:
+        """What each matched call cost its members, in counted steps."""
+        counted = pl.DataFrame(
+            [(rank, step) for rank, time in self.times.items() for step in time.steps],
+            schema={"rank": pl.Int32, "step": pl.Int64},
+            orient="row",
+        )
+        return call_costs(self.store).join(counted, on=["rank", "step"], how="semi", maintain_order="left")
+
+    @cached_property
+    def exposed_transfers(self) -> dict[int, float]:
+        """Microseconds per mean step in which a rank moved data and did not compute.
+
+        Of ranks only all of whose calls are known of all members: else waiting could be taken for moving.
+        """
+        calls = self.calls
+        whole = calls.filter(pl.col("complete"))
+        known = dict(whole.group_by("rank").len().iter_rows())
+        made = self.store.scan("collectives").filter(pl.col("step").is_not_null()).group_by("rank").len().collect()
+        all_steps = dict(self.store.scan("steps").group_by("rank").len().collect().iter_rows())
+        exposed = exposed_transfers(self.store, whole).group_by("rank").agg(pl.col("exposed_ns").sum())
+        times = {}
+        for rank, exposed_ns in exposed.iter_rows():
+            time = self.times[rank]
+            expected = dict(made.iter_rows()).get(rank, 0) * len(time.steps) / max(all_steps.get(rank, 1), 1)
+            if known[rank] >= finding_facts().exposed_communication.least_share_of_calls * expected:
+                times[rank] = exposed_ns / 1000 / len(time.steps)
+        return times

@@ -40,6 +40,11 @@ class RankTime:
     idle_by_cause: dict[str, float] = field(default_factory=dict)
     spread: Spread | None = None
 
+    @property
+    def communicating_us(self) -> float:
+        """Communication that nothing hides, waiting in it included."""
+        return self.exposed_communication_us + self.idle_by_cause.get("collective", 0.0)
+
     def share(self, time_us: float) -> float:
         """A time as a part of the mean step."""
         return time_us / self.period_us if self.period_us else 0.0

@@ -83,7 +83,7 @@ def _with_parts(finding: Finding, parts: list[Finding]) -> Finding:
 
 def _explained_once(findings: list[Finding]) -> list[Finding]:
     """A finding loses the time that the reasons behind it explain; what is left of it may be nothing."""
-    mild = finding_facts().strength.mild_share
+    mild, kinds = finding_facts().strength.mild_share, finding_facts().kinds
     kept = []
     for finding in findings:
         reasons = _reasons(finding, findings)
@@ -93,8 +93,8 @@ def _explained_once(findings: list[Finding]) -> list[Finding]:
             continue
         rest = max(finding.gain_us - explained, 0.0)
         share = finding.gain_share * rest / finding.gain_us
-        if share >= mild:
-            severity = severity_of(share, finding.confidence)
+        if share >= (kinds[finding.kind].least_rest_share or mild):
+            severity = severity_of(share, finding.confidence) if finding.accuses else finding.severity
             kept.append(msgspec.structs.replace(finding, gain_us=rest, gain_share=share, severity=severity))
     return kept
 

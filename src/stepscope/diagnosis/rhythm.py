@@ -31,3 +31,14 @@ def when(time: RankTime | None, cause: str) -> str | Bilingual:
     if time is None or spread is None or spread.idle_share.get(cause, 0.0) < least:
         return ""
     return Bilingual.of("finding_rhythm.mostly_in", which=long_steps_in_words(spread, len(time.steps)))
+
+
+def in_which_steps(slow: list[int], counted: list[int]) -> str | Bilingual:
+    """In which steps something was slow, for a title; empty where it was in all of them, or all but one."""
+    if len(slow) >= len(counted) - 1:
+        return ""
+    first = counted.index(slow[0])
+    if first and slow == counted[first:]:
+        return Bilingual.of("finding_rhythm.from_step", step=slow[0])
+    which = Bilingual.of("finding_rhythm.some", count=len(slow), counted=len(counted))
+    return Bilingual.of("finding_rhythm.in_some", which=which)

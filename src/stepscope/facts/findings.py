@@ -38,13 +38,13 @@ class ExposedCommunication(msgspec.Struct, frozen=True):
 
     least_share: float
     mostly_waiting_from_share: float
+    least_share_of_calls: float
 
 
 class SlowRank(msgspec.Struct, frozen=True):
     """How much more than its peers a rank must need, how much of all waiting must be for it, and what it absorbs."""
 
     least_excess_share: float
-    least_noise_multiple: float
     least_share_of_waits: float
     absorbs: dict[str, tuple[str, ...]]
 
@@ -53,6 +53,72 @@ class ExposedCopiesLimits(msgspec.Struct, frozen=True):
     """From which share copies are called those of pageable memory."""
 
     mostly_share: float
+
+
+class Outstanding(msgspec.Struct, frozen=True):
+    """How sure one must be that a member of a group is unlike the others."""
+
+    error_chance: float
+    least_step_noise_multiple: float
+
+
+class SlowHost(msgspec.Struct, frozen=True):
+    """How much of its host's excess each rank must have."""
+
+    least_share_of_excess: float
+
+
+class PipelineBubble(msgspec.Struct, frozen=True):
+    """From which share a bubble counts, and how many times more micro-batches its gain assumes."""
+
+    least_share: float
+    more_micro_batches: int
+
+
+class SequenceImbalance(msgspec.Struct, frozen=True):
+    """How much computing must vary over steps, and how alike forward and backward, to be a matter of lengths."""
+
+    least_correlation: float
+    least_variation: float
+    least_steps: int
+
+
+class StageImbalance(msgspec.Struct, frozen=True):
+    """How many kernels with different names tell a loss head from more layers."""
+
+    least_kernel_names: int
+
+
+class SlowLink(msgspec.Struct, frozen=True):
+    """How many times slower than others like it a link must be, and how many of these there must be."""
+
+    least_ratio: float
+    least_noise_multiple: float
+    least_alike: int
+    least_share_of_time: float
+    least_bytes: int
+
+
+class Redistribution(msgspec.Struct, frozen=True):
+    """How often parameters are gathered, so that more is a matter of tensors between operators."""
+
+    gathers_per_scatter: int
+    least_gathers: int
+
+
+class SmallPackets(msgspec.Struct, frozen=True):
+    """Below which size packets are small, by transport."""
+
+    least_bytes: dict[str, int]
+    least_bytes_otherwise: int
+
+
+class Retransmission(msgspec.Struct, frozen=True):
+    """How much longer than usual transfers must take, and in how many steps."""
+
+    least_ratio: float
+    least_steps: int
+    most_share_of_steps: float
 
 
 class StepJitter(msgspec.Struct, frozen=True):
@@ -109,6 +175,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     explains: list[str]
     page: Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster"]
     questions: list[str]
+    least_rest_share: float | None = None
 
 
 class FindingFacts(msgspec.Struct, frozen=True):
@@ -118,6 +185,15 @@ class FindingFacts(msgspec.Struct, frozen=True):
     lists: Lists
     capture_incomplete: CaptureIncomplete
     exposed_communication: ExposedCommunication
+    outstanding: Outstanding
+    slow_host: SlowHost
+    pipeline_bubble: PipelineBubble
+    stage_imbalance: StageImbalance
+    slow_link: SlowLink
+    redistribution: Redistribution
+    small_packets: SmallPackets
+    retransmission: Retransmission
+    sequence_imbalance: SequenceImbalance
     slow_rank: SlowRank
     exposed_copies: ExposedCopiesLimits
     step_jitter: StepJitter

@@ -37,7 +37,7 @@ def numbered_calls(store: RunStore) -> pl.DataFrame:
     calls = (
         store.scan("collectives")
         .filter(~pl.col("kind").cast(pl.String).is_in(POINT_TO_POINT) & (pl.col("end_ns") > pl.col("start_ns")))
-        .select("rank", "slice", names, "seq", "step", "start_ns", "end_ns")
+        .select("rank", "slice", names, "seq", "step", "start_ns", "end_ns", "bytes")
         .collect()
     )
     return with_call_numbers(calls)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
 
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
-from stepscope.diagnosis.finding import Finding, Proof
+from stepscope.diagnosis.finding import Finding, FindingEvidence, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of
+from stepscope.diagnosis.measures import RankTime
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 
@@ -26,35 +28,61 @@ _ADVICE: Final = {
 
 
 def judge(run: RunContext) -> list[Finding]:
-    """Ranks whose communication is not hidden behind computing; whether they wait or send, where that was recorded."""
-    limits = finding_facts().exposed_communication
+    """Ranks whose communication is not hidden behind computing; whether they wait or send, where that is known."""
+    transfers = run.exposed_transfers
     waiting = _waiting_shares(run)
     losses = []
     for rank, time in run.times.items():
-        exposed = time.exposed_communication_us + time.idle_by_cause.get("collective", 0.0)
-        share = time.share(exposed)
-        if share <= limits.least_share:
-            continue
-        evidence = [number("exposed_communication_share", share, "share", limits.least_share, "timeline")]
-        waits = waiting.get(rank)
-        cause = "not_hidden"
-        if waits is not None:
-            evidence.append(number("communication_waiting_share", waits, "share", limits.mostly_waiting_from_share))
-            cause = "waiting" if waits >= limits.mostly_waiting_from_share else "transfer"
-        losses.append(
-            Loss(
-                rank=rank,
-                cause=cause,
-                title=_TITLES[cause],
-                advice=_ADVICE[cause],
-                gain_us=exposed,
-                gain_share=share,
-                gain_method="exposure_removed",
-                evidence=evidence,
-                proof=_longest(run, rank),
-            )
-        )
+        if rank in transfers:
+            loss = _by_matched_calls(run, time, transfers[rank])
+        else:
+            loss = _by_own_records(run, time, waiting.get(rank))
+        losses += [loss] if loss is not None else []
     return findings_of(run, "exposed_communication", losses, Next(("steps", "critical-path"), "summary"))
+
+
+def _by_matched_calls(run: RunContext, time: RankTime, transfer_us: float) -> Loss | None:
+    """Waiting for late ranks is no transfer, and who is late is said elsewhere: by itself it is worth knowing only."""
+    limits = finding_facts().exposed_communication
+    waits_us = max(time.communicating_us - transfer_us, 0.0)
+    share = time.share(transfer_us)
+    evidence = [
+        number("exposed_transfer_share", share, "share", limits.least_share, "timeline"),
+        number("exposed_waiting_share", time.share(waits_us), "share", link="cluster"),
+    ]
+    if share > limits.least_share:
+        return _loss(run, time, "transfer", transfer_us, evidence)
+    if time.share(waits_us) > limits.least_share:
+        return replace(_loss(run, time, "waiting", waits_us, evidence), severity="info")
+    return None
+
+
+def _by_own_records(run: RunContext, time: RankTime, waits: float | None) -> Loss | None:
+    """Peers were not recorded: what the rank itself tells of its calls."""
+    limits = finding_facts().exposed_communication
+    share = time.share(time.communicating_us)
+    if share <= limits.least_share:
+        return None
+    evidence = [number("exposed_communication_share", share, "share", limits.least_share, "timeline")]
+    cause = "not_hidden"
+    if waits is not None:
+        evidence.append(number("communication_waiting_share", waits, "share", limits.mostly_waiting_from_share))
+        cause = "waiting" if waits >= limits.mostly_waiting_from_share else "transfer"
+    return _loss(run, time, cause, time.communicating_us, evidence)
+
+
+def _loss(run: RunContext, time: RankTime, cause: str, gain_us: float, evidence: list[FindingEvidence]) -> Loss:
+    return Loss(
+        rank=time.rank,
+        cause=cause,
+        title=_TITLES[cause],
+        advice=_ADVICE[cause],
+        gain_us=gain_us,
+        gain_share=time.share(gain_us),
+        gain_method="exposure_removed",
+        evidence=evidence,
+        proof=_longest(run, time.rank),
+    )
 
 
 def _waiting_shares(run: RunContext) -> dict[int, float]:

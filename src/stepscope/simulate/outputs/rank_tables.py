@@ -11,8 +11,8 @@ import polars as pl
 
 from stepscope.arrays import NULL, Int64s
 from stepscope.simulate.execution import Machine
-from stepscope.simulate.instructions import STREAMS
-from stepscope.simulate.network import sent_bytes
+from stepscope.simulate.instructions import STREAMS, Instruction
+from stepscope.simulate.network import Link, collective_cost, sent_bytes
 from stepscope.simulate.outputs.capture import Capture
 from stepscope.simulate.outputs.naming import CALL_TYPES
 from stepscope.simulate.outputs.rank_slices import RankSlices
@@ -197,7 +197,7 @@ class RankTables:
         step, row = found.step[own], found.row[own]
         start, end, ready, last = (capture.times[step, row, which] for which in (START, END, READY, LAST))
         names = capture.slice_names(step, row)
-        peers, transports, sizes, packets, groups = [], [], [], [], []
+        peers, transports, sizes, packets, groups, own_share = [], [], [], [], [], []
         for place in row.tolist():
             instruction = capture.rows.instructions[place]
             group = capture.groups[instruction.dimension]
@@ -207,7 +207,9 @@ class RankTables:
             else:
                 peer = members[(members.index(capture.rank) + 1) % len(members)]
             peers.append(peer)
-            transports.append(self.machine.links.between(capture.rank, peer).transport)
+            link = self.machine.links.between(capture.rank, peer)
+            transports.append(link.transport)
+            own_share.append(self._share_of_link(instruction, members, link))
             sizes.append(sent_bytes(instruction.kind, instruction.size, len(members)))
             packets.append(instruction.packets)
             groups.append(group.name)
@@ -219,7 +221,8 @@ class RankTables:
                 "transport": transports,
                 "bytes": sizes,
                 "packets": packets,
-                "time_ns": end - np.maximum(ready, start),
+                # A rank moves its data as fast as its own link can; then it waits for what a slower one brings.
+                "time_ns": np.rint((end - np.maximum(ready, start)) * np.array(own_share)).astype(np.int64),
             }
         ).with_columns(kind=pl.lit("payload"), plane=pl.lit(0))
         waits = pl.DataFrame({**common, "peer": last, "time_ns": np.maximum(ready - start, 0)}).with_columns(
@@ -233,6 +236,14 @@ class RankTables:
                 pl.col("bytes", "packets", "time_ns").sum()
             )
         return tables
+
+    def _share_of_link(self, instruction: Instruction, members: tuple[int, ...], link: Link) -> float:
+        """How much of a call's time the link from a rank to the next needs: all of it where it is the slowest."""
+        if instruction.key is not None:
+            return 1.0
+        kind, size, ring = instruction.kind, instruction.size, self.machine.links.ring(members)
+        whole = collective_cost(kind, size, len(members), ring).nanoseconds
+        return min(collective_cost(kind, size, len(members), [link]).nanoseconds / whole, 1.0) if whole else 1.0
 
     def counters(self) -> pl.DataFrame:
         """The device's frequency at the beginning of each step (Ascend only)."""

@@ -1,0 +1,104 @@
+"""What each call cost each of its members: waiting for the last one, and the transfer itself (docs/metrics/cluster.md).
+
+A call moves data from when its last member came. What a member spends in it before that is no cost of communication.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.cluster.matched_calls import matched_calls
+from stepscope.analysis.cluster.paired_calls import paired_calls
+from stepscope.analysis.foundation.intervals import Intervals, union
+from stepscope.analysis.foundation.work import COMPUTE, work_of
+from stepscope.arrays import Int64s
+from stepscope.store.run_store import RunStore
+
+
+def call_costs(store: RunStore) -> pl.DataFrame:
+    """One row per member of each matched call in a step, sends and receives included.
+
+    ``call`` numbers calls; ``complete`` are those all of whose members were captured. ``wait_ns`` and ``transfer_ns``
+    are its two parts; ``exposed_wait_ns`` and ``exposed_transfer_ns`` what of them ran beside no compute of the same
+    rank. ``peer`` is null but for pairs.
+    """
+    groups = _groups(store)
+    calls, pairs = matched_calls(store), paired_calls(store)
+    pairs = pairs.with_columns(call=pl.col("call") + (calls["call"].max() or 0) + 1)
+    every = (
+        pl.concat([calls, pairs], how="diagonal_relaxed")
+        .filter(pl.col("step").is_not_null())
+        .with_columns(begins=pl.col("arrival_ns") + pl.col("wait_ns"))
+        .with_columns(transfer_ns=pl.col("end_ns") - pl.col("begins"))
+        .sort("rank", "arrival_ns", "slice")
+        .join(groups, on="group", how="left", maintain_order="left")
+        .with_columns(complete=pl.col("peer").is_not_null() | (pl.col("members") >= pl.col("size")))
+    )
+    parts = [_exposed(store, int(rank), own) for (rank,), own in every.group_by("rank", maintain_order=True)]
+    return (
+        pl.concat(parts)
+        if parts
+        else every.with_columns(pl.lit(0, pl.Int64).alias(name) for name in ("exposed_wait_ns", "exposed_transfer_ns"))
+    )
+
+
+def _groups(store: RunStore) -> pl.DataFrame:
+    """``dimension`` and ``size`` of each group; without a stated one, as many members as the job has ranks."""
+    stated = (
+        store.scan("groups")
+        .select(pl.col("group", "dimension").cast(pl.String), stated=pl.col("ranks").list.len())
+        .filter(pl.col("group").is_not_null())
+        .sort(pl.col("stated").is_null(), maintain_order=True)
+        .unique("group", keep="first")
+    )
+    seen = store.scan("collectives").select(pl.col("group").cast(pl.String)).drop_nulls().unique()
+    world = store.scan("ranks").select(pl.max_horizontal(pl.max("world_size"), pl.len())).collect().item()
+    return (
+        seen.join(stated, on="group", how="left")
+        .select("group", "dimension", size=pl.col("stated").cast(pl.Int64).fill_null(world))
+        .collect()
+    )
+
+
+def _exposed(store: RunStore, rank: int, calls: pl.DataFrame) -> pl.DataFrame:
+    computing = _computing(store, rank)
+    arrived, begins, end = (calls[name].to_numpy() for name in ("arrival_ns", "begins", "end_ns"))
+    return calls.with_columns(
+        exposed_wait_ns=pl.Series(begins - arrived - computing.covered_within(arrived, begins)),
+        exposed_transfer_ns=pl.Series(end - begins - computing.covered_within(begins, end)),
+    )
+
+
+def _computing(store: RunStore, rank: int) -> Intervals:
+    work = work_of(store, rank)
+    computing = work.of(COMPUTE)
+    return union(work.start[computing], work.end[computing])
+
+
+def exposed_transfers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
+    """``exposed_ns`` of each rank and step: time in which one of its calls moved data and nothing computed.
+
+    Calls that move data at the same time count once.
+    """
+    rows = []
+    for (rank,), own in calls.group_by("rank", maintain_order=True):
+        moving = union(own["begins"].to_numpy(), own["end_ns"].to_numpy())
+        computing = _computing(store, int(rank))
+        spans = own.group_by("step").agg(pl.min("begins"), pl.max("end_ns")).sort("step")
+        first, last = spans["begins"].to_numpy(), spans["end_ns"].to_numpy()
+        exposed = _difference_within(moving, computing, first, last)
+        rows.append(spans.select(pl.lit(rank, pl.Int32).alias("rank"), "step", exposed_ns=pl.Series(exposed)))
+    empty = pl.DataFrame(schema={"rank": pl.Int32, "step": pl.Int64, "exposed_ns": pl.Int64})
+    return pl.concat(rows) if rows else empty
+
+
+def _difference_within(moving: Intervals, computing: Intervals, first: Int64s, last: Int64s) -> Int64s:
+    """How much of ``moving`` lies in each window and not in ``computing``.
+
+    >>> moving, computing = union(np.array([0, 8]), np.array([4, 12])), union(np.array([2]), np.array([9]))
+    >>> _difference_within(moving, computing, np.array([0]), np.array([20])).tolist()
+    [5]
+    """
+    either = union(np.concatenate((moving.start, computing.start)), np.concatenate((moving.end, computing.end)))
+    return either.covered_within(first, last) - computing.covered_within(first, last)

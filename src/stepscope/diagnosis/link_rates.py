@@ -1,0 +1,123 @@
+"""How fast links are beside others like them: as recorded, else by calls and transfers of two ranks."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import polars as pl
+
+from stepscope.facts.findings import finding_facts
+
+if TYPE_CHECKING:
+    from stepscope.diagnosis.context import RunContext
+
+Name = TypeVar("Name", bound=Hashable)
+#: Two ranks, the smaller number first.
+Pair = tuple[int, int]
+# A median absolute deviation is so much smaller than the standard deviation of a normal distribution.
+_MAD_TO_DEVIATION: Final = 1.4826
+
+
+def slow_links(run: RunContext) -> dict[Pair, float]:
+    """Links that are slower than others like them, with how many times."""
+    rates = pl.concat([_recorded(run), _of_pairs(run)])
+    slow: dict[Pair, list[tuple[float, float]]] = {}
+    busy: dict[Pair, float] = {}
+    for _, alike in rates.group_by("alike", maintain_order=True):
+        rows = {(one, other): (time, whole) for one, other, time, whole in alike.drop("alike").iter_rows()}
+        ratios = slower_than_others({pair: time for pair, (time, _) in rows.items()})
+        for pair, (_, whole) in rows.items():
+            busy[pair] = busy.get(pair, 0.0) + whole
+            if pair in ratios:
+                slow.setdefault(pair, []).append((ratios[pair], whole))
+    # A link that is slow is slow for all that goes over it; what is tiny takes as long on any link.
+    most = finding_facts().slow_link.least_share_of_time
+    return {
+        pair: max(each, key=lambda ratio_and_time: ratio_and_time[1])[0]
+        for pair, each in slow.items()
+        if sum(whole for _, whole in each) >= most * busy[pair]
+    }
+
+
+def slow_groups(run: RunContext) -> dict[str, float]:
+    """Groups of more than two ranks whose calls move data more slowly than the same calls in other groups."""
+    if run.links_recorded:
+        return {}
+    host = pl.col("rank").replace_strict(run.host_of, default=None, return_dtype=pl.String)
+    calls = run.calls.filter(pl.col("complete") & pl.col("peer").is_null() & (pl.col("members") > 2))
+    calls = calls.filter(pl.col("bytes") >= finding_facts().slow_link.least_bytes)
+    alike = ["dimension", "kind", "members", "hosts"]
+    rows = (
+        calls.with_columns(hosts=host.n_unique().over("group"))
+        .group_by(*alike, "group")
+        .agg(time=pl.col("transfer_ns").sum() / pl.col("bytes").sum())
+        .sort(*alike, "group")
+    )
+    slow: dict[str, list[float]] = {}
+    for _, own in rows.group_by(alike, maintain_order=True):
+        for group, ratio in slower_than_others(dict(own.select("group", "time").iter_rows())).items():
+            slow.setdefault(group, []).append(ratio)
+    return {group: statistics.median(ratios) for group, ratios in slow.items()}
+
+
+def slower_than_others(times: Mapping[Name, float]) -> dict[Name, float]:
+    """Those that take longer than usual, by more than the usual differ, with how many times.
+
+    >>> slower_than_others({"a": 1.0, "b": 1.1, "c": 0.9, "d": 4.0})
+    {'d': 4.0}
+    """
+    limits = finding_facts().slow_link
+    known = {name: time for name, time in times.items() if time > 0}
+    if len(known) < limits.least_alike:
+        return {}
+    usual = statistics.median_low(known.values())
+    logs = [math.log(time / usual) for time in known.values()]
+    noise = _MAD_TO_DEVIATION * statistics.median(map(abs, logs))
+    least = max(math.log(limits.least_ratio), limits.least_noise_multiple * noise)
+    return {name: time / usual for name, time in known.items() if math.log(time / usual) >= least}
+
+
+def _recorded(run: RunContext) -> pl.DataFrame:
+    """Nanoseconds per byte of each recorded link, by transport and what goes over it."""
+    moved = pl.col("kind").cast(pl.String).is_in(["payload", "reduce"]) & pl.col("step").is_not_null()
+    other_rank = pl.col("peer").is_not_null() & (pl.col("peer") != pl.col("rank"))
+    groups = run.store.scan("groups").select(pl.col("group", "dimension").cast(pl.String)).unique("group")
+    rows = (
+        run.store.scan("transfers")
+        .filter(moved & other_rank & (pl.col("bytes") > 0) & (pl.col("time_ns") > 0))
+        .with_columns(pl.col("group").cast(pl.String))
+        .join(groups, on="group", how="left")
+    )
+    alike = pl.format("{} {}", pl.col("transport").cast(pl.String).fill_null(""), pl.col("dimension").fill_null(""))
+    return (
+        rows.group_by(alike.alias("alike"), *_ends())
+        .agg(time=pl.col("time_ns").sum() / pl.col("bytes").sum(), whole=pl.col("time_ns").sum().cast(pl.Float64))
+        .select("alike", "one", "other", "time", "whole")
+        .sort("alike", "one", "other")
+        .collect()
+    )
+
+
+def _of_pairs(run: RunContext) -> pl.DataFrame:
+    """The median transfer of calls and transfers of two ranks, by size, and whether they are on one host."""
+    host = pl.col("rank", "peer").replace_strict(run.host_of, default=None, return_dtype=pl.String)
+    two = run.calls.filter(pl.col("complete") & (pl.col("members") == 2))
+    partner = pl.col("rank").sum().over("call") - pl.col("rank")
+    two = two.with_columns(peer=pl.coalesce("peer", partner))
+    inside = host.name.suffix("_host")
+    two = two.with_columns(inside).with_columns(near=pl.col("rank_host") == pl.col("peer_host"))
+    what = [pl.col(name).cast(pl.String).fill_null("") for name in ("dimension", "near", "bytes")]
+    rows = two.group_by(pl.concat_str(what, separator=" ").alias("alike"), *_ends()).agg(
+        time=pl.col("transfer_ns").median(), whole=pl.col("transfer_ns").sum().cast(pl.Float64)
+    )
+    return rows.select("alike", "one", "other", "time", "whole").sort("alike", "one", "other")
+
+
+def _ends() -> list[pl.Expr]:
+    return [
+        pl.min_horizontal("rank", "peer").cast(pl.Int64).alias("one"),
+        pl.max_horizontal("rank", "peer").cast(pl.Int64).alias("other"),
+    ]

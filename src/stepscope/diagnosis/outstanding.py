@@ -1,0 +1,79 @@
+"""Who stands out among peers: by more than peers differ, and by more than anybody changes from step to step.
+
+One or several may stand out, up to half of all. The others tell how much is usual: their spread, in the units of a
+t-distribution for as few as they are. Where they are too few to tell, only what is large counts.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from stepscope.diagnosis.student import quantile
+from stepscope.facts.findings import finding_facts
+
+Name = TypeVar("Name", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class KnownSpread:
+    """The standard deviation of a mean where more is known than the means themselves, with degrees of freedom."""
+
+    deviation: float
+    freedom: int
+
+
+def standing_out(
+    values: Mapping[Name, Sequence[float]], whole: float, least_share: float, known: KnownSpread | None = None
+) -> dict[Name, float]:
+    """Those whose mean lies above that of the others, with how much; ``values`` by step, ``whole`` is a mean step.
+
+    >>> steady = {0: [10, 11, 10, 9], 1: [30, 31, 29, 30], 2: [10, 9, 10, 11], 3: [9, 10, 11, 10]}
+    >>> standing_out(steady, 100.0, 0.05)
+    {1: 20.0}
+    >>> in_turn = {0: [9, 0, 0, 1], 1: [0, 9, 0, 9], 2: [0, 0, 9, 0]}
+    >>> standing_out(in_turn, 100.0, 0.01)
+    {}
+    """
+    means = {name: statistics.fmean(steps) for name, steps in values.items() if steps}
+    order = sorted(means, key=lambda name: -means[name])
+    for count in range(len(order) // 2, 0, -1):
+        others = order[count:]
+        usual = statistics.fmean(means[name] for name in others)
+        needed = max(least_share * whole, noise_limit(values, others, count, whole, known))
+        if means[order[count - 1]] - usual >= needed:
+            return {name: means[name] - usual for name in order[:count]}
+    return {}
+
+
+def noise_limit(
+    values: Mapping[Name, Sequence[float]],
+    others: Sequence[Name],
+    count: int,
+    whole: float,
+    known: KnownSpread | None = None,
+) -> float:
+    """What a mean must exceed the usual by to be no accident."""
+    limits, strength = finding_facts().outstanding, finding_facts().strength
+    means = [statistics.fmean(values[name]) for name in others]
+    steps = max(min(len(values[name]) for name in others), 1)
+    within = _deviation_over_steps([values[name] for name in others]) / math.sqrt(steps)
+    large = strength.clear_share * whole
+    if known is None and len(means) > 1:
+        known = KnownSpread(statistics.stdev(means), len(means) - 1)
+    between = large
+    if known is not None:
+        # As many could have stood out as there are members: each gets its part of the chance of an error.
+        certainty = 1 - limits.error_chance / (len(others) + count)
+        spread = known.deviation * math.sqrt(1 + 1 / len(means))
+        between = min(quantile(certainty, known.freedom) * spread, large)
+    return max(between, limits.least_step_noise_multiple * within)
+
+
+def _deviation_over_steps(series: Sequence[Sequence[float]]) -> float:
+    squares = [(value - statistics.fmean(steps)) ** 2 for steps in series for value in steps]
+    freedom = max(len(squares) - len(series), 1)
+    return math.sqrt(sum(squares) / freedom)

@@ -1,0 +1,70 @@
+"""``expert_imbalance``: the experts of some ranks get more tokens than those of others, which wait for them."""
+
+from __future__ import annotations
+
+import statistics
+
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.finding import Finding, Proof
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.outstanding import standing_out
+from stepscope.diagnosis.rhythm import in_which_steps
+from stepscope.diagnosis.rule import Rule
+from stepscope.diagnosis.slow_members import peers_of
+from stepscope.facts.findings import finding_facts
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """Ranks that compute longer for their experts than their peers do."""
+    losses = [loss for peers in peers_of(run) for loss in _of_peers(run, peers)]
+    return findings_of(run, "expert_imbalance", losses, Next(("summary", "communication"), "summary"))
+
+
+def _of_peers(run: RunContext, peers: list[int]) -> list[Loss]:
+    times = {rank: run.expert_times[rank] for rank in peers if rank in run.expert_times}
+    if len(times) < 2:
+        return []
+    period = statistics.fmean(run.times[rank].period_us for rank in times)
+    hot = standing_out(times, period, finding_facts().strength.mild_share)
+    if not hot:
+        return []
+    others = [rank for rank in times if rank not in hot]
+    gain = statistics.fmean(_above(times, list(hot), others))
+    if not worth_telling(gain / period):
+        return []
+    usual = statistics.fmean(statistics.fmean(times[rank]) for rank in others)
+    most = statistics.fmean(max(values) for values in zip(*times.values(), strict=True))
+    mean = statistics.fmean(statistics.fmean(values) for values in times.values())
+    return [
+        Loss(
+            rank=rank,
+            cause="tokens",
+            title="finding_title.expert_imbalance",
+            advice="finding_advice.expert_imbalance",
+            gain_us=gain,
+            gain_share=gain / period,
+            gain_method="waiting_removed",
+            words={"when": in_which_steps(_steps(run, rank, times, usual), run.own_times[rank].steps)},
+            evidence=[
+                number("expert_time", statistics.fmean(times[rank]), "us", usual, "cluster"),
+                number("expert_balance", mean / most, "share", 1.0, "cluster"),
+            ],
+            proof=[Proof(rank=rank, page="timeline")],
+        )
+        for rank in hot
+    ]
+
+
+def _above(times: dict[int, list[float]], hot: list[int], others: list[int]) -> list[float]:
+    """Step by step, how much longer the busiest takes than the busiest of the others."""
+    one, rest = (zip(*(times[rank] for rank in ranks), strict=True) for ranks in (hot, others))
+    return [max(own) - max(other) for own, other in zip(one, rest, strict=True)]
+
+
+def _steps(run: RunContext, rank: int, times: dict[int, list[float]], usual: float) -> list[int]:
+    over = [time - usual for time in times[rank]]
+    return [step for step, excess in zip(run.own_times[rank].steps, over, strict=True) if excess >= max(over) / 2]
+
+
+RULE = Rule(kinds=("expert_imbalance",), needs=("expert_groups",), judge=judge)

@@ -1,0 +1,75 @@
+"""``pipeline_bubble``: stages stand still while the pipeline fills and drains, for want of micro-batches."""
+
+from __future__ import annotations
+
+import statistics
+
+import polars as pl
+
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.finding import Finding, Proof
+from stepscope.diagnosis.losses import Loss, Next, findings_of
+from stepscope.diagnosis.rule import Rule
+from stepscope.diagnosis.stages import Stages
+from stepscope.facts.findings import finding_facts
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """The bubble that follows from the number of micro-batches, as far as all stages waited so long."""
+    stages = run.stages
+    batches = None if stages is None else _micro_batches(run, stages)
+    if stages is None or not batches:
+        return []
+    limits = finding_facts().pipeline_bubble
+    depth = len(stages.ranks) - 1
+    share = min(depth / (batches + depth), _waiting(run, stages) / stages.period_us)
+    if share < limits.least_share:
+        return []
+    gain_share = share - min(depth / (limits.more_micro_batches * batches + depth), share)
+    losses = [
+        Loss(
+            rank=rank,
+            cause="micro_batches",
+            title="finding_title.pipeline_bubble",
+            advice="finding_advice.pipeline_bubble",
+            gain_us=gain_share * stages.period_us,
+            gain_share=gain_share,
+            gain_method="more_micro_batches",
+            words={"stages": depth + 1, "batches": round(batches)},
+            evidence=[
+                number("bubble_share", share, "share", limits.least_share, "cluster"),
+                number("micro_batches", batches, "count", link="cluster"),
+            ],
+            proof=[Proof(rank=rank, page="timeline")],
+        )
+        for ranks in stages.ranks.values()
+        for rank in ranks
+    ]
+    return findings_of(run, "pipeline_bubble", losses, Next(("steps", "communication"), "steps"))
+
+
+def _micro_batches(run: RunContext, stages: Stages) -> float:
+    """Passes through the first two stages in a step, model chunks counted apart: half of what goes between them."""
+    first, second, *_ = sorted(stages.ranks)
+    between = run.calls.filter(
+        pl.col("peer").is_not_null()
+        & pl.col("rank").is_in(stages.ranks[first])
+        & pl.col("peer").is_in(stages.ranks[second])
+    )
+    per_step = between.group_by("rank", "step").len()
+    return float(statistics.median(per_step["len"])) / 2 if len(per_step) else 0.0
+
+
+def _waiting(run: RunContext, stages: Stages) -> float:
+    """Microseconds per step that the busiest stage waits in transfers and in calls with other stages."""
+    stage_of = {rank: stage for stage, ranks in stages.ranks.items() for rank in ranks}
+    stage = pl.col("rank").replace_strict(stage_of, default=None, return_dtype=pl.Int64)
+    across = pl.col("peer").is_not_null() | (stage.n_unique().over("call") > 1)
+    waits = run.calls.filter(across).group_by("rank").agg(wait_us=pl.col("exposed_wait_ns").sum() / 1000)
+    per_step = {rank: wait_us / len(run.times[rank].steps) for rank, wait_us in waits.iter_rows()}
+    known = [[per_step[rank] for rank in ranks if rank in per_step] for ranks in stages.ranks.values()]
+    return min((statistics.median(each) for each in known if each), default=0.0)
+
+
+RULE = Rule(kinds=("pipeline_bubble",), needs=("stages",), judge=judge)

@@ -1,0 +1,56 @@
+"""``redistribution``: tensors are gathered between operators, because neighbours split them differently."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.finding import Finding, Proof, Where
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.rule import Rule
+from stepscope.facts.findings import finding_facts
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """Gatherings that no scattering of gradients belongs to, as far as they are exposed."""
+    limits = finding_facts().redistribution
+    gathers = pl.col("kind") == "all_gather"
+    rows = (
+        run.calls.filter(pl.col("complete"))
+        .group_by("rank", "group", "dimension")
+        .agg(
+            gathers=gathers.sum(),
+            scatters=(pl.col("kind") == "reduce_scatter").sum(),
+            exposed_us=pl.col("exposed_transfer_ns").filter(gathers).sum() / 1000,
+        )
+        .sort("rank", "group")
+    )
+    losses = []
+    for rank, group, dimension, count, scatters, exposed_us in rows.iter_rows():
+        time = run.times[rank]
+        surplus = count - limits.gathers_per_scatter * scatters
+        if surplus < limits.least_gathers * len(time.steps):
+            continue
+        gain = exposed_us / len(time.steps) * surplus / count
+        if worth_telling(time.share(gain)):
+            place = dimension or group
+            losses.append(
+                Loss(
+                    rank=rank,
+                    cause="gathering",
+                    title="finding_title.redistribution",
+                    advice="finding_advice.redistribution",
+                    gain_us=gain,
+                    gain_share=time.share(gain),
+                    gain_method="exposure_removed",
+                    where=Where(group=place),
+                    words={"group": place},
+                    evidence=[number("redistributed_share", time.share(gain), "share", link="cluster")],
+                    proof=[Proof(rank=rank, page="timeline")],
+                )
+            )
+    return findings_of(run, "redistribution", losses, Next(("communication", "steps"), "communication"))
+
+
+RULE = Rule(kinds=("redistribution",), needs=("other_ranks",), judge=judge)

@@ -1,0 +1,64 @@
+"""``retransmission``: in some steps, transfers take many times as long as the same ones in other steps."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.finding import Bilingual, Finding, Proof, Where
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.rule import Rule
+from stepscope.facts.findings import finding_facts
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """Groups whose calls are held up in a few steps, which everybody waits for."""
+    limits = finding_facts().retransmission
+    same_call = ["rank", "group", "kind", "number"]
+    calls = run.calls.filter(pl.col("complete")).with_columns(
+        number=pl.int_range(pl.len()).over("rank", "group", "kind", "step")
+    )
+    usual = pl.col("transfer_ns").median().over(same_call)
+    excess = (pl.col("transfer_ns") - usual).cast(pl.Int64)
+    long = calls.with_columns(usual=usual, lost=pl.min_horizontal(excess, "exposed_transfer_ns")).filter(
+        pl.col("transfer_ns") >= limits.least_ratio * pl.col("usual")
+    )
+    rows = (
+        long.group_by("rank", "group")
+        .agg(
+            lost_us=pl.col("lost").sum() / 1000,
+            steps=pl.col("step").unique().sort(),
+            longest_us=pl.max("transfer_ns") / 1000,
+            usual_us=pl.col("usual").sort_by("transfer_ns").last() / 1000,
+        )
+        .sort("rank", "group")
+    )
+    losses = []
+    for rank, group, lost_us, steps, longest_us, usual_us in rows.iter_rows():
+        time = run.times[rank]
+        gain = lost_us / len(time.steps)
+        few = limits.least_steps <= len(steps) <= limits.most_share_of_steps * len(time.steps)
+        if few and worth_telling(time.share(gain)):
+            which = Bilingual.of("finding_rhythm.some", count=len(steps), counted=len(time.steps))
+            losses.append(
+                Loss(
+                    rank=rank,
+                    cause="long_transfers",
+                    title="finding_title.retransmission",
+                    advice="finding_advice.retransmission",
+                    gain_us=gain,
+                    gain_share=time.share(gain),
+                    gain_method="usual_transfer",
+                    where=Where(group=group),
+                    words={"which": which, "group": group},
+                    confidence="likely",
+                    evidence=[number("long_call", longest_us, "us", usual_us, "cluster")],
+                    steps=steps,
+                    proof=[Proof(rank=rank, page="timeline")],
+                )
+            )
+    return findings_of(run, "retransmission", losses, Next(("communication", "steps"), "communication"))
+
+
+RULE = Rule(kinds=("retransmission",), needs=("other_ranks",), judge=judge)

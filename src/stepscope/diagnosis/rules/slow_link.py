@@ -1,0 +1,125 @@
+"""``slow_link``: a link between two ranks is slower than others like it, or all of one network card."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import polars as pl
+
+from stepscope.analysis.cluster.call_costs import exposed_transfers
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.finding import Finding, Proof, Where
+from stepscope.diagnosis.link_rates import Pair, slow_groups, slow_links
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.rule import Rule
+from stepscope.diagnosis.words import rank_names
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """A place that is slow, and how many times slower than usual."""
+
+    ranks: list[int]
+    ratio: float
+    cause: str
+    where: Where
+    title: str
+    advice: str
+
+
+def judge(run: RunContext) -> list[Finding]:
+    """One finding per link, card, or group in which a link must be slow."""
+    losses = [loss for slow in _places(run) for loss in _losses(run, slow)]
+    return findings_of(run, "slow_link", losses, Next(("communication", "summary"), "communication"))
+
+
+def _places(run: RunContext) -> list[_Slow]:
+    links, groups = slow_links(run), slow_groups(run)
+    members = {group: run.group_ranks.get(group, []) for group in groups}
+    ends = Counter(rank for link in links for rank in link)
+    ends.update({rank: 1 for ranks in members.values() for rank in ranks if rank in ends})
+    # A rank that several slow links have in common has a slow card.
+    cards = {rank for rank, count in ends.items() if count > 1}
+    cards -= {rank for rank in cards if any(ends[other] > ends[rank] for other in _partners(rank, links))}
+    places = [_card(rank, links) for rank in sorted(cards)]
+    places += [_link(link, ratio) for link, ratio in links.items() if not cards & set(link)]
+    known = {rank for place in places for rank in place.ranks}
+    return places + [
+        _group(group, members[group], ratio) for group, ratio in groups.items() if not known & set(members[group])
+    ]
+
+
+def _partners(rank: int, links: dict[Pair, float]) -> set[int]:
+    return {end for link in links if rank in link for end in link} - {rank}
+
+
+def _link(link: Pair, ratio: float) -> _Slow:
+    where = Where(link=f"{link[0]}-{link[1]}")
+    return _Slow(list(link), ratio, "link", where, "finding_title.slow_link", "finding_advice.slow_link")
+
+
+def _card(rank: int, links: dict[Pair, float]) -> _Slow:
+    ratio = min(ratio for link, ratio in links.items() if rank in link)
+    return _Slow(
+        [rank], ratio, "card", Where(device=f"rank {rank}"), "finding_title.slow_card", "finding_advice.slow_card"
+    )
+
+
+def _group(group: str, ranks: list[int], ratio: float) -> _Slow:
+    where = Where(group=group)
+    return _Slow(ranks, ratio, "link", where, "finding_title.slow_group_link", "finding_advice.slow_group_link")
+
+
+def _losses(run: RunContext, slow: _Slow) -> list[Loss]:
+    gain, period = _gain(run, slow)
+    if not worth_telling(gain / period):
+        return []
+    waiting = [rank for rank in run.ranks if rank not in slow.ranks]
+    return [
+        Loss(
+            rank=rank,
+            cause=slow.cause,
+            title=slow.title,
+            advice=slow.advice,
+            gain_us=gain,
+            gain_share=gain / period,
+            gain_method="link_as_others",
+            where=slow.where,
+            words={
+                "one": slow.ranks[0],
+                "other": slow.ranks[-1],
+                "times": f"{slow.ratio:.1f}",
+                "group": slow.where.group or "",
+                "waiting": rank_names(waiting, run.ranks),
+            },
+            evidence=[number("call_transfer", slow.ratio, "ratio", 1.0, "cluster")],
+            proof=[Proof(rank=rank, page="cluster")],
+        )
+        for rank in slow.ranks
+    ]
+
+
+def _gain(run: RunContext, slow: _Slow) -> tuple[float, float]:
+    """What the calls that go over it would take less, as far as they are exposed, on the rank that loses most."""
+    if slow.where.group is not None:
+        over = pl.col("group") == slow.where.group
+    else:
+        together = [group for group, ranks in run.group_ranks.items() if set(slow.ranks) <= set(ranks)]
+        pair = pl.col("rank").is_in(slow.ranks) & pl.col("peer").is_in(
+            slow.ranks if slow.cause == "link" else run.ranks
+        )
+        over = pl.when(pl.col("peer").is_not_null()).then(pair).otherwise(pl.col("group").is_in(together))
+    chosen = run.calls.filter(over)
+    less = pl.col("transfer_ns") * (1 - 1 / slow.ratio)
+    saved = dict(chosen.group_by("rank").agg(less.sum() / 1000).iter_rows())
+    exposed = exposed_transfers(run.store, chosen).group_by("rank").agg(pl.col("exposed_ns").sum() / 1000)
+    per_step = {rank: min(saved[rank], us) / len(run.times[rank].steps) for rank, us in exposed.iter_rows()}
+    if not per_step:
+        return 0.0, 1.0
+    worst = max(per_step, key=lambda rank: per_step[rank])
+    return per_step[worst], run.times[worst].period_us
+
+
+RULE = Rule(kinds=("slow_link",), needs=("other_ranks",), judge=judge)

@@ -1,0 +1,152 @@
+"""Which hosts and ranks are slow, judged once for all rules: among ranks that should be alike, hosts before ranks."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from stepscope.diagnosis.outstanding import KnownSpread, standing_out
+from stepscope.diagnosis.own_time import CAUSES, OwnTime, mean_over, without_experts
+from stepscope.facts.findings import finding_facts
+
+if TYPE_CHECKING:
+    from stepscope.diagnosis.context import RunContext
+
+#: Usually next to nothing, so that they show also where computing times differ widely.
+_QUIET_CAUSES: Final = ("data", "host")
+
+
+@dataclass(frozen=True)
+class SlowMember:
+    """A slow rank, or all ranks of a slow host that are peers of each other; times per mean step, in microseconds.
+
+    ``needs`` is the time for its cause, ``usual`` that of its peers. ``gain_us`` is what they would save.
+    """
+
+    ranks: list[int]
+    host: str | None
+    cause: str
+    needs_us: float
+    usual_us: float
+    late_us: float
+    gain_us: float
+    others: list[int]
+    slow_steps: list[int]
+    steps: list[int]
+
+
+def slow_members(run: RunContext) -> list[SlowMember]:
+    """All of them, of all stages."""
+    members: list[SlowMember] = []
+    for peers in peers_of(run):
+        own = {rank: _own_time(run, rank) for rank in peers if rank in run.own_times}
+        hosts = _slow_hosts(run, own)
+        taken = {rank for ranks in hosts.values() for rank in ranks}
+        whole = statistics.fmean(run.times[rank].period_us for rank in peers)
+        least = finding_facts().slow_rank.least_excess_share
+        rest = {rank: each for rank, each in own.items() if rank not in taken}
+        slow = set(standing_out({rank: each.whole for rank, each in rest.items()}, whole, least))
+        for cause in _QUIET_CAUSES:
+            slow |= set(standing_out({rank: each.by_cause[cause] for rank, each in rest.items()}, whole, least))
+        culprits = [*hosts.items(), *((None, [rank]) for rank in sorted(slow))]
+        every = taken | slow
+        usual = {rank: each for rank, each in own.items() if rank not in every}
+        members += [
+            member
+            for host, ranks in culprits
+            if (member := _member(run, host, {rank: own[rank] for rank in ranks}, usual, sorted(slow))) is not None
+        ]
+    return members
+
+
+def peers_of(run: RunContext) -> list[list[int]]:
+    """Ranks that should be alike: those of one pipeline stage, where stages are known."""
+    stages = dict(run.store.scan("ranks").select("rank", "pp").collect().iter_rows())
+    groups: dict[int | None, list[int]] = {}
+    for rank in run.times:
+        groups.setdefault(stages.get(rank), []).append(rank)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _own_time(run: RunContext, rank: int) -> OwnTime:
+    """Without experts: that they have more to do than others is a finding of its own."""
+    experts = run.expert_times.get(rank)
+    return run.own_times[rank] if experts is None else without_experts(run.own_times[rank], experts)
+
+
+def _slow_hosts(run: RunContext, own: Mapping[int, OwnTime]) -> dict[str, list[int]]:
+    """Hosts all of whose ranks are slower than those of other hosts."""
+    by_host: dict[str, list[int]] = {}
+    for rank in own:
+        if (host := run.host_of.get(rank)) is not None:
+            by_host.setdefault(host, []).append(rank)
+    if len(by_host) < 2 or any(len(ranks) < 2 for ranks in by_host.values()):
+        return {}
+    series = {host: mean_over([own[rank].whole for rank in ranks]) for host, ranks in by_host.items()}
+    whole = statistics.fmean(run.times[rank].period_us for rank in own)
+    spread = _spread_of_hosts(own, by_host)
+    slow = standing_out(series, whole, finding_facts().slow_rank.least_excess_share, spread)
+    level = max((statistics.fmean(series[host]) for host in by_host if host not in slow), default=0.0)
+    share = finding_facts().slow_host.least_share_of_excess
+    return {
+        host: by_host[host]
+        for host, excess in slow.items()
+        if all(statistics.fmean(own[rank].whole) >= level + share * excess for rank in by_host[host])
+    }
+
+
+def _spread_of_hosts(own: Mapping[int, OwnTime], by_host: Mapping[str, Sequence[int]]) -> KnownSpread:
+    """How much means of hosts differ by the accident of which ranks they have."""
+    squares, freedom = 0.0, 0
+    for ranks in by_host.values():
+        means = [statistics.fmean(own[rank].whole) for rank in ranks]
+        squares += statistics.variance(means) * (len(means) - 1)
+        freedom += len(means) - 1
+    smallest = min(map(len, by_host.values()))
+    return KnownSpread((squares / freedom / smallest) ** 0.5, freedom)
+
+
+def _member(
+    run: RunContext,
+    host: str | None,
+    culprits: Mapping[int, OwnTime],
+    usual: Mapping[int, OwnTime],
+    slow: Sequence[int],
+) -> SlowMember | None:
+    """A culprit against its peers; None where nobody waits for it."""
+    needs = {cause: _mean_of(culprits.values(), cause) for cause in CAUSES}
+    others = {cause: _mean_of(usual.values(), cause) for cause in CAUSES}
+    cause = max(CAUSES, key=lambda name: needs[name] - others[name])
+    late = statistics.fmean(run.lateness(rank, [*usual]) for rank in culprits)
+    # Without it, the slowest of the others is what all wait for. Ranks that are slow alike are told together.
+    together = culprits if host is not None else {rank: _own_time(run, rank) for rank in {*slow, *culprits}}
+    slowest = [max(values) for values in zip(*(each.whole for each in together.values()), strict=True)]
+    next_slowest = [max(values) for values in zip(*(each.whole for each in usual.values()), strict=True)]
+    above = [one - other for one, other in zip(slowest, next_slowest, strict=True)]
+    excess = needs[cause] - others[cause]
+    gain = min(excess, late, max(statistics.fmean(above), 0.0))
+    first = next(iter(culprits.values()))
+    share = gain / statistics.fmean(run.times[rank].period_us for rank in culprits)
+    if share < finding_facts().strength.mild_share:
+        return None
+    own = mean_over([each.whole for each in culprits.values()])
+    level = mean_over([each.whole for each in usual.values()])
+    over = [one - other for one, other in zip(own, level, strict=True)]
+    return SlowMember(
+        ranks=sorted(culprits),
+        host=host,
+        cause=cause,
+        needs_us=needs[cause],
+        usual_us=others[cause],
+        late_us=late,
+        gain_us=gain,
+        others=sorted(usual),
+        slow_steps=[step for step, time in zip(first.steps, over, strict=True) if time >= max(over) / 2],
+        steps=first.steps,
+    )
+
+
+def _mean_of(times: Iterable[OwnTime], cause: str) -> float:
+    return statistics.fmean(statistics.fmean(each.by_cause[cause]) for each in times)
