@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope.engine.discovered_windows import find_windows
+from stepscope.engine.remote import local_paths
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.readers.discovery.links import windows_within
 from stepscope.readers.discovery.windows import Window, window_of_file
@@ -54,7 +55,7 @@ def ingest(
     files lie, behind links, outside the directories ``within`` is left out, for those who read what others put there.
     """
     began = time.perf_counter()
-    paths = resolved([capture] if isinstance(capture, Path) else capture)
+    paths = resolved(local_paths([capture] if isinstance(capture, Path) else capture, store))
     if not paths:
         raise UsageError("no_path")
     if (stored := _stored_run(paths, window)) is not None:
