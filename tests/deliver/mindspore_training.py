@@ -15,15 +15,7 @@ import mindspore.dataset as ds
 import numpy as np
 from mindspore import nn, ops
 
-from stepscope.profiler import (
-    ExperimentalConfig,
-    ExportType,
-    ProfilerLevel,
-    mstx,
-    profile,
-    schedule,
-    tensorboard_trace_handler,
-)
+from deliver.recorded_loop import recorded_loop
 
 
 def rows() -> Iterator[tuple[Any, Any]]:
@@ -42,26 +34,13 @@ def train(folder: str, reduce: Any) -> None:
     optimizer = nn.Momentum(net.trainable_params(), 0.1, 0.9)
     loss_of = nn.CrossEntropyLoss()
     gradients = mindspore.value_and_grad(lambda x, y: loss_of(net(x), y), None, optimizer.parameters)
-    config = ExperimentalConfig(
-        mstx=True, profiler_level=ProfilerLevel.Level1, export_type=[ExportType.Text, ExportType.Db]
-    )
-    with profile(
-        schedule=schedule(wait=1, warmup=1, active=3, repeat=1),
-        on_trace_ready=tensorboard_trace_handler(folder, analyse_flag=False),
-        profile_memory=True,
-        record_shapes=True,
-        data_process=True,
-        experimental_config=config,
-    ) as profiler:
-        for x, y in batches():
-            span = mstx.range_start("train")
-            loss, grads = gradients(x, y)
-            optimizer(tuple(reduce(one) for one in grads))
-            loss.asnumpy()
-            mstx.range_end(span)
-            profiler.step()
-            if profiler.step_num == 6:
-                break
+
+    def train_on(batch: tuple[Any, Any]) -> None:
+        loss, grads = gradients(*batch)
+        optimizer(tuple(reduce(one) for one in grads))
+        loss.asnumpy()
+
+    recorded_loop(folder, batches(), train_on, wait=1)
 
 
 def main() -> None:

@@ -62,7 +62,8 @@ def record(framework: str, world: int, folder: Path) -> Recorded:
     out = folder / "both"
     out.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
-    environment |= {"PYTHONPATH": str(Path(stepscope.__file__).parents[1]), "PYTHONWARNINGS": "ignore"}
+    paths = (Path(stepscope.__file__).parents[1], _HERE.parent)
+    environment |= {"PYTHONPATH": os.pathsep.join(map(str, paths)), "PYTHONWARNINGS": "ignore"}
     if framework == "torch":
         script = [sys.executable, str(_HERE / "torch_training.py"), str(out), str(world), str(folder / "rendezvous")]
         subprocess.run(script, check=True, timeout=HANGS_AFTER_S, env=environment, capture_output=True)

@@ -10,15 +10,7 @@ import torch.distributed
 import torch.multiprocessing
 from torch.utils.data import DataLoader, TensorDataset
 
-from stepscope.profiler import (
-    ExperimentalConfig,
-    ExportType,
-    ProfilerLevel,
-    mstx,
-    profile,
-    schedule,
-    tensorboard_trace_handler,
-)
+from deliver.recorded_loop import recorded_loop
 
 
 def train(rank: int, folder: str, world: int, rendezvous: str) -> None:
@@ -29,25 +21,14 @@ def train(rank: int, folder: str, world: int, rendezvous: str) -> None:
         torch.distributed.init_process_group("gloo", init_method=f"file://{rendezvous}", rank=rank, world_size=world)
         model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    config = ExperimentalConfig(
-        mstx=True, profiler_level=ProfilerLevel.Level1, export_type=[ExportType.Text, ExportType.Db]
-    )
-    with profile(
-        schedule=schedule(wait=0, warmup=1, active=3, repeat=1),
-        on_trace_ready=tensorboard_trace_handler(folder, analyse_flag=False),
-        record_shapes=True,
-        profile_memory=True,
-        with_stack=True,
-        data_process=True,
-        experimental_config=config,
-    ) as profiler:
-        for (rows,) in DataLoader(TensorDataset(torch.randn(5 * 64, 256)), batch_size=64):
-            span = mstx.range_start("train")
-            model(rows).square().mean().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-            mstx.range_end(span)
-            profiler.step()
+
+    def train_on(batch: list[torch.Tensor]) -> None:
+        model(batch[0]).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+    batches = DataLoader(TensorDataset(torch.randn(5 * 64, 256)), batch_size=64)
+    recorded_loop(folder, batches, train_on, wait=0, with_stack=True)
     if world > 1:
         torch.distributed.barrier()
     os._exit(0)  # all is written; threads of gloo and Kineto now and then abort a process that takes itself down

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import json
+import shutil
 import signal
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -380,3 +382,16 @@ def test_a_machine_without_a_thread_left_costs_the_samples_only(
     assert "there" in run.table("slices").collect()["name"].to_list()
     assert len(said) == 1
     assert "new thread" in said[0]
+
+
+def test_a_recording_whose_directory_was_removed_is_not_announced_as_one(tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "out"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with profile(schedule=schedule(wait=0, active=2, repeat=1), output_path=str(out)) as prof:
+            shutil.rmtree(out)
+            prof.step()
+            prof.step()
+    said = capsys.readouterr().err
+    assert "is lost" in said
+    assert "stepscope diagnose" not in said

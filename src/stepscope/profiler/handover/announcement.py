@@ -16,6 +16,9 @@ def announce(finished: FinishedWindow) -> None:
     if finished.rank != 0:
         return
     directory = finished.directory
+    if not directory.is_dir():
+        tell("recording_gone", directory=str(directory))
+        return
     what = directory if finished.world_size == 1 else directory.parent
     tell(
         "recorded_steps" if finished.steps else "recorded_time",

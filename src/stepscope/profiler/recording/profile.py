@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 import weakref
@@ -14,19 +13,17 @@ from stepscope.profiler import backends
 from stepscope.profiler.foundation.guard import attempt, guarded
 from stepscope.profiler.foundation.line_files import absolute
 from stepscope.profiler.foundation.messages import read_sentences, tell, warn
-from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.handover.announcement import announce
 from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.recording import running_profiles, termination
 from stepscope.profiler.recording.limits import Limits, LimitWatch
+from stepscope.profiler.recording.metadata import Metadata
 from stepscope.profiler.recording.own_time import OwnTime
 from stepscope.profiler.recording.transitions import ACTIONS, EXIT
 from stepscope.profiler.recording.window import Window, WindowFolder
 from stepscope.profiler.samplers import Samplers
 from stepscope.profiler.settings.profile_settings import Settings, checked
 from stepscope.profiler.settings.schedule import ProfilerAction, Schedule, record_all, understood
-
-_MOST_METADATA_BYTES = 100 << 20
 
 
 class Profile:
@@ -83,7 +80,7 @@ class Profile:
         self._limit_watch: LimitWatch | None = None
         self._window: Window | None = None
         self._due: list[Callable[[], None]] = []
-        self._metadata: dict[str, Any] = {}
+        self._metadata = Metadata()
         self._samplers = Samplers(settings)
         self._lead = LeadingOptimizer()
         self._end_watch: Callable[[], None] | None = None
@@ -171,21 +168,12 @@ class Profile:
     @guarded
     def add_metadata(self, key: str, value: str) -> None:
         """Put a text into ``profiler_metadata.json`` of every window."""
-        if isinstance(key, str) and isinstance(value, str):
-            self._add_metadata(key, value)
-        else:
-            warn("metadata_not_text", key=repr(key)[:100])
+        self._metadata.add_text(key, value)
 
     @guarded
     def add_metadata_json(self, key: str, value: str) -> None:
         """Put an object, given as JSON text, into ``profiler_metadata.json`` of every window."""
-        if not isinstance(key, str) or not isinstance(value, str):
-            warn("metadata_not_text", key=repr(key)[:100])
-            return
-        try:
-            self._add_metadata(key, json.loads(value))
-        except ours(ValueError) as error:
-            warn("metadata_not_json", key=key, reason=str(error))
+        self._metadata.add_json(key, value)
 
     @guarded
     def follow_optimizer(self) -> None:
@@ -314,7 +302,7 @@ class Profile:
     def _finalize(self) -> None:
         window = self._window
         if window is not None:
-            window.finalize(self._metadata)
+            window.finalize(self._metadata.values)
             self._window, self.windows = None, [*self.windows, window.finished()]
             termination.release_window(self)
 
@@ -386,12 +374,3 @@ class Profile:
             warn("interrupted_before")
         else:
             warn("ended_before")
-
-    def _add_metadata(self, key: str, value: Any) -> None:
-        if key in self._metadata:
-            warn("metadata_again", key=key)
-        added = {**self._metadata, key: value}
-        if len(json.dumps(added, ensure_ascii=False).encode("utf-8", "replace")) > _MOST_METADATA_BYTES:
-            warn("metadata_large", key=key, megabytes=_MOST_METADATA_BYTES >> 20)
-            return
-        self._metadata = added
