@@ -40,7 +40,7 @@ def train(folder: str, reduce: Any) -> None:
         optimizer(tuple(reduce(one) for one in grads))
         loss.asnumpy()
 
-    recorded_loop(folder, batches(), train_on, wait=1)
+    recorded_loop(folder, batches, train_on, wait=1)
 
 
 def main() -> None:

@@ -17,9 +17,12 @@ from stepscope.profiler import (
 
 
 def recorded_loop(
-    folder: str, batches: Iterable[Any], train_on: Callable[[Any], None], *, wait: int, **switches: bool
+    folder: str, batches: Callable[[], Iterable[Any]], train_on: Callable[[Any], None], *, wait: int, **switches: bool
 ) -> None:
-    """Train on batch after batch; three steps are recorded, with memory, shapes, data and marks, as text and db."""
+    """Train on batch after batch; three steps are recorded, with memory, shapes, data and marks, as text and db.
+
+    Batches are made once the profile is on: MindSpore follows the pipelines that are made after that.
+    """
     config = ExperimentalConfig(
         mstx=True, profiler_level=ProfilerLevel.Level1, export_type=[ExportType.Text, ExportType.Db]
     )
@@ -32,7 +35,7 @@ def recorded_loop(
         experimental_config=config,
         **switches,
     ) as profiler:
-        for batch in batches:
+        for batch in batches():
             span = mstx.range_start("train")
             train_on(batch)
             mstx.range_end(span)

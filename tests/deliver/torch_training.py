@@ -27,8 +27,8 @@ def train(rank: int, folder: str, world: int, rendezvous: str) -> None:
         optimizer.step()
         optimizer.zero_grad()
 
-    batches = DataLoader(TensorDataset(torch.randn(5 * 64, 256)), batch_size=64)
-    recorded_loop(folder, batches, train_on, wait=0, with_stack=True)
+    rows = TensorDataset(torch.randn(5 * 64, 256))
+    recorded_loop(folder, lambda: DataLoader(rows, batch_size=64), train_on, wait=0, with_stack=True)
     if world > 1:
         torch.distributed.barrier()
     os._exit(0)  # all is written; threads of gloo and Kineto now and then abort a process that takes itself down

@@ -25,7 +25,7 @@ from stepscope.simulate.network import Links, collective_cost
 from stepscope.simulate.noise import MEETING, Noise
 from stepscope.simulate.plan import Layout
 from stepscope.simulate.program import StageProgram
-from stepscope.simulate.recording import Recorder
+from stepscope.simulate.recording import DeviceTimes, InstructionTimes, Recorder
 from stepscope.simulate.scenario import Scenario
 
 _GET_NS: Final = 20_000  # to hand over a batch that lies ready
@@ -198,14 +198,18 @@ class Execution:
                 begin = np.maximum(begin, stage.tails[name])
             begin = np.where(length > 0, begin, stage.host)
             stage.host = stage.tails[COMPUTE] = end = begin + length
-            self.recorder.add(stage.number, row, instruction, begin, end, begin, end, begin)
+            self.recorder.add(
+                stage.number, row, instruction, InstructionTimes(begin, end, DeviceTimes(begin, end, begin))
+            )
             return
         begin, called, start = self._call(stage, instruction, length if instruction.times_ns is not None else None)
         end = start + length
         if instruction.times_ns is not None:  # on ranks that the fault spares nothing happens
             end = np.where(length > 0, end, stage.tails[instruction.stream])
         stage.tails[instruction.stream] = end
-        self.recorder.add(stage.number, row, instruction, begin, called, start, end, start)
+        self.recorder.add(
+            stage.number, row, instruction, InstructionTimes(begin, called, DeviceTimes(start, end, start))
+        )
 
     def _call(
         self, stage: _Stage, instruction: Instruction, only_where: Int64s | None = None
@@ -238,7 +242,9 @@ class Execution:
         begin, called, arrived = self._call(stage, instruction)
         if instruction.dimension == "world":
             self._arrived[stage.number] = (row, arrived)
-            self.recorder.add(stage.number, row, instruction, begin, called, arrived, arrived, arrived)
+            self.recorder.add(
+                stage.number, row, instruction, InstructionTimes(begin, called, DeviceTimes(arrived, arrived, arrived))
+            )
             return
         layout, dimension = self.machine.layout, instruction.dimension
         by_group = layout.in_groups(arrived, dimension)
@@ -255,7 +261,9 @@ class Execution:
         # Members of a group are not done at the very same moment.
         stage.tails[instruction.stream] = end = start + np.rint(cost + stage.now.late[row]).astype(np.int64)
         stage.waiting = stage.waiting + (start - arrived)
-        self.recorder.add(stage.number, row, instruction, begin, called, arrived, end, start, last)
+        self.recorder.add(
+            stage.number, row, instruction, InstructionTimes(begin, called, DeviceTimes(arrived, end, start, last))
+        )
 
     def _cost(self, stage: _Stage, instruction: Instruction) -> Float64s:
         key = (stage.number, instruction.dimension, instruction.kind, instruction.size, instruction.packets)
@@ -290,7 +298,9 @@ class Execution:
         assert instruction.key is not None
         if instruction.action == "send":
             self._sent[instruction.key] = _Sent(stage, row, instruction.stream, ready, instruction.size)
-            self.recorder.add(stage.number, row, instruction, begin, called, ready, ready, ready)
+            self.recorder.add(
+                stage.number, row, instruction, InstructionTimes(begin, called, DeviceTimes(ready, ready, ready))
+            )
             return
         sent = self._sent[instruction.key]
         sender = sent.stage
@@ -300,7 +310,12 @@ class Execution:
         sender.tails[sent.stream] = stage.tails[instruction.stream] = end
         stage.waiting = stage.waiting + (start - ready)
         self.recorder.complete(sender.number, sent.row, end, start, stage.ranks, offered)
-        self.recorder.add(stage.number, row, instruction, begin, called, ready, end, start, sender.ranks)
+        self.recorder.add(
+            stage.number,
+            row,
+            instruction,
+            InstructionTimes(begin, called, DeviceTimes(ready, end, start, sender.ranks)),
+        )
 
     def _transfer_cost(self, sender: _Stage, receiver: _Stage, size: int) -> Float64s:
         key = ("pp", sender.number, receiver.number, size)
@@ -326,7 +341,7 @@ class Execution:
             if instruction.times_ns is not None:  # a call that returns late, on the ranks that have it
                 done = np.where(stage.now.time[row] > 0, done + stage.now.time[row], begin)
             stage.host = done
-        self.recorder.add(stage.number, row, instruction, begin, stage.host)
+        self.recorder.add(stage.number, row, instruction, InstructionTimes(begin, stage.host))
 
     def _get(self, stage: _Stage, instruction: Instruction, row: int) -> None:
         assert self.input is not None
@@ -336,12 +351,14 @@ class Execution:
             taken = np.maximum(begin, ready)
             self.input.take(begin, taken)
             stage.host = taken + _GET_NS
-            self.recorder.add(stage.number, row, instruction, begin, stage.host)
+            self.recorder.add(stage.number, row, instruction, InstructionTimes(begin, stage.host))
             return
         asked = np.maximum(begin + self._latency_ns, stage.tails[COMPUTE])
         stage.tails[COMPUTE] = taken = np.maximum(asked, ready)
         self.input.take(asked, taken)
-        self.recorder.add(stage.number, row, instruction, begin, begin, asked, taken, taken)
+        self.recorder.add(
+            stage.number, row, instruction, InstructionTimes(begin, begin, DeviceTimes(asked, taken, taken))
+        )
 
 
 def _packed_cost(instruction: Instruction, links: Links, ranks: list[int]) -> float:

@@ -20,25 +20,33 @@ _TIMES: Final = 6
 _SEGMENT: Final = "segment"
 
 
+@dataclass(frozen=True)
+class DeviceTimes:
+    """On the device, by rank; ``ready`` is when ``last``, the last of a group, arrived."""
+
+    start: Int64s
+    end: Int64s
+    ready: Int64s
+    last: Int64s | None = None
+
+
+@dataclass(frozen=True)
+class InstructionTimes:
+    """Of the host's call, by rank, and of what it launched, if anything."""
+
+    host_start: Int64s
+    host_end: Int64s
+    device: DeviceTimes | None = None
+
+
 class Recorder:
     """Keeps nothing: for runs of which only the length of steps matters."""
 
     def begin_step(self, step: int) -> None:
         """A step begins."""
 
-    def add(
-        self,
-        stage: int,
-        row: int,
-        instruction: Instruction,
-        host_start: Int64s,
-        host_end: Int64s,
-        start: Int64s | None = None,
-        end: Int64s | None = None,
-        ready: Int64s | None = None,
-        last: Int64s | None = None,
-    ) -> None:
-        """An instruction's times on the ranks of a stage; ``ready`` is when ``last``, the last of a group, arrived."""
+    def add(self, stage: int, row: int, instruction: Instruction, times: InstructionTimes) -> None:
+        """An instruction's times on the ranks of a stage."""
 
     def complete(
         self, stage: int, row: int, end: Int64s, ready: Int64s, last: Int64s, start: Int64s | None = None
@@ -86,33 +94,24 @@ class FullRecorder(Recorder):
             record.times[:] = 0
             busy[:] = 0
 
-    def add(
-        self,
-        stage: int,
-        row: int,
-        instruction: Instruction,
-        host_start: Int64s,
-        host_end: Int64s,
-        start: Int64s | None = None,
-        end: Int64s | None = None,
-        ready: Int64s | None = None,
-        last: Int64s | None = None,
-    ) -> None:
+    def add(self, stage: int, row: int, instruction: Instruction, times: InstructionTimes) -> None:
         record = self.records[stage]
         place = record.row_of[row]
-        times = record.times[place]
-        if record.instructions[place].operator == _SEGMENT and start is not None and end is not None:
-            if not times[HOST_START].any():
-                times[HOST_START] = host_start
-            times[HOST_END] = host_end
-            self._busy[stage][place] += end - start if instruction.times_ns is None else np.maximum(end - start, 0)
-            times[END] = end
+        kept = record.times[place]
+        kept[HOST_END] = times.host_end
+        device = times.device
+        if record.instructions[place].operator == _SEGMENT and device is not None:
+            if not kept[HOST_START].any():
+                kept[HOST_START] = times.host_start
+            took = device.end - device.start
+            self._busy[stage][place] += took if instruction.times_ns is None else np.maximum(took, 0)
+            kept[END] = device.end
             return
-        times[HOST_START], times[HOST_END] = host_start, host_end
-        if start is not None:
-            times[START], times[END], times[READY] = start, end, ready
-        if last is not None:
-            times[LAST] = last
+        kept[HOST_START] = times.host_start
+        if device is not None:
+            kept[START], kept[END], kept[READY] = device.start, device.end, device.ready
+            if device.last is not None:
+                kept[LAST] = device.last
 
     def complete(
         self, stage: int, row: int, end: Int64s, ready: Int64s, last: Int64s, start: Int64s | None = None
