@@ -15,9 +15,11 @@ from stepscope.cli import (
     export,
     glance,
     ingest,
+    mcp,
     profile,
     profiler_zip,
     simulate,
+    skill,
     sql,
     trigger,
     view,
@@ -48,6 +50,8 @@ for command in (
     export.export,
     demo.demo,
     simulate.simulate,
+    skill.skill,
+    mcp.mcp,
 ):
     app.command()(command)
 # Called by a path alone; under its own name it would stand between questions that say more.
