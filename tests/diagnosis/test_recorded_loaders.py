@@ -30,4 +30,4 @@ def test_the_stall_costs_what_the_clock_says_and_its_rhythm_is_named(name: str, 
     assert rank.idle_by_cause is not None
     assert pipeline.period_us == pytest.approx(rank.period_us, rel=1e-9)
     assert pipeline.wait_share == pytest.approx(rank.idle_by_cause.data_us / rank.period_us, rel=1e-9)
-    assert worst.gain_share == pytest.approx(pipeline.wait_share, rel=1e-5)
+    assert worst.gain_share == pytest.approx(pipeline.wait_share, rel=2e-3), "a replay without the waits"

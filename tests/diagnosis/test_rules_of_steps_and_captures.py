@@ -90,7 +90,7 @@ def test_the_verdict_on_the_pipeline_becomes_a_finding(
     finding = found.findings[0]
     assert (finding.kind, finding.cause) == ("data_starved", cause)
     assert finding.where.pipeline_op == (name_of(stage) if stage else None)
-    assert finding.gain_method in ("pipeline_next_limit", "idle_removed") and finding.severity == "critical"
+    assert finding.gain_method in ("pipeline_next_limit", "replay") and finding.severity == "critical"
     assert found.verdict.finding == finding.id
 
 

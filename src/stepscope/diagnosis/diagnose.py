@@ -34,8 +34,9 @@ def _concerns(finding: Finding, ranks: set[int]) -> bool:
 def work_out(store: RunStore) -> Diagnosis:
     """Let every rule judge the run."""
     from stepscope.diagnosis.context import RunContext
+    from stepscope.diagnosis.gains import with_replayed_gains
     from stepscope.diagnosis.needed_data import is_there, missing
-    from stepscope.diagnosis.ranking import ranked
+    from stepscope.diagnosis.ranking import in_order, ranked
     from stepscope.diagnosis.rule import all_rules
 
     run = RunContext(store)
@@ -50,7 +51,7 @@ def work_out(store: RunStore) -> Diagnosis:
         else:
             lacking.update((kind, needed) for kind in rule.kinds if kind not in lacking)
     not_checked = [NotChecked(kind, *missing(name)) for kind, name in lacking.items() if kind not in checked]
-    findings = ranked(findings)
+    findings = in_order(with_replayed_gains(store, ranked(findings), findings))
     return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked)
 
 

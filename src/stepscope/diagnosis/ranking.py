@@ -12,11 +12,16 @@ from stepscope.facts.findings import finding_facts
 
 
 def ranked(findings: Iterable[Finding]) -> list[Finding]:
+    """Each told once, without what others explain of it, in order."""
+    return in_order(_explained_once(_told_once(list(findings))))
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """What cannot wait first, then accusations before remarks, by what they cost."""
     kinds = finding_facts().kinds
     order = list(kinds)
     by_cost = sorted(
-        _explained_once(_told_once(list(findings))),
+        findings,
         key=lambda finding: (
             not (kinds[finding.kind].first and finding.severity in ACCUSING),
             order.index(finding.kind) if kinds[finding.kind].first else 0,

@@ -44,6 +44,7 @@ class Queue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[queue]``."""
 
     full_from_share: float
+    still_full_from_share: float
 
 
 class ReplayFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,6 +54,7 @@ class ReplayFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     loader: Loader
     size: Size
     first_step: FirstStep
+    removed: dict[str, dict[str, tuple[str, ...]]]
     layout: Layout
     queue: Queue
 

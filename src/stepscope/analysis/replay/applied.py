@@ -78,7 +78,10 @@ def _rank(store: RunStore, weights: Weights, change: Change) -> int:
     peers = [other for other, rank in enumerate(ranks) if other != place and stages.get(rank) == stages.get(number)]
     if not peers:
         raise NoAnswerError("whatif_no_peers", rank=number)
-    return like_its_peers(store, weights, place, peers)
+    took = like_its_peers(store, weights, place, peers)
+    if not took:
+        raise NoAnswerError("whatif_rank_not_slower", rank=number)
+    return took
 
 
 def _stage(store: RunStore, weights: Weights, change: Change) -> int:

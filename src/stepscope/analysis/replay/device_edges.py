@@ -93,7 +93,9 @@ def issued(work: Launched) -> Int64s:
 def _usual_latency(work: Launched, device: Device, issue: Int64s, launched: Int64s) -> int:
     """The least time from there to the start on an idle stream, as seen here."""
     passed = device.start[launched] - issue[launched]
-    idle = passed[work.found_empty[device.work[launched]] & (passed >= 0)]
+    # A slice that took long to start on an idle stream waited for something else.
+    most = critical_path_facts().overhead.longest_launch_us * 1000
+    idle = passed[work.found_empty[device.work[launched]] & (passed >= 0) & (passed <= most)]
     return int(idle.min()) if len(idle) else 0
 
 

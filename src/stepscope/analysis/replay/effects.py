@@ -31,7 +31,7 @@ from stepscope.store.run_store import RunStore
 #: Causes of idle time that are the host's.
 _LATE: Final = [HOST, SYNC, GC]
 #: Categories of the host's activity that are not its own work: it waits in them, or they can be changed by themselves.
-_NOT_ITS_OWN: Final = ("data_loading", "gc", "collective", "sync", "profiler")
+_NOT_ITS_OWN: Final = ("data_loading", "gc", "compile", "collective", "sync", "profiler")
 
 
 def data(store: RunStore, weights: Weights, place: int, change: Change) -> int:
@@ -45,7 +45,10 @@ def data(store: RunStore, weights: Weights, place: int, change: Change) -> int:
     on_host = weights.scale_host(place, _within(part, _of_category(part, "data_loading")), change.factor)
     waits = data_waits(store, part.rank)
     waiting = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
-    return on_host + weights.scale_delays(place, waiting, change.factor)
+    pattern = "|".join(launches_facts().get_next.patterns)
+    takes = part.work.name.cast(pl.String).str.contains(pattern).fill_null(False).to_numpy()
+    on_device = weights.scale_work(place, part.work.slice[takes], change.factor)
+    return on_host + on_device + weights.scale_delays(place, waiting, change.factor)
 
 
 def sync(store: RunStore, weights: Weights, place: int, change: Change) -> int:

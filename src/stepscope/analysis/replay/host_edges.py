@@ -14,14 +14,13 @@ from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.rank_tables import links_of
 from stepscope.analysis.replay import edge_kinds as kinds
 from stepscope.analysis.replay.device_edges import edges, issued
+from stepscope.analysis.replay.full_queue import held_by_full_queue
 from stepscope.analysis.replay.graph import Edges, together
 from stepscope.analysis.replay.loader_edges import loader_edges, starved_waits
 from stepscope.analysis.replay.nodes import Device, Nodes, stretches
 from stepscope.analysis.replay.recorded_waits import RecordedWaits
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
-from stepscope.facts.launches import launches_facts
-from stepscope.facts.replay import replay_facts
 from stepscope.store.run_store import RunStore
 
 
@@ -107,14 +106,24 @@ def host_edges(work: Launched, device: Device, nodes: Nodes, threads: Threads, w
     queued = _queue_edges(work.host, nodes, threads)
     handed = _handoffs(nodes, threads, work.host, idle & ~np.isin(node, queued[1]), before_time)
     synced = _sync_edges(work, device, nodes, threads, waits)
-    full = _full_queue_edges(work, device, nodes)
+    held = held_by_full_queue(work, device, nodes)
+    released = (
+        nodes.start[held.slice],
+        node[held.point],
+        np.zeros(len(held.point), np.int64),
+        kinds.FULL_QUEUE,
+        thread[held.point],
+    )
     delivered = loader_edges(work.host, nodes, threads.loader)
     # Where somebody else let a thread go on, the time until then was waiting and no work of its own.
-    waited = np.isin(node, np.concatenate((synced[1], full[1], delivered.target))) | (
+    waited = np.isin(node, np.concatenate((synced[1], delivered.target))) | (
         idle & np.isin(node, np.concatenate((queued[1], handed[1])))
     )
     floor = np.where(waited, 0, time - before_time)
-    return together(edges([(before_node, node, floor, kinds.HOST, thread), queued, handed, synced, full]), delivered)
+    floor[held.point] = np.minimum(floor[held.point], held.own_ns)
+    return together(
+        edges([(before_node, node, floor, kinds.HOST, thread), queued, handed, synced, released]), delivered
+    )
 
 
 _Part = tuple[Int64s, Int64s, Int64s, int, Int64s]
@@ -188,26 +197,3 @@ def _sync_edges(work: Launched, device: Device, nodes: Nodes, threads: Threads, 
     source, blocked = np.array(sources, np.int64), np.array(calls, np.int64)
     target = nodes.at(host.thread[blocked], host.end[blocked])
     return nodes.end[source], target, np.zeros(len(source), np.int64), kinds.SYNC, host.slice[blocked]
-
-
-def _full_queue_edges(work: Launched, device: Device, nodes: Nodes) -> _Part:
-    """A launch into a full queue returns when the stream takes up the slice that makes room."""
-    limits = launches_facts()
-    full = replay_facts().queue.full_from_share * limits.queue.full_length
-    begin = int(nodes.time[0])
-    sources, targets = [], []
-    for own in np.unique(device.track).tolist():
-        rows = np.flatnonzero((device.track == own) & (work.call[device.work] != NONE))
-        launched, returned = work.call_start[device.work[rows]], work.call_end[device.work[rows]]
-        if len(rows) < full:
-            continue
-        # Slices of a stream start in the order of their launches.
-        number, started = np.arange(len(rows)), np.searchsorted(device.start[rows], returned, side="right")
-        waiting = number - np.searchsorted(device.start[rows], launched, side="right")
-        long_call = returned - launched > limits.statistics.longest_usual_call_us * 1000
-        held = np.flatnonzero(long_call & (waiting >= full) & (started > 0) & (launched > begin))
-        sources.append(nodes.start[rows[started[held] - 1]])
-        targets.append(nodes.at(work.thread[device.work[rows[held]]], returned[held]))
-    nothing = [np.empty(0, np.int64)]
-    source, target = (np.concatenate(part or nothing) for part in (sources, targets))
-    return source, target, np.zeros(len(source), np.int64), kinds.FULL_QUEUE, np.full(len(source), NONE)

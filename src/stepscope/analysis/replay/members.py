@@ -10,6 +10,7 @@ import polars as pl
 from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.graph import Edges
+from stepscope.analysis.replay.nodes import Nodes
 from stepscope.analysis.replay.rank_graph import RankGraph
 from stepscope.arrays import Int64s
 
@@ -95,7 +96,9 @@ def _members_of(part: RankGraph, place: int, shift: int, rows: pl.DataFrame) -> 
     row = part.host.row_of(ids)
     on_host = np.flatnonzero(inside & (start == NONE) & (row != NONE))
     thread = part.host.thread[row[on_host]]
-    start[on_host], end[on_host] = part.nodes.at(thread, arrival[on_host]), part.nodes.at(thread, ended[on_host])
+    start[on_host] = part.nodes.at(thread, arrival[on_host])
+    ended = ended.copy()
+    end[on_host], ended[on_host] = _released(part.nodes, thread, arrival[on_host], ended[on_host])
     exact = (part.nodes.time[start] == arrival) & (part.nodes.time[end] == ended) & (start != NONE)
     chosen = np.flatnonzero(exact)
     return (
@@ -107,3 +110,21 @@ def _members_of(part: RankGraph, place: int, shift: int, rows: pl.DataFrame) -> 
         arrival[chosen] - shift,
         ended[chosen] - shift,
     )
+
+
+def _released(nodes: Nodes, thread: Int64s, arrival: Int64s, ended: Int64s) -> tuple[Int64s, Int64s]:
+    """Nodes and times at which the host goes on in its part of a call: behind its longest pause there.
+
+    What it does between that and the end of the call, such as copying the result to its device, is its own work.
+    """
+    first, last = np.empty(len(thread), np.int64), np.empty(len(thread), np.int64)
+    for own in np.unique(thread).tolist():
+        mine, part = thread == own, nodes.of_thread(own)
+        first[mine] = part.start + np.searchsorted(nodes.point_time[part], arrival[mine], side="right")
+        last[mine] = part.start + np.searchsorted(nodes.point_time[part], ended[mine], side="right")
+    pause = np.diff(nodes.point_time, prepend=nodes.time[0])
+    point = np.array(
+        [low + int(np.argmax(pause[low:high])) for low, high in zip(first.tolist(), last.tolist(), strict=True)],
+        np.int64,
+    )
+    return nodes.point[point], nodes.point_time[point]

@@ -1,0 +1,72 @@
+"""Launches into a full queue: the host goes on when the device takes up a slice that makes room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stepscope.analysis.foundation.host_activity import NONE
+from stepscope.analysis.foundation.launched import Launched
+from stepscope.analysis.replay.device_edges import issued
+from stepscope.analysis.replay.nodes import Device, Nodes
+from stepscope.arrays import Int64s
+from stepscope.facts.launches import launches_facts
+from stepscope.facts.replay import replay_facts
+
+
+@dataclass(frozen=True)
+class HeldHost:
+    """Points of the host that a full queue held up, and the device slices whose start let them go on."""
+
+    point: Int64s  # positions among the points
+    slice: Int64s  # positions among the device slices
+    own_ns: int  # what the host usually needs from one launch to the next
+
+
+def held_by_full_queue(work: Launched, device: Device, nodes: Nodes) -> HeldHost:
+    """Where the queue was full, as far as it ever was, and the host stood still until the device took something up."""
+    nothing = HeldHost(np.empty(0, np.int64), np.empty(0, np.int64), 0)
+    limits, least = launches_facts(), replay_facts().queue
+    issue = issued(work)[device.work]
+    begin = int(nodes.time[0])
+    launched = np.flatnonzero(work.call[device.work] != NONE)
+    launched = launched[np.argsort(issue[launched], kind="stable")]
+    before = _launched_before(device, launched)
+    queued = np.concatenate((before, launched))
+    by_start = queued[np.argsort(device.start[queued], kind="stable")]
+    started = np.searchsorted(device.start[by_start], issue[launched], side="right")
+    waiting = len(before) + np.arange(len(launched)) - started
+    longest = int(waiting.max(initial=0))
+    if longest < least.full_from_share * limits.queue.full_length:
+        return nothing
+    full = np.flatnonzero(
+        (waiting >= least.still_full_from_share * longest) & (started > 0) & (issue[launched] > begin)
+    )
+    released = by_start[started[full] - 1]
+    thread = work.thread[device.work[launched[full]]]
+    pause = np.diff(nodes.point_time, prepend=begin)
+    points, slices = [], []
+    for own in np.unique(thread).tolist():
+        mine, part = thread == own, nodes.of_thread(own)
+        times = nodes.point_time[part]
+        position = np.searchsorted(times, device.start[released[mine]], side="left")
+        there = position < len(times)
+        point = part.start + position[there]
+        long_ones = pause[point] > limits.statistics.longest_usual_call_us * 1000
+        points.append(point[long_ones])
+        slices.append(released[mine][there][long_ones])
+    if not points:
+        return nothing
+    point, first = np.unique(np.concatenate(points), return_index=True)
+    spacing = np.diff(issue[launched])
+    usual = int(np.median(spacing)) if len(spacing) else 0
+    return HeldHost(point, np.concatenate(slices)[first], usual)
+
+
+def _launched_before(device: Device, launched: Int64s) -> Int64s:
+    """Slices without a known launch that start before any with one on their stream: launched before the window."""
+    unknown = np.setdiff1d(np.arange(len(device.start)), launched)
+    first = np.full(int(device.track.max(initial=0)) + 1, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(first, device.track[launched], device.start[launched])
+    return unknown[device.start[unknown] < first[device.track[unknown]]]
