@@ -13,7 +13,7 @@ import polars as pl
 from stepscope.analysis.replay.changes import Change, parse_change
 from stepscope.analysis.replay.estimate import Estimate, counted_rows, estimate_of
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.losses import severity_of
+from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
 from stepscope.errors import StepscopeError
 from stepscope.facts.findings import finding_facts
 from stepscope.facts.replay import replay_facts
@@ -24,6 +24,10 @@ REPLAY: Final = "replay"
 UNCERTAIN: Final = "replay_uncertain"
 #: An estimate that knows a limit which no replay can: how fast the rest of the input pipeline is.
 _LIMITED: Final = "pipeline_next_limit"
+
+
+#: Estimates of the time that the removed thing takes, which the replay knows better. Others mean something else.
+_REPLACED: Final = (IDLE_REMOVED, _LIMITED, "waiting_removed", "exposure_removed")
 
 
 def with_replayed_gains(store: RunStore, findings: list[Finding], estimated: list[Finding]) -> list[Finding]:
@@ -53,6 +57,8 @@ def _turned_out_small(now: Finding, before: Finding) -> bool:
 
 def _removal(finding: Finding) -> list[Change]:
     """The changes that mend a finding; none where no change is known that does."""
+    if finding.gain_method not in _REPLACED:
+        return []
     templates = replay_facts().removed.get(finding.kind, {}).get(finding.cause or "", ())
     changes = []
     for template in templates:
