@@ -96,6 +96,7 @@ score: $(STAMP)  ## how often the diagnosis is right, on simulated runs; SCORE="
 docs: $(STAMP)  ## references that are made from code
 	$(BIN)/python -m stepscope.store.schema > docs/schema.md
 	$(BIN)/python -m stepscope.questions.documentation > docs/json.md
+	$(BIN)/python -m stepscope.facts.documentation > docs/thresholds.md
 	$(BIN)/python -m stepscope.questions.stub > src/stepscope/questions/methods.pyi
 
 $(STAMP): $(BUILT_FROM)

@@ -21,6 +21,7 @@ from stepscope.cli.options import (
     Parallel,
     Ranks,
     Store,
+    Thresholds,
     Window,
     language,
 )
@@ -50,6 +51,7 @@ def ask(
     parallel: Parallel = None,
     groups: Groups = None,
     engine: Engine = None,
+    thresholds: Thresholds = None,
     json: Json = False,
     csv: CsvTarget = None,
     explain: Explain = None,
@@ -63,7 +65,7 @@ def ask(
     from stepscope.run import load
     from stepscope.store.notes import Note
 
-    del lang
+    del lang, thresholds
     run = load(paths, window=window, source=source, store=store, parallel=parallel, groups=groups, engine=engine)
     if explain is not None:
         _explain(run, question, explain, rank, step, json)

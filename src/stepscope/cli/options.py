@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from stepscope.errors import UsageError
+from stepscope.facts import thresholds
 from stepscope.texts import LANGUAGES, preferred_language
 
 _language: ContextVar[str | None] = ContextVar("language", default=None)
@@ -28,6 +31,15 @@ def _choose_language(value: str | None) -> str | None:
 def _check_form(value: str | None) -> str | None:
     if value not in (None, "text", "db"):
         raise typer.BadParameter("choose one of text, db")
+    return value
+
+
+def _use_thresholds(value: Path | None) -> Path | None:
+    if value is not None or thresholds.ENVIRONMENT in os.environ:
+        try:
+            thresholds.use(value or Path(os.environ[thresholds.ENVIRONMENT]))
+        except thresholds.UnusableThresholdsError as error:
+            raise UsageError(error.code, **error.params) from None
     return value
 
 
@@ -75,6 +87,16 @@ Groups = Annotated[
     typer.Option(
         metavar="FILE",
         help="File with the ranks of each parallel group by dimension, or a communication_group.json; remembered, too.",
+    ),
+]
+Thresholds = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="TOML file with limits of your own, such as findings.strength.mild_share = 0.06 (docs/thresholds.md).",
+        callback=_use_thresholds,
+        is_eager=True,
+        show_default=False,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Form, Language, Store, language
+from stepscope.cli.options import Form, Language, Store, Thresholds, language
 from stepscope.errors import UnreadableInputError, UsageError
 
 
@@ -35,6 +35,7 @@ def view(
     ] = False,
     source: Form = None,
     store: Store = None,
+    thresholds: Thresholds = None,
     lang: Language = None,
 ) -> None:
     """Show captures in the browser: overview, timeline, steps, operators, data, memory, CPU and SQL."""
@@ -42,7 +43,7 @@ def view(
     from stepscope.server.serve import serve
     from stepscope.server.settings import Settings, is_loopback, normal_base_path
 
-    del lang
+    del lang, thresholds
     if no_token and not is_loopback(host):
         raise UsageError("token_needed_elsewhere", host=host)
     settings = Settings(

@@ -19,6 +19,7 @@ from typing import Final
 import msgspec
 
 from stepscope.diagnosis.finding import Diagnosis
+from stepscope.facts.thresholds import chosen
 from stepscope.store.integrity import read_document, save_document
 from stepscope.store.run_store import RunStore
 from stepscope.version import __version__
@@ -44,7 +45,8 @@ def kept(store: RunStore, work_out: Callable[[RunStore], Diagnosis]) -> Diagnosi
 
 def _key(store: RunStore) -> str:
     manifest = msgspec.json.encode(asdict(store.manifest))
-    return hashlib.sha256(manifest + _version().encode()).hexdigest()
+    limits = msgspec.json.encode(sorted(chosen().items()))
+    return hashlib.sha256(manifest + _version().encode() + limits).hexdigest()
 
 
 @cache

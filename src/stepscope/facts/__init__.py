@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from typing import Any, Final, TypeVar
@@ -24,9 +25,17 @@ def table(name: str) -> dict[str, Any]:
 def load(name: str, structure: type[Structure]) -> Structure:
     """The content of ``<name>.toml`` as the structure that describes it; a field that does not fit is an error."""
     if name not in _LOADED:
-        _LOADED[name] = msgspec.convert(table(name), structure)
+        from stepscope.facts.thresholds import with_chosen
+
+        _LOADED[name] = msgspec.convert(with_chosen(name, table(name)), structure)
     loaded: Structure = _LOADED[name]
     return loaded
+
+
+def forget(names: Iterable[str]) -> None:
+    """Load these tables anew when they are next asked for."""
+    for name in names:
+        _LOADED.pop(name, None)
 
 
 @cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Literal
 
 import msgspec
@@ -206,7 +205,6 @@ class FindingFacts(msgspec.Struct, frozen=True):
     kinds: dict[str, Kind]
 
 
-@cache
 def finding_facts() -> FindingFacts:
     """The facts about findings."""
     return facts.load("findings", FindingFacts)

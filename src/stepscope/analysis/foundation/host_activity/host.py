@@ -15,9 +15,6 @@ from stepscope.analysis.foundation.intervals import Intervals, joined, union
 from stepscope.arrays import NONE, Bools, Int8s, Int64s
 from stepscope.facts.host_activity import host_activity_facts
 
-# What covers less of an interval than this does not tell what the host did.
-_LEAST_SHARE: Final = host_activity_facts().dominant.least_share
-
 _PROFILER: Final = CATEGORIES.index("profiler")
 
 #: Asks all threads at once, where nobody knows which one matters.
@@ -150,7 +147,7 @@ class Host:
             order = np.lexsort((-row, covered))
             here, at = np.full(len(start), NONE, np.int64), np.zeros(len(start), np.int64)
             here[owner[order]], at[owner[order]] = row[order], covered[order]
-            better = (at > most) & (at >= _LEAST_SHARE * (end - start))
+            better = (at > most) & (at >= host_activity_facts().dominant.least_share * (end - start))
             largest[better], most[better] = here[better], at[better]
         return largest
 
