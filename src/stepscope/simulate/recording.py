@@ -136,13 +136,18 @@ class FullRecorder(Recorder):
     def of_rank(self, stage: int, place: int) -> Int64s:
         """Times of the rank at a place of its stage: (steps, rows, times)."""
         record = self.records[stage]
-        rows, _, ranks = record.times.shape
+        rows, ranks = len(record.instructions), len(self.ranks[stage])
         size = rows * _TIMES * 8
         steps = []
         for step in range(self.steps):
             record.file.seek((step * ranks + place) * size)
             steps.append(np.frombuffer(record.file.read(size), np.int64).reshape(rows, _TIMES))
         return np.stack(steps)
+
+    def let_go(self) -> None:
+        """All steps are over: what held the last one is not needed any more."""
+        for record in self.records:
+            record.times = np.empty((0, _TIMES, 0), np.int64)
 
     def close(self) -> None:
         for record in self.records:

@@ -39,6 +39,7 @@ def write_store(
     recorder = model.recorder(coarse=coarse)
     try:
         result = model.run(recorder)
+        recorder.let_go()
         parts, merged = [], _MergedTables(directory)
         for rank_tables in _ranks(model, result, recorder, switches or {"record_shapes": True}):
             parts.append(_write_rank(rank_tables, directory, merged, model.scenario.name))
@@ -86,6 +87,7 @@ class _MergedTables:
             write(frame, self.directory / name)
             files[name] = frame.height
         self._waiting.clear()
+        self._ranks = [pl.concat(self._ranks)] if self._ranks else []  # a thousand small frames take more than one
 
 
 def _write_rank(tables: tuple[int, dict[str, pl.DataFrame]], directory: Path, merged: _MergedTables, name: str) -> Part:
