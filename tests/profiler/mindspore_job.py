@@ -10,6 +10,7 @@ import importlib
 import json
 import runpy
 import sys
+import threading
 import time
 import warnings
 from pathlib import Path
@@ -41,6 +42,7 @@ class Result:
         self.windows: dict[str, list[str]] = {}
         self.said: dict[str, list[str]] = {}
         self.clock: list[list[int]] = []
+        self.waits_s: list[float] = []
         self.handed: list[str] = []
         parsing.parse = self.hand_over  # type: ignore[assignment]
 
@@ -66,7 +68,7 @@ class Result:
         self.case(f"{name}_{mode}", run)
 
     def write(self) -> None:
-        content = {"windows": self.windows, "said": self.said, "clock": self.clock}
+        content = {"windows": self.windows, "said": self.said, "clock": self.clock, "waits_s": self.waits_s}
         (self.folder / "result.json").write_text(json.dumps(content))
 
 
@@ -90,29 +92,48 @@ def monitor_as_callback(folder: Path) -> None:
     train(monitor)
 
 
-def slow_stage(folder: Path) -> None:
-    """A pipeline whose map is slow, and a loop that waits for it: built before the window, after the profile."""
+def slow_stage(result: Result) -> Any:
+    """A pipeline whose map is slow, and a loop that waits for it: built before the window, after the profile.
 
-    def rows() -> Any:
-        for number in range(60):
-            yield (np.full([4], number, np.float32),)
+    However busy the machine is, the map begins when the loop waits, and takes much longer than the loop itself.
+    """
 
-    def slow(value: Any) -> Any:
-        time.sleep(SLOW_S)
-        return value
+    def run(folder: Path) -> None:
+        asked, over = threading.Event(), threading.Event()
+        loop_s = 0.0
 
-    with profile(
-        schedule=schedule(wait=2, active=12, repeat=1),
-        on_trace_ready=tensorboard_trace_handler(str(folder)),
-        data_process=True,
-    ) as prof:
-        data = ds.GeneratorDataset(rows, ["x"], shuffle=False)
-        data = data.map(slow, ["x"], num_parallel_workers=1, python_multiprocessing=False).batch(1)
-        for (value,) in data.create_tuple_iterator(num_epochs=1):
-            mindspore.ops.relu(value)
-            prof.step()
-            if prof.step_num == 16:
-                break
+        def rows() -> Any:
+            for number in range(60):
+                yield (np.full([4], number, np.float32),)
+
+        def slow(value: Any) -> Any:
+            asked.wait()
+            if not over.is_set():
+                asked.clear()
+                time.sleep(max(SLOW_S, 4 * loop_s))
+            return value
+
+        with profile(
+            schedule=schedule(wait=2, active=12, repeat=1),
+            on_trace_ready=tensorboard_trace_handler(str(folder)),
+            data_process=True,
+        ) as prof:
+            data = ds.GeneratorDataset(rows, ["x"], shuffle=False)
+            data = data.map(slow, ["x"], num_parallel_workers=1, python_multiprocessing=False).batch(1)
+            batches = data.create_tuple_iterator(num_epochs=1)
+            while prof.step_num < 16:
+                waits_from = time.monotonic()
+                asked.set()
+                (value,) = next(batches)
+                got = time.monotonic()
+                result.waits_s.append(got - waits_from)
+                mindspore.ops.relu(value)
+                prof.step()
+                loop_s = time.monotonic() - got
+            over.set()
+            asked.set()
+
+    return run
 
 
 def several_pipelines(folder: Path) -> None:
@@ -205,7 +226,7 @@ def main() -> None:
     result.case("monitor", monitor_as_callback)
     mindspore.set_context(mode=mindspore.PYNATIVE_MODE)
     result.case("clock", loop_with_clock(result))
-    result.case("slow_stage", slow_stage)
+    result.case("slow_stage", slow_stage(result))
     result.case("pipelines", several_pipelines)
     result.case("ascend", accepted_by_their_profiler)
     result.write()

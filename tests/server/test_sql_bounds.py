@@ -38,8 +38,9 @@ def _bound(monkeypatch: pytest.MonkeyPatch, **changed: int) -> None:
 
 
 def test_one_call_that_takes_for_ever_is_stopped(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    _bound(monkeypatch, most_sql_seconds=1)
-    stopped = _ask(server, _SLOW)
+    with monkeypatch.context() as only_here:
+        _bound(only_here, most_sql_seconds=1)
+        stopped = _ask(server, _SLOW)
     assert (stopped.status_code, stopped.json()["code"]) == (400, "sql_too_long")
     assert _ask(server, "SELECT 1 AS one").json()["data"] == [{"one": 1}]
 
