@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,3 +87,13 @@ def test_a_root_that_is_a_file_gives_that_file_only(tmp_path: Path) -> None:
         assert server.client.post("/api/runs", json={"path": "inside.json"}).status_code == 202
         listed = server.client.get("/api/browse", params={"path": "inside.json"}).json()
         assert [entry["path"] for entry in listed["entries"]] == [str(root / "inside.json")]
+
+
+def test_an_archive_below_the_roots_is_read_from_where_it_was_unpacked(tmp_path: Path) -> None:
+    trace = write_rank(tmp_path / "capture" / "rank0.json")
+    archive = tmp_path / "root" / "capture.tar.gz"
+    archive.parent.mkdir()
+    with tarfile.open(archive, "w:gz") as packed:
+        packed.add(trace, trace.name)
+    with served(archive, store=tmp_path / "store") as running:
+        assert [run["state"] for run in running.settled()] == ["ready"]

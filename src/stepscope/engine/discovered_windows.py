@@ -42,14 +42,17 @@ class DiscoveredWindows:
             _write(self.memory, self)
 
 
+def unpacked_below(path: Path, store: Path | None) -> Path:
+    """Where the content of an archive lies, beside the stored runs."""
+    return directory_of([path], "", store).parent / "unpacked"
+
+
 def find_windows(paths: Sequence[Path], form: str | None, store: Path | None, again: bool = False) -> DiscoveredWindows:
     """What ``readers`` find at the paths, or found last time if nothing changed; ``again`` asks anew.
 
     An archive stands for the directory that it holds.
     """
-    archives = {
-        path: unpacked(path, directory_of([path], "", store).parent / "unpacked") for path in paths if is_archive(path)
-    }
+    archives = {path: unpacked(path, unpacked_below(path, store)) for path in paths if is_archive(path)}
     if archives:
         inside = [archives.get(path, path) for path in paths]
         listed = windows(inside[0], form) if len(inside) == 1 else windows_of_all(inside, form)

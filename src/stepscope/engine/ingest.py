@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.engine.discovered_windows import find_windows
+from stepscope.engine.archives import is_archive
+from stepscope.engine.discovered_windows import find_windows, unpacked_below
 from stepscope.engine.remote import local_paths
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.readers.discovery.links import windows_within
@@ -73,7 +74,10 @@ def ingest(
     if known is not None:
         return opened(known, [known.manifest.window], [])
     discovered = find_windows(paths, form, store, again)
-    windows = discovered.windows if within is None else windows_within(discovered.windows, within, paths)
+    windows = discovered.windows
+    if within is not None:  # what an archive held lies where we unpacked it
+        own = [unpacked_below(path, store) for path in paths if is_archive(path)]
+        windows = windows_within(windows, [*within, *own], paths)
     chosen = _choose(windows, window, paths)
     prints = {source: _fingerprint(source.path, source.files) for source in chosen.sources}
     contents = {(source.rank or 0, str(source.path), prints[source]) for source in chosen.sources}
