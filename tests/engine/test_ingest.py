@@ -215,7 +215,7 @@ class TestCalling:
             "windows": ["trace"],
             "ranks": [4],
             "readers": ["kineto"],
-            "schema_version": 6,
+            "schema_version": 7,
         }
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 #: Raised when the meaning or the shape of a table changes; stores of another version are rebuilt.
-SCHEMA_VERSION: Final = 6
+SCHEMA_VERSION: Final = 7
 
 SLICE_KINDS: Final = (
     "operator",
@@ -113,6 +113,11 @@ _TABLES = (
                 "compute_recorded",
                 pl.Boolean,
                 "false where slices do not show what the device computed, because the files have it in tables only",
+            ),
+            (
+                "calls_until_end",
+                pl.Boolean,
+                "true where communication calls were recorded up to the end, so that one that is missing was not made",
             ),
             (
                 "allocations_overwritten",

@@ -15,7 +15,7 @@ import pytest
 from readers.memory_snapshot.opened_snapshots import A, Evil, Read, small
 from readers.memory_snapshot_builder import MB, Allocator, annotation, block, event, frame, freed, segment, write
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.memory_snapshot.unpickle import load
+from stepscope.readers.files.unpickle import load
 
 
 def refusal(raw: bytes) -> UnreadableInputError:

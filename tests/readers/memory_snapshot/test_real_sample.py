@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from readers.memory_snapshot.opened_snapshots import Read
-from stepscope.readers.memory_snapshot.unpickle import load
+from stepscope.readers.files.unpickle import load
 from support.samples import SHARED_DATA
 
 SAMPLE = SHARED_DATA / "memory" / "cuda_snapshot_expandable.pickle"

@@ -32,6 +32,13 @@ export interface ApiStatisticsDocument {
   readonly data: readonly ApiStatistic[]
 }
 
+/** A change, which names it concerned, and how long all of that took per step as recorded, on all ranks together. */
+export interface AppliedChange {
+  readonly change: string
+  readonly names: readonly string[]
+  readonly recorded_us: number
+}
+
 /** One part of handing over a batch, over all batches; first ones (of the run, of an epoch) stand apart. */
 export interface BatchTimes {
   readonly rank: number
@@ -104,12 +111,90 @@ export interface Communication {
   readonly clocks: readonly HostClock[]
 }
 
+/** A kind of collective or point-to-point call; `exposed` is what computing did not hide. */
+export interface CommunicationChange {
+  readonly name: string
+  readonly a_count: number
+  readonly b_count: number
+  readonly a_us: number
+  readonly b_us: number
+  readonly delta_us: number
+  readonly a_exposed_us: number
+  readonly b_exposed_us: number
+  readonly delta_exposed_us: number
+  readonly a_bytes: number | null
+  readonly b_bytes: number | null
+  readonly significant: boolean
+}
+
 export interface CommunicationDocument {
   readonly schema: string
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
   readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Communication
+}
+
+/** What changed from run `a` to run `b`. */
+export interface CompareDocument {
+  readonly schema: string
+  readonly run: ComparedRuns
+  readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
+  readonly data: Comparison
+}
+
+/** The runs of both sides. */
+export interface ComparedRuns {
+  readonly a: RunHead
+  readonly b: RunHead
+}
+
+/** What was compared. */
+export interface ComparedSide {
+  readonly name: string
+  readonly path: string
+  readonly window: string
+  readonly ranks: readonly number[]
+  readonly steps: number
+  readonly device_kind: string | null
+  readonly device_name: string | null
+  readonly period_us: number
+  readonly period_median_us: number
+  readonly period_p95_us: number
+  readonly peak_bytes: number | null
+}
+
+/** Two sides, what changed and why. */
+export interface Comparison {
+  readonly verdict: ComparisonVerdict
+  readonly a: ComparedSide
+  readonly b: ComparedSide
+  readonly overall: readonly PartChange[]
+  readonly explained: readonly StepscopeCompareComparisonExplanation[]
+  readonly steps: readonly StepPair[]
+  readonly operators: readonly OperatorChange[]
+  readonly kernels: readonly GroupChange[]
+  readonly categories: readonly GroupChange[]
+  readonly modules: readonly GroupChange[]
+  readonly communication: readonly CommunicationChange[]
+  readonly memory: MemoryChange | null
+  readonly findings: readonly FindingChange[]
+  readonly history?: readonly HistoryEntry[]
+  readonly gates?: readonly Gate[]
+  readonly rows_left_out?: number
+}
+
+/** The comparison in one word and one sentence; below `floor_share` nothing is called a difference. */
+export interface ComparisonVerdict {
+  readonly word: 'faster' | 'not_comparable' | 'same' | 'slower'
+  readonly sentence: Bilingual
+  readonly delta_us: number
+  readonly delta_share: number
+  readonly noise_us: number | null
+  readonly floor_share: number
+  readonly reasons: readonly Reason[]
+  readonly steps_needed: number | null
 }
 
 /** Copies of one kind and name of one rank; `bandwidth` counts only copies whose size is known. */
@@ -341,19 +426,7 @@ export interface ExplainDocument {
   readonly run: RunHead
   readonly notes: readonly NoteEntry[]
   readonly note_groups: readonly NoteGroupEntry[]
-  readonly data: Explanation
-}
-
-/** One field of one question, for a run. `sql` lists the slices it is made of. */
-export interface Explanation {
-  readonly field: string
-  readonly unit: string | null
-  readonly meaning: Readonly<Record<string, string>>
-  readonly formula: string
-  readonly sources: readonly string[]
-  readonly sql: string | null
-  readonly ours: readonly OurValue[]
-  readonly vendor: readonly VendorValue[]
+  readonly data: StepscopeQuestionsExplainExplanation
 }
 
 /** What every error looks like. `message` and `hint` are in the language that was asked for. */
@@ -391,6 +464,20 @@ export interface Finding {
   readonly proof: readonly Proof[]
   readonly validate_with: string | null
   readonly next_commands: readonly string[]
+}
+
+/** A finding that one side has, or that both have with another weight. */
+export interface FindingChange {
+  readonly change: 'came' | 'changed' | 'went'
+  readonly kind: string
+  readonly cause: string | null
+  readonly title: Bilingual
+  readonly a_id: string | null
+  readonly b_id: string | null
+  readonly a_severity: string | null
+  readonly b_severity: string | null
+  readonly a_gain_share: number | null
+  readonly b_gain_share: number | null
 }
 
 /** A number that the finding rests on, the one it was compared with, and the page that shows it. */
@@ -486,6 +573,13 @@ export interface Gap {
   readonly next_name: string | null
 }
 
+/** A condition that a comparison must not meet, and whether it does. */
+export interface Gate {
+  readonly gate: string
+  readonly failed: boolean
+  readonly sentence: Bilingual
+}
+
 /** Fetching of the next batch on the device, and how much of it ran beside compute. */
 export interface GetNext {
   readonly rank: number
@@ -518,6 +612,18 @@ export interface Group {
   readonly confidence: string | null
 }
 
+/** Kernels of one name, a category, a module or a kind of collective: durations as recorded, which may overlap. */
+export interface GroupChange {
+  readonly name: string
+  readonly a_count: number
+  readonly b_count: number
+  readonly a_us: number
+  readonly b_us: number
+  readonly delta_us: number
+  readonly ratio: number | null
+  readonly significant: boolean
+}
+
 /** One part of the step's time among some ranks. */
 export interface GroupShare {
   readonly group: string
@@ -527,6 +633,20 @@ export interface GroupShare {
   readonly flagged: boolean
   readonly reasons: readonly string[]
   readonly ranks: readonly number[]
+}
+
+/** One of the runs in their order. `word` and `changed` are against all runs since the last change. */
+export interface HistoryEntry {
+  readonly name: string
+  readonly path: string
+  readonly window: string
+  readonly steps: number
+  readonly period_us: number
+  readonly period_p95_us: number
+  readonly delta_us: number
+  readonly delta_share: number
+  readonly word: 'faster' | 'not_comparable' | 'same' | 'slower' | null
+  readonly changed: boolean
 }
 
 /** `offset_us` is what is added to times of these ranks at the start of the run. */
@@ -723,6 +843,13 @@ export interface Memory {
   readonly category_curves: readonly CategoryCurve[]
 }
 
+/** The highest peak of all ranks. */
+export interface MemoryChange {
+  readonly a_peak_bytes: number
+  readonly b_peak_bytes: number
+  readonly delta_bytes: number
+}
+
 export interface MemoryDocument {
   readonly schema: string
   readonly run: RunHead
@@ -863,6 +990,33 @@ export interface Operator {
   readonly pmu: Readonly<Record<string, number | null>> | null
 }
 
+/** Calls of an operator on both sides. `delta = count_effect + duration_effect`, exactly. `a_slice` and `b_slice` are an example on `a_rank` and `b_rank`. */
+export interface OperatorChange {
+  readonly part: string
+  readonly name: string
+  readonly b_name: string | null
+  readonly path: string
+  readonly b_path: string | null
+  readonly shapes: string | null
+  readonly b_shapes: string | null
+  readonly module: string | null
+  readonly status: 'matched' | 'only_a' | 'only_b' | 'other_shapes' | 'renamed' | 'replaced'
+  readonly a_count: number
+  readonly b_count: number
+  readonly a_us: number
+  readonly b_us: number
+  readonly delta_us: number
+  readonly delta_share: number
+  readonly ratio: number | null
+  readonly count_effect_us: number
+  readonly duration_effect_us: number
+  readonly significant: boolean
+  readonly a_rank: number | null
+  readonly a_slice: number | null
+  readonly b_rank: number | null
+  readonly b_slice: number | null
+}
+
 /** One operator (or kernel type) of one rank in one element type; null is what capture or table cannot tell. */
 export interface OperatorFlops {
   readonly rank: number
@@ -962,6 +1116,17 @@ export interface Part {
   readonly avg_us: number
   readonly max_us: number
   readonly share: number | null
+}
+
+/** A part of the period; `share` is of A's period. */
+export interface PartChange {
+  readonly part: string
+  readonly a_us: number
+  readonly b_us: number
+  readonly delta_us: number
+  readonly delta_share: number
+  readonly noise_us: number | null
+  readonly significant: boolean
 }
 
 /** The three places to look. */
@@ -1274,6 +1439,12 @@ export interface RankTracks {
 export interface ReadProgress {
   readonly done_bytes: number
   readonly total_bytes: number
+}
+
+/** Why the sides cannot be compared, or what to keep in mind. */
+export interface Reason {
+  readonly code: string
+  readonly sentence: Bilingual
 }
 
 export interface RowHits {
@@ -1703,6 +1874,16 @@ export interface StepMark {
   readonly incomplete: boolean
 }
 
+/** The counted steps in their order; a side that has fewer is null. Over ranks the mean. */
+export interface StepPair {
+  readonly position: number
+  readonly a_step: number | null
+  readonly b_step: number | null
+  readonly a_us: number | null
+  readonly b_us: number | null
+  readonly delta_us: number | null
+}
+
 /** The steps of one rank. `mode` is that of the steps counted: training where there are any. */
 export interface StepStatistics {
   readonly rank: number
@@ -1723,6 +1904,31 @@ export interface StepsDocument {
   readonly note_groups: readonly NoteGroupEntry[]
   readonly data: readonly Step[]
   readonly statistics: readonly StepStatistics[]
+}
+
+/** One reason for the difference; all of them add up to it exactly. Without a name: the rest of its part. */
+export interface StepscopeCompareComparisonExplanation {
+  readonly part: string
+  readonly name: string | null
+  readonly label: Bilingual
+  readonly a_us: number
+  readonly b_us: number
+  readonly delta_us: number
+  readonly share_of_change: number | null
+  readonly significant: boolean
+  readonly rows: number
+}
+
+/** One field of one question, for a run. `sql` lists the slices it is made of. */
+export interface StepscopeQuestionsExplainExplanation {
+  readonly field: string
+  readonly unit: string | null
+  readonly meaning: Readonly<Record<string, string>>
+  readonly formula: string
+  readonly sources: readonly string[]
+  readonly sql: string | null
+  readonly ours: readonly OurValue[]
+  readonly vendor: readonly VendorValue[]
 }
 
 /** A run at a glance. */
@@ -1815,11 +2021,11 @@ export interface Transport {
   readonly slowest_peer: number | null
 }
 
-/** A call that some captured members never joined, although they recorded that step. */
+/** A call that some captured members never joined, although they recorded that step, or all calls to the end. */
 export interface Unjoined {
   readonly group: string | null
   readonly kind: string | null
-  readonly step: number
+  readonly step: number | null
   readonly seq: number | null
   readonly joined: readonly number[]
   readonly missing: readonly number[]
@@ -1863,6 +2069,37 @@ export interface Wait {
   readonly root: number
   readonly wait_us: number
   readonly calls: number
+}
+
+/** Means over the counted steps of the chosen ranks. */
+export interface WhatIf {
+  readonly changes: readonly AppliedChange[]
+  readonly period_us: number
+  readonly changed_us: number
+  readonly gain_us: number
+  readonly gain_share: number
+  readonly replay_error_share: number
+  readonly unexplained_share: number
+  readonly ranks_joined: boolean
+  readonly steps: readonly WhatIfStep[]
+}
+
+/** One step of one rank: as recorded, as replayed without a change, and with the changes. */
+export interface WhatIfStep {
+  readonly rank: number
+  readonly step: number
+  readonly counted: boolean
+  readonly period_us: number
+  readonly replayed_us: number
+  readonly changed_us: number
+}
+
+export interface WhatifDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
+  readonly data: WhatIf
 }
 
 /** What is to blame, as far as it has a name. */

@@ -13,6 +13,7 @@ from stepscope.analysis.cluster.matched_calls import numbered_calls
 from stepscope.analysis.cluster.roots import roots
 from stepscope.analysis.cluster.waits import waits
 from stepscope.analysis.communication.groups import groups_of, unjoined
+from stepscope.analysis.communication.hangs import never_joined
 from stepscope.analysis.communication.links import links_of, matrix_of
 from stepscope.analysis.communication.operations import operations_of
 from stepscope.analysis.communication.types import Communication, Link, Wait
@@ -48,7 +49,7 @@ def communication(
         matrix=msgspec.convert(matrix.to_dicts(), list[Link]),
         links=links_of(matrix),
         groups=groups,
-        unjoined=[call for call in missing if not steps or call.step in steps],
+        unjoined=[call for call in missing if not steps or call.step in steps] + never_joined(store, groups),
         clocks=clocks_of(store),
     )
     return Answer(answer, _notes(store, answer))

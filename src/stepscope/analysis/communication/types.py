@@ -82,11 +82,11 @@ class Group(msgspec.Struct, frozen=True):
 
 
 class Unjoined(msgspec.Struct, frozen=True):
-    """A call that some captured members never joined, although they recorded that step."""
+    """A call that some captured members never joined, although they recorded that step, or all calls to the end."""
 
     group: str | None
     kind: str | None
-    step: Identifier
+    step: Identifier | None
     seq: Identifier | None
     joined: list[Identifier]
     missing: list[Identifier]

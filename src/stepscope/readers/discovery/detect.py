@@ -17,7 +17,11 @@ from stepscope.readers.discovery.recognised import only_recognised, recognised_f
 from stepscope.readers.discovery.source import Source, named_rank
 from stepscope.readers.files.raw_bytes import head
 
-_LOOSE_FILE: Final = re.compile(r"\.(?:json|pickle|pkl|db|sqlite|parquet)(?:\.gz)?$", re.IGNORECASE)
+# Dumps of PyTorch's flight recorder end in the rank; logs of NCCL's inspector are named after host and process.
+_LOOSE_FILE: Final = re.compile(
+    r"\.(?:jsonl?|pickle|pkl|db|sqlite|parquet)(?:\.gz)?$|trace_rank_\d{1,9}$|_dump_\d{1,9}$|-pid\d+\.log$",
+    re.IGNORECASE,
+)
 _NUMBER: Final = re.compile(r"\d+")
 _MOST_FILES: Final = 200_000
 

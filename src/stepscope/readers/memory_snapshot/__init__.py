@@ -15,6 +15,7 @@ from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.raw_bytes import blocks as bytes_of
 from stepscope.readers.files.raw_bytes import head
 from stepscope.readers.files.reading import Reading
+from stepscope.readers.files.unpickle import load
 from stepscope.readers.memory_snapshot.annotations import marked_steps, read_annotations
 from stepscope.readers.memory_snapshot.block_sizes import rounding
 from stepscope.readers.memory_snapshot.device_memory import DeviceMemory
@@ -22,7 +23,6 @@ from stepscope.readers.memory_snapshot.final_state import MOST_DEVICES, FinalSta
 from stepscope.readers.memory_snapshot.stack_texts import StackTexts
 from stepscope.readers.memory_snapshot.trace_columns import Trace, TraceColumns
 from stepscope.readers.memory_snapshot.trace_times import with_times
-from stepscope.readers.memory_snapshot.unpickle import load
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
