@@ -46,13 +46,7 @@ def with_replayed_gains(store: RunStore, findings: list[Finding], estimated: lis
     estimate = estimate_of(store, store.ranks)
     if estimate is None or estimate.error_share > replay_facts().errors.most_share:
         return findings
-    replayed = [_replayed(estimate, finding, changes.get(finding.id, [])) for finding in findings]
-    return [now for now, before in zip(replayed, findings, strict=True) if not _turned_out_small(now, before)]
-
-
-def _turned_out_small(now: Finding, before: Finding) -> bool:
-    """Whether the replay shows that an accusation costs too little to be one: something else holds the step up, too."""
-    return before.accuses and not now.accuses and (now.gain_share or 0.0) < finding_facts().strength.mild_share
+    return [_replayed(estimate, finding, changes.get(finding.id, [])) for finding in findings]
 
 
 def _removal(finding: Finding) -> list[Change]:
@@ -83,6 +77,8 @@ def _replayed(estimate: Estimate, finding: Finding, changes: list[Change]) -> Fi
     replayed, changed = (int(counted[name].to_numpy().sum()) for name in ("replayed_ns", "changed_ns"))
     gain_us, share = max(replayed - changed, 0) / len(counted) / 1000, max(replayed - changed, 0) / max(replayed, 1)
     if finding.gain_method == _LIMITED and gain_us >= (finding.gain_us or 0.0):
+        return finding
+    if finding.accuses and share < finding_facts().strength.mild_share:  # two ways to look at it disagree
         return finding
     by_cost = finding.severity == severity_of(finding.gain_share, finding.confidence)
     certain = estimate.unexplained_share <= replay_facts().errors.most_share

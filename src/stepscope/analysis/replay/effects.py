@@ -156,16 +156,12 @@ def like_its_peers(store: RunStore, weights: Weights, place: int, peers: list[in
 
 
 def _late_host(store: RunStore, weights: Weights, place: int, factor: float) -> int:
-    """What the host did while the device waited for it."""
-    idle = idle_of(store, weights.replay.parts[place].rank)
-    gaps = idle.gaps
+    """What the host did while the device waited for it, on whatever thread: they hand over to each other."""
+    part = weights.replay.parts[place]
+    gaps = idle_of(store, part.rank).gaps
     late = gaps.cause[:, _LATE].sum(axis=1) > 0
-    thread = np.where(gaps.threads[0] >= 0, gaps.threads[0], idle.host.loop)
-    within = {
-        int(own): union(gaps.start[late & (thread == own)], gaps.end[late & (thread == own)])
-        for own in np.unique(thread[late])
-    }
-    return weights.scale_host(place, within, factor)
+    waiting = union(gaps.start[late], gaps.end[late])
+    return weights.scale_host(place, dict.fromkeys(np.unique(part.host.thread).tolist(), waiting), factor)
 
 
 def _needs(store: RunStore, weights: Weights, place: int) -> dict[str, float]:
