@@ -27,16 +27,27 @@ _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 
 def main() -> None:
     options = _options()
-    cases = selected(read_cases(options.file), options.kind, options.most_ranks, options.least_ranks, options.count)
+    known = [] if options.tables is None else [_read(file) for file in options.tables]
+    if known:
+        _tell([outcome for outcomes in known for outcome in outcomes], write=options.write)
+        return
+    ranks = range(options.least_ranks, options.most_ranks + 1)
+    cases = selected(read_cases(options.file), options.kind, options.strength, ranks, options.count)
     with tempfile.TemporaryDirectory() as scratch:
         directory = options.keep or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
         outcomes = list(_judged(cases, directory, options))
-    if options.results:
-        options.results.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in outcomes))
+    _tell(outcomes, write=options.write)
+
+
+def _read(file: Path) -> list[Outcome]:
+    return [msgspec.json.decode(line, type=Outcome) for line in file.read_bytes().splitlines()]
+
+
+def _tell(outcomes: Sequence[Outcome], *, write: bool) -> None:
     table = tables(outcomes) + "\n\n" + misses(outcomes)
     print(table)
-    if options.write:
+    if write:
         _write(table)
 
 
@@ -44,12 +55,14 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="score", description=__doc__)
     parser.add_argument("--file", type=Path, default=_HERE / "score.toml", help="whose cases are run")
     parser.add_argument("--kind", action="append", help="only cases of a kind, or 'healthy', 'mixed'; may be repeated")
-    parser.add_argument("--most-ranks", type=int, help="only jobs up to this size")
-    parser.add_argument("--least-ranks", type=int, help="only jobs from this size on")
+    parser.add_argument("--strength", action="append", help="only 'mild', 'clear' or 'strong' faults; may be repeated")
+    parser.add_argument("--most-ranks", type=int, default=1 << 20, help="only jobs up to this size")
+    parser.add_argument("--least-ranks", type=int, default=1, help="only jobs from this size on")
     parser.add_argument("--count", type=int, help="at most so many cases of a kind, cause and strength")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="keep simulated runs here, and take those that lie there")
-    parser.add_argument("--results", type=Path, help="write each outcome as a line of JSON")
+    parser.add_argument("--results", type=Path, help="add each outcome to a file, as a line of JSON")
+    parser.add_argument("--tables", type=Path, action="append", help="run nothing: the table of such files")
     parser.add_argument("--show", choices=("none", "misses", "all"), default="misses", help="outcomes as they come")
     parser.add_argument("--write", action="store_true", help="put the table into docs/score.md")
     return parser.parse_args()
@@ -58,8 +71,8 @@ def _options() -> argparse.Namespace:
 def selected(
     cases: Sequence[Case],
     kinds: Sequence[str] | None = None,
-    most_ranks: int | None = None,
-    least_ranks: int | None = None,
+    strengths: Sequence[str] | None = None,
+    ranks: range = range(1, 1 << 20),
     count: int | None = None,
 ) -> list[Case]:
     """Some of the cases."""
@@ -67,8 +80,8 @@ def selected(
     chosen = []
     for case in cases:
         label = (case.group, case.cause, case.strength)
-        fits = (most_ranks is None or case.scenario.world <= most_ranks) and case.scenario.world >= (least_ranks or 0)
-        if fits and (not kinds or case.group in kinds) and (count is None or taken[label] < count):
+        wanted = (not kinds or case.group in kinds) and (not strengths or case.strength in strengths)
+        if wanted and case.scenario.world in ranks and (count is None or taken[label] < count):
             taken[label] += 1
             chosen.append(case)
     return chosen
@@ -81,6 +94,9 @@ def _judged(cases: Sequence[Case], directory: Path, options: argparse.Namespace)
     with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
         for number, outcome in enumerate(pool.map(one, cases), 1):
             _show(outcome, f"{number}/{len(cases)}", options.show)
+            if options.results:
+                with options.results.open("ab") as file:
+                    file.write(msgspec.json.encode(outcome) + b"\n")
             yield outcome
 
 

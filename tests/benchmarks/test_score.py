@@ -15,7 +15,13 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 SCORE = BENCHMARKS / "score" / "score.toml"
 DEVELOPMENT = BENCHMARKS / "score" / "development.toml"
 #: One case each whose answer is known; small jobs, so that they take seconds.
-KNOWN = ["healthy-data_6-quiet-0"]
+KNOWN = [
+    "healthy-data_6-wide-15",
+    "slow_rank-compute-clear-0",
+    "slow_host-compute-clear-2",
+    "expert_imbalance-clear-1",
+    "slow_link-link-clear-0",
+]
 
 
 def _outcome(

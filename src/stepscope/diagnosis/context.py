@@ -12,6 +12,7 @@ import polars as pl
 from stepscope.analysis.cluster.call_costs import call_costs, exposed_transfers
 from stepscope.analysis.cluster.delays import delays
 from stepscope.analysis.cluster.expert_time import expert_times
+from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
 from stepscope.diagnosis.computing import Computing, computing_of
 from stepscope.diagnosis.measures import RankTime, rank_times
 from stepscope.diagnosis.own_time import OwnTime, own_times
@@ -142,8 +143,12 @@ class RunContext:
     @cached_property
     def host_of(self) -> dict[int, str]:
         """The host of each rank, where it is known."""
-        rows = self.store.scan("ranks").select("rank", pl.col("host").cast(pl.String)).drop_nulls().collect()
-        return dict(rows.iter_rows())
+        return {rank: host for host, ranks in self.plan.hosts.items() for rank in ranks}
+
+    @cached_property
+    def plan(self) -> ParallelPlan:
+        """How the job is split over its ranks."""
+        return plan_of(self.store)
 
     @cached_property
     def group_ranks(self) -> dict[str, list[int]]:

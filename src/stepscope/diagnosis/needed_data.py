@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from stepscope.analysis.cluster.clocks import clocks_of
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Bilingual
 from stepscope.diagnosis.recorded import frequency_tracks, has_shapes
@@ -13,6 +14,7 @@ _AVAILABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
     "step_times": lambda run: bool(run.times),
     "idle_causes": lambda run: any(time.idle_by_cause for time in run.times.values()),
     "other_ranks": lambda run: len(run.times) > 1 or (bool(run.times) and run.waits_name_peers),
+    "clocks": lambda run: bool(clocks_of(run.store)),
     "stages": lambda run: run.stages is not None,
     "expert_groups": lambda run: bool(run.expert_times),
     "links": lambda run: bool(run.times) and run.links_recorded,

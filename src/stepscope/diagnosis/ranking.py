@@ -60,9 +60,9 @@ def _reasons(finding: Finding, among: list[Finding]) -> list[Finding]:
 
 
 def _told_once(findings: list[Finding]) -> list[Finding]:
-    """Why a slow rank is slow is part of its finding, with what was found out about it, and no second finding."""
+    """Why a rank or host is slow is part of its finding, with what was found out about it, and no second finding."""
     absorbs = finding_facts().slow_rank.absorbs
-    slow = [one for one in findings if one.kind == "slow_rank" and one.accuses]
+    slow = [one for one in findings if one.kind in ("slow_rank", "slow_host") and one.accuses]
     told: dict[str, list[Finding]] = {}
     for finding in findings:
         for reason in slow:

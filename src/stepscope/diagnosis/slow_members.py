@@ -63,10 +63,9 @@ def slow_members(run: RunContext) -> list[SlowMember]:
 
 def peers_of(run: RunContext) -> list[list[int]]:
     """Ranks that should be alike: those of one pipeline stage, where stages are known."""
-    stages = dict(run.store.scan("ranks").select("rank", "pp").collect().iter_rows())
     groups: dict[int | None, list[int]] = {}
     for rank in run.times:
-        groups.setdefault(stages.get(rank), []).append(rank)
+        groups.setdefault(run.plan.stage_of(rank), []).append(rank)
     return [group for group in groups.values() if len(group) > 1]
 
 

@@ -31,11 +31,10 @@ class Stages:
 
 def stages_of(run: RunContext) -> Stages | None:
     """None where the run has no stages, or they are not known."""
-    stage_of = dict(run.store.scan("ranks").select("rank", "pp").drop_nulls().collect().iter_rows())
     ranks: dict[int, list[int]] = {}
     for rank in sorted(run.own_times):
-        if rank in stage_of:
-            ranks.setdefault(stage_of[rank], []).append(rank)
+        if (stage := run.plan.stage_of(rank)) is not None:
+            ranks.setdefault(stage, []).append(rank)
     if len(ranks) < 2:
         return None
     series = {rank: run.own_times[rank].by_cause["compute"] for own in ranks.values() for rank in own}

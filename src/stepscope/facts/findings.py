@@ -61,6 +61,13 @@ class Outstanding(msgspec.Struct, frozen=True):
     least_step_noise_multiple: float
 
 
+class ClockSkew(msgspec.Struct, frozen=True):
+    """How far off a clock must be, in milliseconds and in errors of its estimate."""
+
+    least_ms: float
+    least_error_multiple: float
+
+
 class SlowHost(msgspec.Struct, frozen=True):
     """How much of its host's excess each rank must have."""
 
@@ -185,6 +192,7 @@ class FindingFacts(msgspec.Struct, frozen=True):
     capture_incomplete: CaptureIncomplete
     exposed_communication: ExposedCommunication
     outstanding: Outstanding
+    clock_skew: ClockSkew
     slow_host: SlowHost
     pipeline_bubble: PipelineBubble
     stage_imbalance: StageImbalance

@@ -10,6 +10,7 @@ import polars as pl
 
 from stepscope.analysis.cluster.matched_calls import matched_calls
 from stepscope.analysis.cluster.paired_calls import paired_calls
+from stepscope.analysis.cluster.plan import plan_of
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.work import COMPUTE, work_of
 from stepscope.arrays import Int64s
@@ -23,7 +24,6 @@ def call_costs(store: RunStore) -> pl.DataFrame:
     are its two parts; ``exposed_wait_ns`` and ``exposed_transfer_ns`` what of them ran beside no compute of the same
     rank. ``peer`` is null but for pairs.
     """
-    groups = _groups(store)
     calls, pairs = matched_calls(store), paired_calls(store)
     pairs = pairs.with_columns(call=pl.col("call") + (calls["call"].max() or 0) + 1)
     every = (
@@ -32,7 +32,7 @@ def call_costs(store: RunStore) -> pl.DataFrame:
         .with_columns(begins=pl.col("arrival_ns") + pl.col("wait_ns"))
         .with_columns(transfer_ns=pl.col("end_ns") - pl.col("begins"))
         .sort("rank", "arrival_ns", "slice")
-        .join(groups, on="group", how="left", maintain_order="left")
+        .join(_groups(store, calls), on="group", how="left", maintain_order="left")
         .with_columns(complete=pl.col("peer").is_not_null() | (pl.col("members") >= pl.col("size")))
     )
     parts = [_exposed(store, int(rank), own) for (rank,), own in every.group_by("rank", maintain_order=True)]
@@ -43,22 +43,24 @@ def call_costs(store: RunStore) -> pl.DataFrame:
     )
 
 
-def _groups(store: RunStore) -> pl.DataFrame:
-    """``dimension`` and ``size`` of each group; without a stated one, as many members as the job has ranks."""
-    stated = (
-        store.scan("groups")
-        .select(pl.col("group", "dimension").cast(pl.String), stated=pl.col("ranks").list.len())
-        .filter(pl.col("group").is_not_null())
-        .sort(pl.col("stated").is_null(), maintain_order=True)
-        .unique("group", keep="first")
-    )
-    seen = store.scan("collectives").select(pl.col("group").cast(pl.String)).drop_nulls().unique()
-    world = store.scan("ranks").select(pl.max_horizontal(pl.max("world_size"), pl.len())).collect().item()
-    return (
-        seen.join(stated, on="group", how="left")
-        .select("group", "dimension", size=pl.col("stated").cast(pl.Int64).fill_null(world))
-        .collect()
-    )
+def _groups(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
+    """``dimension`` and ``size`` of each group that calls were made in.
+
+    Where its members are not stated they are those seen in calls, if the whole job was captured; else all of it.
+    """
+    plan = plan_of(store)
+    stated = {group: len(ranks) for group, ranks in _stated(store).iter_rows()}
+    whole = len(store.ranks) >= plan.world_size
+    seen = calls.group_by("group").agg(seen=pl.max("members")).drop_nulls("group")
+    rows = [
+        (group, plan.dimension_of_group.get(group), stated.get(group) or (members if whole else plan.world_size))
+        for group, members in seen.iter_rows()
+    ]
+    return pl.DataFrame(rows, schema={"group": pl.String, "dimension": pl.String, "size": pl.Int64}, orient="row")
+
+
+def _stated(store: RunStore) -> pl.DataFrame:
+    return store.scan("groups").select(pl.col("group").cast(pl.String), "ranks").drop_nulls().unique("group").collect()
 
 
 def _exposed(store: RunStore, rank: int, calls: pl.DataFrame) -> pl.DataFrame:

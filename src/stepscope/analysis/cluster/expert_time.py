@@ -6,6 +6,7 @@ from typing import Final
 
 import polars as pl
 
+from stepscope.analysis.cluster.plan import plan_of
 from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.work import COMPUTE, work_of
 from stepscope.store.run_store import RunStore
@@ -19,12 +20,11 @@ def expert_times(store: RunStore) -> pl.DataFrame:
 
     Exchanges of such a group come in pairs, in both directions: tokens go to their experts, and results back.
     """
-    groups = store.scan("groups").filter(pl.col("dimension").cast(pl.String) == _DIMENSION)
-    names = groups.select(pl.col("group").cast(pl.String)).collect()["group"]
+    names = [name for group in plan_of(store).groups_of(_DIMENSION) for name in group.ids]
     calls = (
         store.scan("collectives")
         .with_columns(pl.col("group", "kind").cast(pl.String))
-        .filter((pl.col("kind") == _EXCHANGE) & pl.col("group").is_in(names.implode()) & pl.col("step").is_not_null())
+        .filter((pl.col("kind") == _EXCHANGE) & pl.col("group").is_in(names) & pl.col("step").is_not_null())
         .select("rank", "group", "step", "start_ns", "end_ns")
         .sort("rank", "group", "step", "start_ns")
         .collect()

@@ -47,6 +47,8 @@ def _loss(run: RunContext, member: SlowMember, rank: int) -> Loss:
             number(f"slow_rank_{member.cause}", member.needs_us, "us", member.usual_us, "cluster"),
             number("waiting_of_others", member.late_us, "us", link="cluster"),
         ],
+        # One step shows no more than that it was so once.
+        confidence="likely" if len(member.steps) > 1 or len(run.times[rank].steps) > 1 else "suspect",
         steps=member.slow_steps if len(member.slow_steps) < len(member.steps) else [],
         proof=[Proof(rank=rank, page="timeline")],
     )

@@ -1,0 +1,42 @@
+"""Waiting and moving data in calls, by hand: what each member spent on which, and what of it nothing hid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from analysis.stores import make_store
+from stepscope.analysis.cluster.call_costs import call_costs, exposed_transfers
+from stepscope.store.run_store import RunStore
+
+
+def _job(directory: Path, calls: list[tuple[int, int, int]], kernels: list[tuple[int, int, int]]) -> RunStore:
+    """Calls and kernels as rank, start and end; the first call of a rank is matched with the first of the other."""
+    rows: list[dict[str, Any]] = []
+    for kind, entries in (("collective", calls), ("kernel", kernels)):
+        rows += [{"rank": rank, "start_ns": a, "dur_ns": b - a, "kind": kind, "step": 1} for rank, a, b in entries]
+    slices = [
+        {"slice": number, "track": number % 2, "stream": 7, "name": row["kind"], **row}
+        for number, row in enumerate(rows)
+    ]
+    collectives = [
+        {"rank": rank, "slice": number, "group": "g", "kind": "all_reduce", "step": 1, "start_ns": a, "end_ns": b}
+        for number, (rank, a, b) in enumerate(calls)
+    ]
+    tracks = [{"rank": rank, "track": track, "kind": "stream"} for rank in (0, 1) for track in (0, 1)]
+    return make_store(directory, slices=slices, collectives=collectives, tracks=tracks)
+
+
+def test_a_call_moves_data_from_when_its_last_member_came(tmp_path: Path) -> None:
+    # Rank 1 comes 60 after rank 0; both end 40 later. Rank 0 computes for 20 of these 40, and 10 while it waits.
+    store = _job(tmp_path, [(0, 0, 100), (1, 1060, 1100)], [(0, 20, 30), (0, 70, 90)])
+    rows = {row["rank"]: row for row in call_costs(store).to_dicts()}
+    parts = ("wait_ns", "transfer_ns", "exposed_wait_ns", "exposed_transfer_ns", "complete")
+    assert [rows[0][part] for part in parts] == [60, 40, 50, 20, True]
+    assert [rows[1][part] for part in parts] == [0, 40, 0, 40, True]
+
+
+def test_calls_that_move_data_at_the_same_time_count_once(tmp_path: Path) -> None:
+    store = _job(tmp_path, [(0, 0, 50), (0, 30, 80), (1, 0, 50), (1, 30, 80)], [(0, 40, 60)])
+    exposed = {(rank, step): ns for rank, step, ns in exposed_transfers(store, call_costs(store)).iter_rows()}
+    assert exposed == {(0, 1): 60, (1, 1): 80}

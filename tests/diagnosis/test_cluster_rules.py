@@ -1,0 +1,120 @@
+"""Rules on hosts, stages, sequences and clocks, with jobs made by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from analysis.stores import make_store
+from diagnosis.cases import judged, mean_step
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.outstanding import KnownSpread, standing_out
+from stepscope.diagnosis.ranking import ranked
+from stepscope.diagnosis.rhythm import in_which_steps
+from stepscope.diagnosis.rules.sequence_imbalance import correlation, deviations
+
+HOSTS = {0: "a", 1: "a", 2: "b", 3: "b"}
+
+
+def _job(directory: Path, *times: RankTime, stages: bool = False) -> RunContext:
+    """Two ranks on each host; or each host a stage of the pipeline."""
+    ranks = [{"rank": rank, "host": host, "pp": "ab".index(host) if stages else None} for rank, host in HOSTS.items()]
+    run = RunContext(make_store(directory, ranks=ranks))
+    vars(run)["times"] = {time.rank: time for time in times}
+    return run
+
+
+def _slow(*slow: int) -> list[RankTime]:
+    return [
+        mean_step(rank, computing=60, communication=40)
+        if rank in slow
+        else mean_step(rank, computing=40, communication=60)
+        for rank in HOSTS
+    ]
+
+
+def test_a_host_is_slow_when_all_of_its_ranks_are(tmp_path: Path) -> None:
+    run = _job(tmp_path, *_slow(2, 3))
+    (finding,) = judged("slow_host", run)
+    assert (finding.where.host, finding.ranks, finding.cause) == ("b", [2, 3], "compute")
+    assert (finding.gain_us, finding.gain_share) == (20.0, 0.2)
+    assert judged("slow_rank", run) == []
+
+
+def test_why_a_host_is_slow_is_told_in_its_finding(tmp_path: Path) -> None:
+    times = [
+        mean_step(rank, computing=40, communication=30 if host == "b" else 60, idle={"host": 30 if host == "b" else 0})
+        for rank, host in HOSTS.items()
+    ]
+    run = _job(tmp_path, *times)
+    found = ranked([*judged("host_bound", run), *judged("slow_host", run)])
+    assert [(finding.kind, finding.cause, finding.ranks) for finding in found] == [("slow_host", "host", [2, 3])]
+
+
+def test_one_slow_rank_makes_no_slow_host(tmp_path: Path) -> None:
+    run = _job(tmp_path, *_slow(3))
+    assert judged("slow_host", run) == []
+    (finding,) = judged("slow_rank", run)
+    assert finding.ranks == [3]
+
+
+def test_a_stage_that_computes_longer_is_named_and_no_rank_of_it(tmp_path: Path) -> None:
+    run = _job(tmp_path, *_slow(2, 3), stages=True)
+    (finding,) = judged("stage_imbalance", run)
+    assert (finding.where.stage, finding.ranks, finding.gain_us) == (1, [2, 3], 20.0)
+    assert judged("slow_host", run) == judged("slow_rank", run) == []
+
+
+def test_several_may_stand_out_and_what_is_usual_does_not() -> None:
+    quiet = {rank: [100.0 + rank % 3, 101.0, 99.0] for rank in range(8)}
+    assert standing_out(quiet, 100.0, 0.04) == {}
+    assert set(standing_out(quiet | {3: [130.0] * 3, 5: [121.0] * 3}, 100.0, 0.04)) == {3, 5}
+
+
+def test_where_members_differ_widely_only_what_is_large_stands_out() -> None:
+    wide = {rank: [100.0 + 2.5 * rank] * 4 for rank in range(7)}
+    assert standing_out(wide | {7: [119.0] * 4}, 100.0, 0.04).keys() == {7}
+    assert standing_out(wide | {7: [116.0] * 4}, 100.0, 0.04) == {}
+
+
+def test_two_can_be_judged_by_what_is_known_of_their_members() -> None:
+    pair = {"a": [100.0] * 4, "b": [106.0] * 4}
+    assert standing_out(pair, 100.0, 0.04) == {}
+    assert standing_out(pair, 100.0, 0.04, KnownSpread(0.2, 8)) == {"b": 6.0}
+
+
+def test_lengths_change_forward_and_backward_alike() -> None:
+    forward = {0: [10.0, 14.0, 9.0], 1: [13.0, 8.0, 12.0]}
+    alike = {rank: [2 * time + 5 for time in series] for rank, series in forward.items()}
+    assert correlation(deviations(forward), deviations(alike)) == pytest.approx(1.0)
+    assert correlation(deviations(forward), deviations({0: [1.0, 1.0, 1.0], 1: [2.0, 2.0, 2.0]})) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("slow", "words"), [([1, 2, 3, 4], ""), ([3, 4], ", from step 3 on"), ([1, 3], ", in 2 of 4 steps")]
+)
+def test_it_is_told_in_which_steps(slow: list[int], words: str) -> None:
+    told = in_which_steps(slow, [1, 2, 3, 4])
+    assert (told if isinstance(told, str) else told.en) == words
+
+
+@pytest.mark.parametrize(("offset_ms", "accused"), [(-250, ["b"]), (-5, [])])
+def test_a_clock_that_nobody_keeps_is_told(tmp_path: Path, offset_ms: int, accused: list[str]) -> None:
+    about = {"a": ("reference", None), "b": ("aligned", offset_ms * 10**6)}
+    ranks = [
+        {
+            "rank": rank,
+            "host": host,
+            "first_ns": 0,
+            "clock_state": about[host][0],
+            "clock_offset_ns": about[host][1],
+            "clock_drift_ppb": 0,
+            "clock_error_ns": 5000,
+            "clock_calls": 60,
+        }
+        for rank, host in HOSTS.items()
+    ]
+    run = RunContext(make_store(tmp_path, ranks=ranks))
+    assert [finding.where.host for finding in judged("clock_skew", run)] == accused
