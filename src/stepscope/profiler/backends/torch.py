@@ -16,6 +16,7 @@ from stepscope.profiler.backends.switches import not_served
 from stepscope.profiler.backends.torch_garbage import GarbageMarks
 from stepscope.profiler.foundation.guard import guarded
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.paths import exists
 from stepscope.profiler.settings.enums import ProfilerLevel
 from stepscope.profiler.settings.profile_settings import Settings
 
@@ -160,7 +161,7 @@ class TorchBackend(Backend):
 
     def _export(self, kineto: Any) -> None:
         trace, draft = self._raw / TRACE_FILE, self._raw / f".{TRACE_FILE}"
-        if not trace.exists():
+        if not exists(trace):
             _write_trace(kineto, draft)
             draft.chmod(0o640)
             draft.replace(trace)
@@ -211,9 +212,9 @@ class _Watch:
 
 def _write_trace(kineto: Any, draft: Path) -> None:
     """Kineto writes a trace once; after a call that was interrupted it is there."""
-    if not draft.exists():
+    if not exists(draft):
         kineto.export_chrome_trace(str(draft))
-    if not draft.exists():  # Kineto writes its failures to its log only
+    if not exists(draft):  # Kineto writes its failures to its log only
         draft.with_name(f"{draft.name}.tmp").unlink(missing_ok=True)
         draft.open("wb").close()  # fails for the same reason, and tells it
         raise OSError(errno.ENOSPC, "Kineto could not write its trace", str(draft))

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from stepscope.profiler.foundation.line_files import remove_tree
+from stepscope.profiler.foundation.paths import exists, is_directory
 
 #: Their directory lies here until its content is taken out; inside ours, so that no file system is crossed.
 SCRATCH = "collector"
@@ -17,11 +18,11 @@ def take_out(directory: Path, suffix: str, theirs_first: str = "") -> None:
     for made in sorted((directory / SCRATCH).glob(f"*_{suffix}")):
         for entry in sorted(made.iterdir()):
             target = directory / entry.name
-            if entry.is_dir() and target.is_dir():
+            if is_directory(entry) and is_directory(target):
                 for inner in entry.iterdir():
                     shutil.move(str(inner), str(target / inner.name))
-            elif theirs_first and entry.is_file() and entry.name.startswith(theirs_first):
+            elif theirs_first and not is_directory(entry) and entry.name.startswith(theirs_first):
                 entry.replace(target)
-            elif not target.exists():
+            elif not exists(target):
                 shutil.move(str(entry), str(target))
     remove_tree(directory / SCRATCH)

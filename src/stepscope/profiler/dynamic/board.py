@@ -20,6 +20,7 @@ from typing import Any
 
 from stepscope.profiler.foundation.memory_files import set_aside
 from stepscope.profiler.foundation.own_faults import ours, suppressed
+from stepscope.profiler.foundation.paths import exists
 
 try:
     import fcntl
@@ -235,7 +236,7 @@ def process_started(pid: int) -> int:
         return 0 if state in "ZX" else int(words[18])
     except ours(OSError, ValueError, IndexError):
         pass
-    if Path("/proc/self").exists():
+    if exists(Path("/proc/self")):
         return 0
     try:
         os.kill(pid, 0)

@@ -12,6 +12,7 @@ from typing import Any
 from stepscope.profiler.foundation.line_files import read_regular
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours, suppressed
+from stepscope.profiler.foundation.paths import exists
 
 CONFIG_FILE = "profiler_config.json"
 MOST_BYTES = 1 << 20
@@ -98,7 +99,7 @@ class ConfigFile:
 
     def create(self) -> bool:
         """Write the defaults where there is no file; False if there is one."""
-        if self.path.exists():
+        if exists(self.path):
             return False
         self.path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")

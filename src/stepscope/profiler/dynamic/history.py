@@ -12,6 +12,7 @@ from stepscope.profiler.dynamic.agreement import AgreedWindow, Agreement
 from stepscope.profiler.dynamic.board import BoardEntry
 from stepscope.profiler.foundation.line_files import read_regular
 from stepscope.profiler.foundation.own_faults import suppressed
+from stepscope.profiler.foundation.paths import is_directory
 
 _FOLDER = re.compile(r"rank(\d+)_start(\d+)_stop(\d+)")
 _MOST_ENTRIES = 50
@@ -65,7 +66,7 @@ def _directories(entry: dict[str, Any]) -> list[str]:
     """Windows on the disk that are whole and belong to this request: by their steps, and not from before it."""
     numbered = []
     output = Path(entry["output"])
-    for folder in output.iterdir() if output.is_dir() else ():
+    for folder in output.iterdir() if is_directory(output) else ():
         parts = _FOLDER.fullmatch(folder.name)
         if parts is None or not entry["start"] <= int(parts[2]) <= int(parts[3]) <= entry["stop"] + 1:
             continue

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
-from pathlib import Path
 
 from stepscope.profiler.foundation.messages import tell
+from stepscope.profiler.foundation.paths import bytes_below, is_directory
 from stepscope.profiler.handover.finished_window import FinishedWindow
 
 
@@ -16,7 +15,7 @@ def announce(finished: FinishedWindow) -> None:
     if finished.rank != 0:
         return
     directory = finished.directory
-    if not directory.is_dir():
+    if not is_directory(directory):
         tell("recording_gone", directory=str(directory))
         return
     what = directory if finished.world_size == 1 else directory.parent
@@ -29,13 +28,3 @@ def announce(finished: FinishedWindow) -> None:
         directory=str(directory),
         command=f"stepscope diagnose {shlex.quote(str(what))}",
     )
-
-
-def bytes_below(directory: Path) -> int:
-    """The size of all files of a window."""
-    total = 0
-    for folder, _, files in os.walk(directory):
-        for name in files:
-            path = os.path.join(folder, name)  # noqa: PTH118 (many files)
-            total += os.path.getsize(path) if os.path.exists(path) else 0  # noqa: PTH110, PTH202
-    return total

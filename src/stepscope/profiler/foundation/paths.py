@@ -1,0 +1,44 @@
+"""Questions about paths that lose no exception of the job's: ``pathlib`` and ``os.walk`` swallow some kinds."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from stepscope.profiler.foundation.own_faults import ours
+
+
+def exists(path: Path) -> bool:
+    """Whether something is there."""
+    return _mode(path) is not None
+
+
+def is_directory(path: Path) -> bool:
+    """Whether a directory is there."""
+    mode = _mode(path)
+    return mode is not None and stat.S_ISDIR(mode)
+
+
+def bytes_below(directory: Path) -> int:
+    """The size of all files below a directory; what goes meanwhile counts nothing."""
+    total = 0
+    folders = [str(directory)]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_size
+        except ours(OSError):
+            continue
+    return total
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return os.stat(path).st_mode  # noqa: PTH116 (pathlib's own questions swallow every ValueError)
+    except ours(FileNotFoundError, NotADirectoryError):
+        return None
