@@ -80,7 +80,7 @@ class Run(QuestionMethods):
         return self.store.manifest.window
 
     @property
-    def ranks(self) -> list[int]:
+    def ranks(self) -> list[int]:  # type: ignore[override]  # the question is asked by name
         """Numbers of the ranks that were captured."""
         return self.store.ranks
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from stepscope.questions import QUESTIONS
 from stepscope.questions.units import structures
 from stepscope.report import tables
 from stepscope.report.json_document import encoded
+from stepscope.run import Run
 from stepscope.texts import text
 from support.commands import ENGLISH
 from support.mini_trace import write_capture
@@ -62,6 +64,15 @@ _RECORDINGS = [
     pytest.param(path.name, marks=[pytest.mark.soak] if _only_in_soak(path.name) else [])
     for path in sorted([*RECORDINGS.glob("*.gz"), *RECORDINGS.glob("*.xz")])
 ]
+
+
+def _method(run: Run, question: str) -> Callable[[], Any]:
+    """``run.ranks`` are numbers, so that question is asked by name."""
+    return partial(_data, run, question) if question == "ranks" else getattr(run, question.replace("-", "_"))
+
+
+def _data(run: Run, question: str) -> Any:
+    return run.ask(question).data
 
 
 @pytest.fixture
@@ -142,7 +153,7 @@ def _walk(
             words = (question, capture, "--store", store)
             code, printed = _call(monkeypatch, capsys, *words, "--json")
             reply = server.client.get(f"/api/run/{newest['id']}/{question}", params={"lang": "en"})
-            method = getattr(run, question.replace("-", "_"))
+            method = _method(run, question)
             if code:
                 assert (code, reply.status_code) == (1, 422), (question, reply.text)
                 with pytest.raises(NoAnswerError):

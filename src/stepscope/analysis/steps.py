@@ -65,30 +65,15 @@ def steps(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[pl.DataFrame]:
     """The fields of ``Step``, one row per rank and step, in time order."""
-    frames, notes = [], []
+    frames: list[pl.DataFrame] = []
+    notes: list[Note] = []
     for rank in ranks_of(store, ranks):
-        marks = step_marks(store, rank)
-        if marks.is_empty():
-            rows, file = reported_steps(store, rank)
-            notes.append(Note("steps_as_reported" if len(rows) else "no_steps", file=file, rank=rank))
-            frames += [_as_steps(rows)] if len(rows) else []
+        rows_of_rank, file = steps_of_rank(store, rank)
+        frames += [] if rows_of_rank is None else [rows_of_rank]
+        if step_marks(store, rank).is_empty():
+            notes.append(Note("steps_as_reported" if rows_of_rank is not None else "no_steps", file=file, rank=rank))
             continue
-        work = work_of(store, rank)
-        if not work.in_step.any():
-            notes.append(Note("no_device_work", rank=rank))
-        elif not work.on_device:
-            notes.append(Note("host_operators_are_work", rank=rank))
-        elif not (work.of(COMPUTE) & work.in_step).any():
-            notes.append(Note("no_compute_recorded", rank=rank))
-        elif compute_is_hidden(store, rank):
-            notes.append(Note("compute_only_in_tables", rank=rank))
-        notes += _host_ran_ahead(step_trace(store, rank))
-        since, until = periods_of(store, rank).unseen
-        if until > since:
-            notes.append(Note("device_held_by_unseen_work", {"time": f"{(until - since) / 1e6:,.3f}"}, rank=rank))
-        if work.on_device and (devices := _devices(store, rank)) > 1:
-            notes.append(Note("several_devices", count=devices, rank=rank))
-        frames.append(step_trace(store, rank))
+        notes += _remarks(store, rank)
     if not frames:
         raise NoAnswerError("no_steps")
     rows = pl.concat(frames)
@@ -97,6 +82,35 @@ def steps(
         if rows.is_empty():
             raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
     return Answer(rows, notes, {"statistics": step_statistics(rows)})
+
+
+def steps_of_rank(store: RunStore, rank: int) -> tuple[pl.DataFrame | None, str]:
+    """The rows of one rank, and the file that reports them where nothing marks its steps."""
+    if not step_marks(store, rank).is_empty():
+        return step_trace(store, rank), ""
+    rows, file = reported_steps(store, rank)
+    return (_as_steps(rows) if len(rows) else None), file
+
+
+def _remarks(store: RunStore, rank: int) -> list[Note]:
+    """What a reader of the step trace of a rank should know."""
+    notes = []
+    work = work_of(store, rank)
+    if not work.in_step.any():
+        notes.append(Note("no_device_work", rank=rank))
+    elif not work.on_device:
+        notes.append(Note("host_operators_are_work", rank=rank))
+    elif not (work.of(COMPUTE) & work.in_step).any():
+        notes.append(Note("no_compute_recorded", rank=rank))
+    elif compute_is_hidden(store, rank):
+        notes.append(Note("compute_only_in_tables", rank=rank))
+    notes += _host_ran_ahead(step_trace(store, rank))
+    since, until = periods_of(store, rank).unseen
+    if until > since:
+        notes.append(Note("device_held_by_unseen_work", {"time": f"{(until - since) / 1e6:,.3f}"}, rank=rank))
+    if work.on_device and (devices := _devices(store, rank)) > 1:
+        notes.append(Note("several_devices", count=devices, rank=rank))
+    return notes
 
 
 def _as_steps(rows: pl.DataFrame) -> pl.DataFrame:

@@ -24,6 +24,8 @@ class Slowdown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     straggling_from: float
     worst_workers_share: float
     most_replay_error_share: float
+    explained_from: float
+    steady_spreads: float
 
 
 class TrainingOperations(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

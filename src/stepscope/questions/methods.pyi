@@ -16,6 +16,7 @@ from stepscope.analysis.launches.types import Launches
 from stepscope.analysis.leaks.structures import Leaks
 from stepscope.analysis.memory.structures import Memory
 from stepscope.analysis.pipeline.structure import Pipeline
+from stepscope.analysis.ranks import Ranks
 from stepscope.analysis.summary import Summary
 from stepscope.analysis.whatif import WhatIf
 from stepscope.diagnosis.finding import Diagnosis
@@ -148,7 +149,20 @@ class QuestionMethods:
         *,
         ranks: Sequence[int] | None = None,
     ) -> Cluster:
-        """Show how much faster the job would be without slow ranks, stages or operations, from a replay over all ranks."""
+        """Show a job as a whole: its parallel plan, where the time of stages, hosts and groups goes, and how much faster it would be without slow ranks, stages or operations."""
+    def ranks(
+        self,
+        *,
+        ranks: Sequence[int] | None = None,
+        sort: Literal[
+            "rank", "period", "computing", "communication", "idle", "wait", "caused_wait", "delay", "memory", "flops"
+        ] = "rank",
+        stage: int | None = None,
+        host: str | None = None,
+        dimension: str | None = None,
+        outliers: bool = False,
+    ) -> Ranks:
+        """Show every rank: its coordinates, its mean step, what it waited and made others wait, its rate and memory."""
     def cpu(
         self,
         *,

@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cluster import Cluster
+from stepscope.analysis.cluster.part_times import PartTimes
+from stepscope.analysis.cluster.slowdown import Slowdown
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, show_table
 from stepscope.texts import text
 
+_PART: Final = (
+    "period_us",
+    "computing_us",
+    "exposed_communication_us",
+    "idle_us",
+    "wait_us",
+    "caused_wait_us",
+    "computing_spread_share",
+    "slowest_rank",
+)
+
 
 def show(answer: Answer[Cluster], lang: str) -> None:
-    """The slowdown in one sentence, then by rank, stage and operation."""
-    slowdown = answer.data.slowdown
-    if slowdown is None:
-        return
+    """The plan and the slowdown in a sentence each, then stages, dimensions, hosts, ranks and operations."""
+    data = answer.data
+    split = " × ".join(f"{each.dimension}={each.size}" for each in data.plan.dimensions if each.size > 1)
+    words = {"ranks": data.plan.world_size, "plan": split or "?", "confidence": data.plan.confidence}
+    Console(highlight=False).print(text("report.cluster_plan", lang, **words), markup=False, soft_wrap=True)
+    if data.slowdown is not None:
+        _sentence(data.slowdown, lang)
+    _parts(data.by_dimension, ("dimension", "index"), text("report.cluster_parts_title", lang), lang)
+    _parts(data.hosts, ("host",), text("report.cluster_hosts_title", lang), lang)
+    if data.slowdown is not None:
+        _table(data.slowdown.by_rank, text("report.cluster_ranks_title", lang), lang)
+        _table(data.slowdown.by_stage, text("report.cluster_stages_title", lang), lang)
+        _table(data.slowdown.by_operation, text("report.cluster_operations_title", lang), lang)
+
+
+def _sentence(slowdown: Slowdown, lang: str) -> None:
     sentence = text(
         "report.cluster_total",
         lang,
@@ -31,11 +57,15 @@ def show(answer: Answer[Cluster], lang: str) -> None:
         last=cell(slowdown.last_stage_share, unit="%"),
     )
     Console(highlight=False).print(sentence, markup=False, soft_wrap=True)
-    _table(slowdown.by_rank, text("report.cluster_ranks_title", lang), lang)
-    _table(slowdown.by_stage, text("report.cluster_stages_title", lang), lang)
-    _table(slowdown.by_operation, text("report.cluster_operations_title", lang), lang)
+
+
+def _parts(parts: Sequence[PartTimes], names: tuple[str, ...], title: str, lang: str) -> None:
+    if len(parts) > 1:
+        frame = pl.DataFrame([msgspec.to_builtins(part) for part in parts], infer_schema_length=None)
+        show_table(frame.select(*names, *_PART), PartTimes, lang, title=title)
 
 
 def _table(entries: Sequence[msgspec.Struct], title: str, lang: str) -> None:
-    frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
-    show_table(frame, type(entries[0]), lang, title=title)
+    if entries:
+        frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
+        show_table(frame, type(entries[0]), lang, title=title)

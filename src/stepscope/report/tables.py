@@ -106,8 +106,8 @@ def cell(value: Any, unit: str = "") -> str:
 
     >>> cell(1234567.8, "ms"), cell(0.123, "%"), cell(3 * 2**20, "MiB"), cell(None)
     ('1,234.568', '12.3', '3.00', '')
-    >>> cell(1234, "count"), cell(1234, "id")
-    ('1,234', '1234')
+    >>> cell(1234, "count"), cell(1234, "id"), cell([0, 1])
+    ('1,234', '1234', '0, 1')
     """
     if value is None:
         return ""
@@ -120,4 +120,4 @@ def cell(value: Any, unit: str = "") -> str:
         if isinstance(value, float):
             return f"{value:,.3f}" if abs(value) < 1e6 else f"{value:.4g}"
         return f"{value:,}" if unit == "count" else str(value)
-    return str(value)
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

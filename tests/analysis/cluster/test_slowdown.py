@@ -11,7 +11,6 @@ import pytest
 
 import stepscope
 from stepscope.analysis.cluster.slowdown import Slowdown
-from stepscope.errors import NoAnswerError
 
 
 def _slowdown(path: Path) -> Slowdown:
@@ -86,8 +85,3 @@ def test_a_pipeline_by_hand(tmp_path: Path) -> None:
     # With rank 0 ideal the step takes 3 + 1 + 2 + 2 + 1 + 2 + 1 = 12 s: more than the loss is gone.
     assert ours.worst_ranks == [0]
     assert ours.worst_ranks_share == pytest.approx(1.5)
-
-
-def test_a_run_without_such_operations_has_no_answer(shared_data: Path) -> None:
-    with pytest.raises(NoAnswerError):
-        stepscope.load(shared_data / "kineto" / "ddp4", progress=False).cluster()

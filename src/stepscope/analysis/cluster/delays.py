@@ -14,7 +14,7 @@ from stepscope.store.run_store import RunStore
 _CALLS_AT_ONCE: Final = 8
 
 
-def delays(store: RunStore) -> pl.DataFrame:
+def delays(store: RunStore, matched: pl.DataFrame | None = None) -> pl.DataFrame:
     """``delay_ns`` of each rank and step in which it took part in matched calls.
 
     A rank that is late for one call is also late for those that the others had begun meanwhile, such as the reductions
@@ -22,7 +22,7 @@ def delays(store: RunStore) -> pl.DataFrame:
     """
     late, others_came = pl.col("late_ns").clip(lower_bound=0), pl.col("arrival_ns") - pl.col("late_ns")
     calls = (
-        _among_peers(store, matched_calls(store))
+        _among_peers(store, matched_calls(store) if matched is None else matched)
         .filter(pl.col("step").is_not_null())
         .sort("rank", "step", "arrival_ns", "call")
         .with_columns(late=late, others_came=others_came)

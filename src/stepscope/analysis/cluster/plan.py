@@ -24,6 +24,7 @@ from stepscope.analysis.cluster.plan_coordinates import (
 )
 from stepscope.analysis.cluster.plan_inferred import inferred_groups
 from stepscope.analysis.cluster.plan_stated import StatedGroup, group_rows, stated_columns, stated_groups
+from stepscope.analysis.foundation.units import Count, Identifier
 from stepscope.store.given_plan import given_plan
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
@@ -44,7 +45,7 @@ class PlanDimension(msgspec.Struct, frozen=True):
     """How far a job is split in one dimension, and how that is known."""
 
     dimension: str
-    size: int
+    size: Count
     origin: Origin
     confidence: Certainty
     reason: str
@@ -53,14 +54,14 @@ class PlanDimension(msgspec.Struct, frozen=True):
 class PlanRank(msgspec.Struct, frozen=True, kw_only=True):
     """A captured rank; a coordinate is null where it is not known."""
 
-    rank: int
+    rank: Identifier
     host: str | None
-    device_index: int | None
-    dp: int | None
-    tp: int | None
-    pp: int | None
-    ep: int | None
-    cp: int | None
+    device_index: Identifier | None
+    dp: Identifier | None
+    tp: Identifier | None
+    pp: Identifier | None
+    ep: Identifier | None
+    cp: Identifier | None
 
     def coordinate(self, dimension: str) -> int | None:
         """Its index in a dimension."""
@@ -73,7 +74,7 @@ class PlanGroup(msgspec.Struct, frozen=True):
 
     dimension: str
     ids: list[str]
-    ranks: list[int]
+    ranks: list[Identifier]
 
 
 class ParallelPlan(msgspec.Struct, frozen=True, dict=True):

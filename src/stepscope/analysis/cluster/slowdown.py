@@ -40,8 +40,8 @@ class RankSlowdown(msgspec.Struct, frozen=True):
     """How far one rank alone explains the slowdown."""
 
     rank: Identifier
-    dp: Identifier
-    stage: Identifier
+    dp: Identifier | None
+    stage: Identifier | None
     slowdown: Ratio
 
 
@@ -80,9 +80,9 @@ def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
         return _mean(replay, {each: np.where(chosen(each), own[each], ideal[each]) for each in own}) / best
 
     def explained(chosen: Chosen) -> float | None:
-        """The share of the loss that goes away where these have ideal durations; none where nothing is lost."""
+        """The share of the loss that goes away where these have ideal durations; none where too little is."""
         without = _mean(replay, {each: np.where(chosen(each), ideal[each], own[each]) for each in own})
-        return (replayed - without) / (replayed - best) if replayed > best else None
+        return (replayed - without) / (replayed - best) if replayed / best >= limits.explained_from else None
 
     line = np.arange(len(recorded.lines))[:, None]
     of_line = {dp: only(lambda _, place=place: line == place) for place, dp in enumerate(recorded.lines)}  # type: ignore[misc]
@@ -93,7 +93,7 @@ def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
     ]
     by_rank.sort(key=lambda each: (-each.slowdown, each.rank))
     worst = by_rank[: max(1, math.floor(limits.worst_workers_share * len(by_rank)))]
-    places = {(each.stage, recorded.lines.index(each.dp)) for each in worst}
+    places = {(each.stage, recorded.lines.index(each.dp or 0)) for each in worst}
     names = sorted({each.name for each in own})
     by_operation = [
         OperationSlowdown(name, only(lambda each, name=name: each.name == name))  # type: ignore[misc]

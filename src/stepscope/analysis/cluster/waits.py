@@ -33,13 +33,15 @@ class Waits:
     known: pl.DataFrame
 
 
-def waits(store: RunStore) -> Waits:
-    """Waits of all ranks.
+def waits(store: RunStore, matched: pl.DataFrame | None = None, paired: pl.DataFrame | None = None) -> Waits:
+    """Waits of all ranks; who has matched the calls already gives them.
 
     What a rank recorded itself counts before what follows from comparing ranks: it also knows of ranks of which there
     are no files. ``came_ns`` is null for those.
     """
-    compared = pl.concat([_compared(matched_calls(store)), _compared(paired_calls(store))])
+    matched = matched_calls(store) if matched is None else matched
+    paired = paired_calls(store) if paired is None else paired
+    compared = pl.concat([_compared(matched), _compared(paired)])
     recorded = plane_waits(store)
     # The same call, so the one blamed has a row of it, too, where it was captured.
     call_of = compared.select("rank", "slice", "call")

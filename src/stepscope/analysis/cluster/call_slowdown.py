@@ -1,0 +1,223 @@
+"""The cluster's slowdown from the calls of all ranks and their own time between them (docs/metrics/cluster.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from stepscope.analysis.cluster.call_replay import CallReplay, Durations, Keeps
+from stepscope.analysis.cluster.call_times import CallTimes
+from stepscope.analysis.cluster.plan import ParallelPlan
+from stepscope.analysis.cluster.rank_chain import STARTS, STARTS_BEHIND, RankChain
+from stepscope.analysis.cluster.slowdown import (
+    DimensionSlowdown,
+    OperationSlowdown,
+    RankSlowdown,
+    Slowdown,
+    StageSlowdown,
+)
+from stepscope.arrays import Bools, Int64s
+from stepscope.facts.training_operations import training_operations_facts
+
+#: Own time of ranks, beside which stand the names of calls.
+COMPUTE: Final = "compute"
+IDLE: Final = "idle"
+_LINES: Final = ("dp", "tp", "cp", "ep")
+# Replays side by side: memory grows with them, time per replay shrinks.
+_AT_ONCE: Final = 16
+# Of fewer steps nothing can be said about how a rank differs from step to step.
+_FEWEST_STEPS: Final = 3
+
+
+class CallSlowdown:
+    """What-if replays of one job."""
+
+    def __init__(self, plan: ParallelPlan, calls: CallTimes, chains: dict[int, RankChain]) -> None:
+        self._plan, self._calls = plan, calls
+        self._ranks = sorted(chains)
+        self._replay = CallReplay(self._ranks, [chains[rank] for rank in self._ranks], len(calls))
+        self._recorded = Durations(self._replay.busy, self._replay.gap, calls.transfer)
+        self._stage = np.array([plan.stage_of(rank) or 0 for rank in self._ranks])
+        self._ideal = _ideal(self._replay, self._stage, calls.usual)
+        position = {rank: index for index, rank in enumerate(self._ranks)}
+        rows = calls.rows.filter(pl.col("rank").is_in(self._ranks)).sort("call")
+        self._member = np.array([position[rank] for rank in rows["rank"]], np.int64)
+        self._member_call = rows["call"].to_numpy()
+        # The first step begins wherever each rank was when the window opened.
+        self._first = 1 if self._replay.steps > 1 else 0
+
+    @property
+    def possible(self) -> bool:
+        """Whether the calls can have happened as they were matched."""
+        return self._replay.possible
+
+    def slowdown(self) -> Slowdown:
+        """All of it; the error of the replay is part of the answer."""
+        limits = training_operations_facts().slowdown
+        everybody, nobody = np.ones(len(self._ranks), np.bool_), np.zeros(len(self._ranks), np.bool_)
+        lines = self._lines()
+        stages = sorted(set(self._stage.tolist()))
+        names = [COMPUTE, IDLE, *sorted(set(self._calls.operation))]
+        kept = [self._of_ranks(everybody), self._of_ranks(nobody)]
+        kept += [self._of_ranks(chosen) for _, _, chosen in lines]
+        kept += [self._of_ranks(self._stage == stage) for stage in stages]  # alone they are the whole job
+        kept += [self._of_operation(name) for name in names]
+        replayed, best, *rest = self._mean_ns(kept)
+        of_line = dict(zip([line[:2] for line in lines], rest, strict=False))
+        of_stage = dict(zip(stages, rest[len(lines) :], strict=False))
+        of_name = dict(zip(names, rest[len(lines) + len(stages) :], strict=True))
+        by_rank = self._by_rank({key: value / best for key, value in of_line.items()}, of_stage, best)
+        worst = [each.rank for each in by_rank[: max(1, math.floor(limits.worst_workers_share * len(by_rank)))]]
+        without = [np.isin(self._ranks, worst), self._stage == stages[-1]]
+        lost = replayed - best
+        worth_it = replayed / best >= limits.explained_from
+        shares = [
+            (replayed - value) / lost if worth_it else None
+            for value in self._mean_ns([self._without(chosen) for chosen in without])
+        ]
+        measured = float(self._replay.recorded[:, self._first :].mean())
+        by_operation = [OperationSlowdown(name, value / best) for name, value in of_name.items()]
+        return Slowdown(
+            total=replayed / best,
+            straggling=replayed / best >= limits.straggling_from,
+            measured_us=measured / 1000,
+            replayed_us=replayed / 1000,
+            ideal_us=best / 1000,
+            replay_error_share=abs(measured / replayed - 1),
+            by_dimension=[DimensionSlowdown(name, index, value / best) for (name, index), value in of_line.items()],
+            by_stage=[StageSlowdown(stage, value / best) for stage, value in of_stage.items() if len(of_stage) > 1],
+            by_rank=by_rank,
+            by_operation=sorted(by_operation, key=lambda each: (-each.slowdown, each.operation)),
+            worst_ranks=worst,
+            worst_ranks_share=shares[0],
+            last_stage_share=shares[1] if len(stages) > 1 else None,
+        )
+
+    def gain_ns(self, ranks: Sequence[int]) -> float:
+        """What a step would save if these ranks took what their peers take."""
+        recorded, without = self._mean_ns(
+            [self._of_ranks(np.ones(len(self._ranks), np.bool_)), self._without(np.isin(self._ranks, list(ranks)))]
+        )
+        return recorded - without
+
+    def _lines(self) -> list[tuple[str, int, Bools]]:
+        """Ranks by their index in each dimension that is split, less pipeline stages."""
+        return [
+            (name, index, np.isin(self._ranks, ranks))
+            for name in _LINES
+            for index, ranks in self._plan.lines(name).items()
+            if self._plan.size(name) > 1
+        ]
+
+    def _by_rank(
+        self, of_line: dict[tuple[str, int], float], of_stage: dict[int, float], best: float
+    ) -> list[RankSlowdown]:
+        """A rank explains at most what each of its lines and its stage explain."""
+        rows = []
+        several = len(of_stage) > 1
+        for rank in self._ranks:
+            own = self._plan.of_rank[rank]
+            known = [(name, index) for name in _LINES if (index := own.coordinate(name)) is not None]
+            explained = [of_line[key] for key in known if key in of_line]
+            explained += [of_stage[own.pp or 0] / best] if several or not explained else []
+            rows.append(RankSlowdown(rank, own.dp, own.pp, min(explained)))
+        return sorted(rows, key=lambda each: (-each.slowdown, each.rank))
+
+    def _of_ranks(self, chosen: Bools) -> tuple[Bools, Bools, Bools]:
+        """Only these ranks keep their own time, and calls among them alone their transfer."""
+        outside = np.zeros(len(self._calls), np.bool_)
+        outside[self._member_call[~chosen[self._member]]] = True
+        return chosen, chosen, ~outside
+
+    def _without(self, chosen: Bools) -> tuple[Bools, Bools, Bools]:
+        """All keep what they took but these ranks."""
+        inside = self._of_ranks(chosen)[2]
+        return ~chosen, ~chosen, ~inside
+
+    def _of_operation(self, name: str) -> tuple[Bools, Bools, Bools]:
+        compute, idle = (np.full(len(self._ranks), name == each) for each in (COMPUTE, IDLE))
+        return compute, idle, (self._calls.operation == name).to_numpy()
+
+    def _mean_ns(self, kept: Sequence[tuple[Bools, Bools, Bools]]) -> list[float]:
+        """The mean step of each replay, over ranks and steps."""
+        means: list[float] = []
+        for first in range(0, len(kept), _AT_ONCE):
+            part = kept[first : first + _AT_ONCE]
+            keeps = Keeps(*(np.stack(column, axis=1) for column in zip(*part, strict=True)))
+            steps = self._replay.step_ns(self._recorded, self._ideal, keeps)[:, self._first :]
+            means += steps.mean(axis=(0, 1)).tolist()
+        return means
+
+
+def call_slowdown(plan: ParallelPlan, calls: CallTimes | None, chains: dict[int, RankChain]) -> CallSlowdown | None:
+    """The replays of a job; nothing where ranks have no calls in common or recorded different steps."""
+    steps = {tuple(chain.steps.tolist()) for chain in chains.values()}
+    if calls is None or len(chains) < 2 or len(steps) != 1:
+        return None
+    slowdown = CallSlowdown(plan, calls, chains)
+    return slowdown if slowdown.possible else None
+
+
+def _ideal(replay: CallReplay, stage: Int64s, transfer: Int64s) -> Durations:
+    """Own time up to each call as that of the peers in the same step; stages compute alike.
+
+    The n-th call of a rank in a step belongs to the n-th of its peers, where they have as many.
+    """
+    starts = np.isin(replay.kind, (STARTS, STARTS_BEHIND))
+    number: Int64s = np.cumsum(starts) - starts
+    table = pl.DataFrame(
+        {
+            "rank": replay.rank,
+            "stage": stage[replay.rank],
+            "step": replay.step,
+            "number": number,
+            "busy": replay.busy,
+            "gap": np.where(replay.kind == STARTS_BEHIND, 0, replay.gap),
+        }
+    ).with_columns(number=pl.col("number") - pl.col("number").min().over("rank", "step"))
+    piece = table.group_by("rank", "stage", "step", "number").agg(pl.col("busy", "gap").sum())
+    piece = piece.with_columns(pieces=pl.len().over("rank", "step")).join(_always_slower(piece), on="rank")
+    alike = ["stage", "step", "pieces", "number"]
+    piece = piece.with_columns(
+        usual_busy=(pl.col("busy") / pl.col("slower")).mean().over(alike), usual_gap=pl.col("gap").median().over(alike)
+    )
+    of_stage = (
+        piece.group_by("stage", "rank").agg(pl.col("usual_busy").sum()).group_by("stage").agg(pl.mean("usual_busy"))
+    )
+    even = of_stage.select("stage", even=pl.col("usual_busy").mean() / pl.col("usual_busy"))
+    scaled = piece.join(even, on="stage", how="left").select(
+        "rank",
+        "step",
+        "number",
+        busy_factor=pl.when(pl.col("busy") > 0).then(pl.col("usual_busy") * pl.col("even") / pl.col("busy")),
+        gap_factor=pl.when(pl.col("gap") > 0).then(pl.col("usual_gap") / pl.col("gap")),
+    )
+    factors = table.select("rank", "step", "number").join(
+        scaled, on=["rank", "step", "number"], how="left", maintain_order="left"
+    )
+    busy = replay.busy * factors["busy_factor"].fill_null(1.0).fill_nan(1.0).to_numpy()
+    gap = replay.gap * factors["gap_factor"].fill_null(1.0).fill_nan(1.0).to_numpy()
+    gap = np.where(replay.kind == STARTS_BEHIND, replay.gap, gap)
+    return Durations(np.rint(busy).astype(np.int64), np.rint(gap).astype(np.int64), transfer)
+
+
+def _always_slower(piece: pl.DataFrame) -> pl.DataFrame:
+    """How many times as long as its peers each rank computes, where that is so in every step: ``rank``, ``slower``.
+
+    Work that falls on another rank in each step would be shared out evenly in an ideal job: its mean stays. What a
+    rank takes longer always is its own, and would not be there.
+    """
+    whole = piece.group_by("rank", "stage", "step").agg(pl.col("busy").sum())
+    ratio = pl.col("busy") / pl.col("busy").median().over("stage", "step")
+    of_rank = (
+        whole.with_columns(ratio=ratio.fill_nan(1.0))
+        .group_by("rank")
+        .agg(slower=pl.col("ratio").median(), spread=pl.col("ratio").std(), steps=pl.len())
+    )
+    steady = (pl.col("slower") - 1).abs() > training_operations_facts().slowdown.steady_spreads * pl.col("spread")
+    known = (pl.col("steps") < _FEWEST_STEPS) | steady.fill_null(False)
+    return of_rank.select("rank", slower=pl.when(known & (pl.col("slower") > 0)).then("slower").otherwise(1.0))
