@@ -127,7 +127,7 @@ def test_the_simulated_jobs_slowdown_is_found(tmp_path: Path, plan: Plan, fault:
     """The model ran again without the fault; the replay of the faulty run alone comes to the same."""
     job = small(plan=plan, faults=(fault,), steps=5, workload=_TRANSFORMER, host=Host(ranks=4))
     slowdown, truth = _slowdown(job, tmp_path)
-    assert slowdown.replay_error_share < 0.002
+    assert slowdown.replay_error_share < 0.005
     assert slowdown.total == pytest.approx(truth, rel=0.03)
     assert slowdown.by_operation[0].operation == operation
     if fault.kind == "slow_rank":
