@@ -146,13 +146,46 @@ def like_its_peers(store: RunStore, weights: Weights, place: int, peers: list[in
     usual = {name: statistics.median(other[name] for other in others) for name in mine}
     factor = {name: min(usual[name] / own, 1.0) if own > 0 else 1.0 for name, own in mine.items()}
     rank = weights.replay.parts[place].rank
-    if factor["compute"] < 1:
-        changed += compute(weights, place, factor["compute"])
+    changed += _compute_like(weights, place, peers)
     if factor["data"] < 1:
         changed += data(store, weights, place, Change("", "data", "", (rank,), factor["data"]))
     if factor["host"] < 1:
         changed += _late_host(store, weights, place, factor["host"])
     return changed
+
+
+def _compute_like(weights: Weights, place: int, peers: list[int]) -> int:
+    """Each step computes as long as the median of the peers in that step, if it takes longer."""
+    part = weights.replay.parts[place]
+    if not part.on_device:
+        needs = [_computes(weights, each) for each in (place, *peers)]
+        usual = statistics.median(needs[1:])
+        return compute(weights, place, usual / needs[0]) if needs[0] > usual else 0
+    mine, per_step = _compute_per_step(weights, place), [_compute_per_step(weights, peer) for peer in peers]
+    changed = 0
+    for step, took in mine.items():
+        others = [each[step] for each in per_step if step in each]
+        usual = statistics.median(others) if others else took
+        if took > usual:
+            slices = part.work.slice[part.work.step == step]
+            changed += weights.scale_work(place, slices, usual / took, (edge_kinds.COMPUTE,))
+    return changed
+
+
+def _compute_per_step(weights: Weights, place: int) -> dict[int, int]:
+    """Nanoseconds that the kernels of a rank take, by step."""
+    work = weights.replay.parts[place].work
+    rows = np.flatnonzero(work.of(COMPUTE) & (work.step >= 0))
+    steps, number = np.unique(work.step[rows], return_inverse=True)
+    total = np.zeros(len(steps), np.int64)
+    np.add.at(total, number, work.end[rows] - work.start[rows])
+    return dict(zip(steps.tolist(), total.tolist(), strict=True))
+
+
+def _computes(weights: Weights, place: int) -> int:
+    """Nanoseconds that operators of a host take that computes by itself."""
+    part = weights.replay.parts[place]
+    return _covered_on_host(weights, place, _within(part, part.host.of("operator")))
 
 
 def _late_host(store: RunStore, weights: Weights, place: int, factor: float) -> int:
@@ -165,21 +198,15 @@ def _late_host(store: RunStore, weights: Weights, place: int, factor: float) -> 
 
 
 def _needs(store: RunStore, weights: Weights, place: int) -> dict[str, float]:
-    """Nanoseconds per step: what a rank computes, waits for data, and how long its device waits for its host."""
+    """Nanoseconds per step: how long a rank waits for data, and its device for its host."""
     part = weights.replay.parts[place]
     steps = len(weights.replay.periods[place].step)
     waits = data_waits(store, part.rank)
     for_data = _covered_on_host(weights, place, _within(part, _of_category(part, "data_loading"), only=part.host.loop))
     on_device = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
     for_data += int(weights.covered(place, weights.edges(place, DELAYS), on_device).sum())
-    if part.on_device:
-        graph = weights.replay.graph
-        edges = weights.edges(place, (edge_kinds.COMPUTE,))
-        computes = int(graph.weight[edges].sum())
-    else:
-        computes = _covered_on_host(weights, place, _within(part, part.host.of("operator")))
     late = int(idle_of(store, part.rank).gaps.cause[:, _LATE].sum())
-    return {"compute": computes / steps, "data": for_data / steps, "host": late / steps}
+    return {"data": for_data / steps, "host": late / steps}
 
 
 def _covered_on_host(weights: Weights, place: int, within: dict[int, Intervals]) -> int:
