@@ -85,7 +85,7 @@ lowest:  ## the lowest versions that the package allows
 	STEPSCOPE_SKIP_WEB=1 .venv-lowest/bin/$(PIP) $$($(PYTHON) build_steps/versions.py lowest) -e . 'pytest>=9,<10' 'hypothesis>=6.150,<7' 'httpx2>=2.16,<3'
 	.venv-lowest/bin/pytest -q $(QUICK)
 
-bench:  ## performance, as ratios in one run; other tools in an environment of their own
+bench: $(VENDOR_STAMP)  ## performance, as ratios in one run; other tools in an environment of their own
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/$(PIP) -e '.[bench]' '$(TORCH)'
 	.venv-bench/bin/python benchmarks/run.py

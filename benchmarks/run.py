@@ -7,6 +7,7 @@ from pathlib import Path
 
 import analyses
 import capture
+import comparison
 import ingest
 import peers
 import results
@@ -25,6 +26,7 @@ def main() -> None:
         "Reading traces": ingest.run(options.data, options.megabytes),
         "Analyses of one rank": analyses.run(options.data, options.megabytes),
         "Beside other tools": peers.run(options.data),
+        "Comparing": comparison.run(options.data),
         "Timeline": timeline_tiles.run(options.data),
         "Recording": capture.run(),
     }

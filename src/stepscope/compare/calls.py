@@ -17,7 +17,7 @@ from stepscope.analysis.operators.groups import described
 from stepscope.analysis.operators.nesting import NOWHERE
 from stepscope.analysis.operators.ownership import Ownership, ownership_of
 from stepscope.arrays import Int64s
-from stepscope.compare.credit import COMPUTING, PARTS, credited_slices
+from stepscope.compare.credit import COMPUTING, EXPOSED_COMMUNICATION, PARTS, credited_slices
 from stepscope.store.run_store import RunStore
 
 SEPARATOR: Final = " / "
@@ -58,7 +58,10 @@ def executed_calls(store: RunStore, rank: int) -> pl.DataFrame:
         "dur_ns",
         "category",
         "bytes",
-        path=pl.coalesce("path", _without_instances(rows, own)),
+        # Wrappers launch collectives of all kinds.
+        path=pl.when(pl.col("part") == EXPOSED_COMMUNICATION)
+        .then(_without_instances(rows, kernel))
+        .otherwise(pl.coalesce("path", _without_instances(rows, own))),
         # What a collective or a copy moves is its size, not the shape of what its caller was given.
         shapes=pl.when(pl.col("part") == COMPUTING).then(
             pl.coalesce(pl.col("input_shapes").cast(pl.String), "owner_shapes")
