@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from concurrent.futures import Executor
@@ -12,16 +13,18 @@ import polars as pl
 
 from stepscope.engine.engines import executor_of
 from stepscope.engine.ingest import Ingested, Progress, ingest
-from stepscope.errors import UsageError
+from stepscope.errors import NoAnswerError, UsageError
 from stepscope.questions.methods import QuestionMethods
 from stepscope.store import schema
 from stepscope.store.given_plan import remember_plan
 from stepscope.store.notes import Note
 from stepscope.store.query import select
 from stepscope.store.run_store import RunStore
+from stepscope.texts import preferred_language
 
 if TYPE_CHECKING:
     from stepscope.compare.comparison import Comparison
+    from stepscope.report.run_report import RunReport
 
 _WINDOWS_NAMED: Final = 8
 
@@ -127,6 +130,29 @@ class Run(QuestionMethods):
         last = len(runs) - 1
         sides = [Side(run.store, "", ranks[number == last], steps[number == last]) for number, run in enumerate(runs)]
         return compare_sides(named(sides), fail_if)
+
+    def report(self, *, questions: Sequence[str], ranks: Sequence[int] | None = None) -> RunReport:
+        """Findings with pictures of their proofs, and answers to some questions, as far as the data have them."""
+        from stepscope.diagnosis.proof_pictures import proof_pictures
+        from stepscope.report.run_report import RunReport
+
+        answers = {}
+        for name in ("diagnose", *questions):
+            with contextlib.suppress(NoAnswerError):
+                answers[name] = self.ask(name, ranks=ranks)
+        return RunReport(
+            self.describe(),
+            self.store.scan("ranks").sort("rank").collect().to_dicts(),
+            answers,
+            [*self.notes, *(note for answer in answers.values() for note in answer.notes)],
+            proof_pictures(self.store, answers["diagnose"].data.findings),
+        )
+
+    def _repr_html_(self) -> str:
+        """The run in a notebook: its verdict, its findings, and where the step goes."""
+        from stepscope.report.notebook import notebook_html
+
+        return notebook_html(self.report(questions=("summary",)), preferred_language())
 
     def describe(self) -> dict[str, Any]:
         """What every ``--json`` document says about its run."""

@@ -18,6 +18,7 @@ from stepscope.cli import (
     mcp,
     profile,
     profiler_zip,
+    report,
     simulate,
     skill,
     sql,
@@ -42,6 +43,7 @@ app = typer.Typer(
 for command in (
     ingest.ingest,
     compare.compare,
+    report.report,
     view.view,
     trigger.trigger,
     analyse.analyse,

@@ -55,6 +55,14 @@ def compare(
     store: Store = None,
     json: Json = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a summary for a pull request.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="Write a page to share; stepscope report --compare --redact hides names in it.",
+        ),
+    ] = None,
     lang: Language = None,
 ) -> None:
     """Compare two runs, ranks or steps: what got slower or faster, why, and whether it is more than noise.
@@ -63,6 +71,7 @@ def compare(
     """
     import msgspec
 
+    from stepscope.cli import report_files
     from stepscope.compare.gates import checked_gates
     from stepscope.report import compare as report
     from stepscope.report import json_document
@@ -70,6 +79,8 @@ def compare(
 
     del lang
     checked_gates(fail_if or [])  # before anything is read
+    page = report_files.Wanted(paths, html)
+    report_files.check(page)
     chosen = [rank_a or rank, rank_b or rank], [step_a or step, step_b or step], [window_a, window_b]
     runs = _loaded(paths, baseline, (window_a, window_b), source, store)
     if save_baseline is not None:
@@ -82,7 +93,9 @@ def compare(
     comparison = runs[0].compare(
         *runs[1:], ranks=(rank_a or rank, rank_b or rank), steps=(step_a or step, step_b or step), fail_if=fail_if or ()
     )
-    if json:
+    if html is not None:
+        report_files.write_comparison(runs, comparison, page, language())
+    elif json:
         described = {"a": runs[0].describe(), "b": runs[-1].describe()}
         notes = [*runs[0].notes, *(runs[-1].notes if len(runs) > 1 else [])]
         json_document.write("compare", described, notes, msgspec.to_builtins(comparison), language())

@@ -61,26 +61,32 @@ class RedactedStore(RunStore):
         return column.cast(pl.String).replace(list(changed), list(changed.values())).cast(column.dtype)
 
 
-def redacted(store: RunStore) -> RunStore:
-    """The run with the same pseudonyms however much of it is written."""
+def redacted(store: RunStore, pseudonyms: Pseudonyms | None = None) -> RunStore:
+    """The run with the same pseudonyms however much of it is written; with those of several runs where given."""
     manifest = store.manifest
-    found = Finder(_directories_of_capture(store))
-    for host in store.scan("ranks").sort("rank").select("host").collect()["host"].drop_nulls():
-        found.host(str(host))
-    for part in manifest.parts:
-        found.capture(Path(part.source).name)
-        found.piece(part.source)
-    for part_of_name in manifest.window.split("/"):
-        found.capture(part_of_name)
-    found.piece(manifest.capture)
-    for piece in _doubtful_pieces(store, found):
-        found.piece(piece)
-    pseudonyms = Pseudonyms(found)
-    parts = [replace(part, source=pseudonyms.text(part.source)) for part in manifest.parts]
-    told = replace(
-        manifest, parts=parts, capture=pseudonyms.text(manifest.capture), window=pseudonyms.text(manifest.window)
-    )
-    return RedactedStore(store.directory, told, behind=store, pseudonyms=pseudonyms)
+    names = pseudonyms_of(store) if pseudonyms is None else pseudonyms
+    parts = [replace(part, source=names.text(part.source)) for part in manifest.parts]
+    told = replace(manifest, parts=parts, capture=names.text(manifest.capture), window=names.text(manifest.window))
+    return RedactedStore(store.directory, told, behind=store, pseudonyms=names)
+
+
+def pseudonyms_of(*stores: RunStore) -> Pseudonyms:
+    """Pseudonyms for everything that some runs name; the same name has the same one in all of them."""
+    found = Finder(frozenset().union(*map(_directories_of_capture, stores)))
+    for store in stores:
+        manifest = store.manifest
+        for host in store.scan("ranks").sort("rank").select("host").collect()["host"].drop_nulls():
+            found.host(str(host))
+        for part in manifest.parts:
+            found.capture(Path(part.source).name)
+            found.piece(part.source)
+        for part_of_name in manifest.window.split("/"):
+            found.capture(part_of_name)
+        found.piece(manifest.capture)
+    for store in stores:
+        for piece in _doubtful_pieces(store, found):
+            found.piece(piece)
+    return Pseudonyms(found)
 
 
 def _directories_of_capture(store: RunStore) -> frozenset[str]:

@@ -26,10 +26,10 @@ def show(comparison: Comparison, lang: str) -> None:
     for reason in comparison.verdict.reasons[1:]:
         _line(console, _in(reason.sentence, lang))
     for letter, side in (("A", comparison.a), ("B", comparison.b)):
-        _line(console, _side(letter, side, lang), "dim")
+        _line(console, _in(side_line(letter, side), lang), "dim")
     if len(comparison.history) > 2:  # two are the comparison itself
         _show_history(console, comparison, lang)
-    unit = _unit(comparison)
+    unit = unit_of(comparison)
     _show_overall(console, comparison, unit, lang)
     _show_explained(console, comparison, unit, lang)
     _show_operators(console, comparison, lang)
@@ -59,9 +59,12 @@ def show_saved(name: str, path: str, lang: str) -> None:
 
 def markdown(comparison: Comparison, lang: str) -> str:
     """A comment for a pull request: verdict, parts, the first explanations, findings, gates."""
-    unit = _unit(comparison)
+    unit = unit_of(comparison)
     lines = [f"**{_escaped(_in(comparison.verdict.sentence, lang))}**", ""]
-    lines += [f"- {_escaped(_side(letter, side, lang))}" for letter, side in (("A", comparison.a), ("B", comparison.b))]
+    lines += [
+        f"- {_escaped(_in(side_line(letter, side), lang))}"
+        for letter, side in (("A", comparison.a), ("B", comparison.b))
+    ]
     lines += ["", f"| | A [{unit}] | B [{unit}] | Δ [{unit}] | |", "|---|---:|---:|---:|---|"]
     for part in comparison.overall:
         if part.a_us or part.b_us:
@@ -89,7 +92,7 @@ def markdown(comparison: Comparison, lang: str) -> str:
 def _show_history(console: Console, comparison: Comparison, lang: str) -> None:
     console.print()
     _line(console, text("report.compare_history", lang), "bold")
-    unit = _unit(comparison)
+    unit = unit_of(comparison)
     table = Table(box=None, pad_edge=False)
     for name in ("run", "steps", f"step [{unit}]", "Δ [%]", ""):
         table.add_column(Text(name), justify="left" if name in ("run", "") else "right")
@@ -152,21 +155,22 @@ def _table(name: str, unit: str, *others: str) -> Table:
     return table
 
 
-def _side(letter: str, side: ComparedSide, lang: str) -> str:
+def side_line(letter: str, side: ComparedSide) -> Bilingual:
+    """What a side is: its name, ranks, steps and device."""
     one = len(side.ranks) == 1
-    ranks = f"rank {side.ranks[0]}" if one else text("report.compare_ranks", lang, count=len(side.ranks))
-    return text(
+    own = Bilingual(f"rank {side.ranks[0]}", f"rank {side.ranks[0]}") if one else None
+    return Bilingual.of(
         "report.compare_side",
-        lang,
         side=letter,
         name=side.name,
-        ranks=ranks,
+        ranks=own or Bilingual.of("report.compare_ranks", count=len(side.ranks)),
         steps=side.steps,
         device=side.device_name or "?",
     )
 
 
-def _unit(comparison: Comparison) -> str:
+def unit_of(comparison: Comparison) -> str:
+    """The unit in which the steps of both sides read best."""
     return "ms" if max(comparison.a.period_us, comparison.b.period_us) >= _LONG_US else "us"
 
 

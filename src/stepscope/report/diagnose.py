@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from stepscope.analysis.answer import Answer
-from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, FindingEvidence
+from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, FindingEvidence, NotChecked
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, wide_console
 from stepscope.texts import text
@@ -33,18 +33,7 @@ def show(answer: Answer[Diagnosis], lang: str) -> None:
         console.print()
         _line(console, text("report.not_checked", lang), style="bold")
         for entry in data.not_checked:
-            needs, collect = _in(entry.needs, lang), _in(entry.collect_with, lang)
-            _line(
-                console,
-                text(
-                    "report.not_checked_kind",
-                    lang,
-                    kind=text(f"finding_kind.{entry.kind}", lang),
-                    needs=needs,
-                    collect=collect,
-                ),
-                2,
-            )
+            _line(console, _in(not_checked_line(entry), lang), 2)
 
 
 def show_glance(data: Diagnosis, paths: list[str], lang: str) -> None:
@@ -65,19 +54,14 @@ def show_sentence(sentence: Bilingual, lang: str) -> None:
 
 def _show_finding(console: Console, number: int, finding: Finding, lang: str) -> None:
     console.print(_head(number, finding, lang), soft_wrap=True)
-    facts = [finding.kind, *([finding.cause] if finding.cause else [])]
-    facts.append(text(f"finding_confidence.{finding.confidence}", lang))
-    if finding.gain_us is not None and finding.gain_share is not None:
-        gain, share = cell(finding.gain_us, unit="ms"), cell(finding.gain_share, unit="%")
-        facts.append(text("report.finding_gain", lang, gain=gain, share=share))
-    _line(console, " · ".join(facts), _INDENT, style="dim")
+    _line(console, " · ".join(_in(fact, lang) for fact in finding_facts(finding)), _INDENT, style="dim")
     if finding.evidence:
         between = "；" if lang == "zh" else "; "
-        _line(console, between.join(_evidence(entry, lang) for entry in finding.evidence), _INDENT)
+        _line(console, between.join(_in(evidence_line(entry), lang) for entry in finding.evidence), _INDENT)
     _line(console, f"→ {_in(finding.advice, lang)}", _INDENT)
-    if finding.next_commands:
-        commands = ", ".join(f"stepscope {command}" for command in finding.next_commands)
-        _line(console, text("report.finding_next", lang, commands=commands), _INDENT)
+    following = next_line(finding)
+    if following is not None:
+        _line(console, _in(following, lang), _INDENT)
 
 
 def _head(number: int, finding: Finding, lang: str) -> Text:
@@ -86,15 +70,41 @@ def _head(number: int, finding: Finding, lang: str) -> Text:
     return Text.assemble(f"{number:2}. ", (severity, _STYLES[finding.severity]), f"{space}{_in(finding.title, lang)}")
 
 
-def _evidence(entry: FindingEvidence, lang: str) -> str:
+def finding_facts(finding: Finding) -> list[Bilingual]:
+    """Kind, cause, how sure it is, and what removing it would save."""
+    words = [finding.kind, *([finding.cause] if finding.cause else [])]
+    facts = [Bilingual(word, word) for word in words]
+    facts.append(Bilingual.of(f"finding_confidence.{finding.confidence}"))
+    if finding.gain_us is not None and finding.gain_share is not None:
+        gain, share = cell(finding.gain_us, unit="ms"), cell(finding.gain_share, unit="%")
+        facts.append(Bilingual.of("report.finding_gain", gain=gain, share=share))
+    return facts
+
+
+def evidence_line(entry: FindingEvidence) -> Bilingual:
+    """A number with its unit, and what it was compared with."""
     unit = _SCALES.get(entry.unit, "")
     if unit == "us" and entry.value >= _LONG_US:
         unit = "ms"
-    label, value = _in(entry.label, lang), f"{cell(entry.value, unit=unit)} {unit or entry.unit}"
+    value = f"{cell(entry.value, unit=unit)} {unit or entry.unit}"
     if entry.baseline is None:
-        return f"{label} {value}"
+        return Bilingual(f"{entry.label.en} {value}", f"{entry.label.zh} {value}")
     baseline = f"{cell(entry.baseline, unit=unit)} {unit or entry.unit}"
-    return text("report.finding_evidence", lang, label=label, value=value, baseline=baseline)
+    return Bilingual.of("report.finding_evidence", label=entry.label, value=value, baseline=baseline)
+
+
+def next_line(finding: Finding) -> Bilingual | None:
+    """What to ask next."""
+    if not finding.next_commands:
+        return None
+    commands = ", ".join(f"stepscope {command}" for command in finding.next_commands)
+    return Bilingual.of("report.finding_next", commands=commands)
+
+
+def not_checked_line(entry: NotChecked) -> Bilingual:
+    """A kind that nobody could look for, and how to record what it needs."""
+    kind = Bilingual.of(f"finding_kind.{entry.kind}")
+    return Bilingual.of("report.not_checked_kind", kind=kind, needs=entry.needs, collect=entry.collect_with)
 
 
 def _in(sentence: Bilingual, lang: str) -> str:

@@ -30,7 +30,7 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
         shown += [name for name in _WHERE_KNOWN if rows[name].null_count() < len(rows)]
         if rows["operator"].equals(rows["name"].alias("operator")):
             shown = [name for name in shown if name != "operator"]  # it would repeat the names
-        names = pl.Series("name", [_readable(name) for name in rows["name"]], dtype=pl.String)
+        names = pl.Series("name", [readable_name(name) for name in rows["name"]], dtype=pl.String)
         show_table(rows.with_columns(names).select(shown), Operator, lang, most=_MOST)
 
 
@@ -41,12 +41,12 @@ def _verdict(rows: pl.DataFrame, total: OperatorTotal, lang: str) -> str:
         unnamed = "report.operators_device_unnamed" if total.side == "device" else "report.operators_host_unnamed"
         return text(unnamed, lang, **told)
     longest = named.row(0, named=True)
-    name, share = _readable(longest["name"]), cell(longest["share"] or 0.0, unit="%")
+    name, share = readable_name(longest["name"]), cell(longest["share"] or 0.0, unit="%")
     key = "report.operators_device" if total.side == "device" else "report.operators_host"
     return text(key, lang, name=name, share=share, **told)
 
 
-def _readable(name: str | None) -> str:
+def readable_name(name: str | None) -> str:
     """Long names of kernels made short, so that a row fits a line."""
     if name is None:
         return "-"

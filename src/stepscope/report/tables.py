@@ -37,7 +37,7 @@ def show_table(frame: pl.DataFrame, rows: Any, lang: str, most: int = 20, title:
     for name, kind in frame.schema.items():
         number = kind.is_numeric()
         unit = units.get(name, "")
-        shown_units.append(_readable_unit(unit, frame[name]))
+        shown_units.append(readable_unit(unit, frame[name]))
         label = heading(name, unit, shown_units[-1])
         table.add_column(
             Text(label.replace(" ", "\n") if number else label),
@@ -81,10 +81,11 @@ _SCALES: Final = {
     "MB/s": (1e6, ",.1f"),
 }
 #: Units that need no word in a header.
-_UNWRITTEN: Final = ("", "count", "id", "ratio", "beside")
+UNWRITTEN: Final = ("", "count", "id", "ratio", "beside")
 
 
-def _readable_unit(unit: str, values: pl.Series) -> str:
+def readable_unit(unit: str, values: pl.Series) -> str:
+    """The unit in which the numbers of a column read best."""
     if unit == "us":
         largest = values.abs().max() if values.dtype.is_numeric() else None
         return "ms" if isinstance(largest, (int, float)) and largest >= _LONG_US else "us"
@@ -98,7 +99,7 @@ def heading(field: str, unit: str = "", shown_unit: str = "") -> str:
     ('forward backward [ms]', 'share [%]', 'step')
     """
     words = field.removesuffix(f"_{unit}").replace("_", " ")
-    return words if shown_unit in _UNWRITTEN else f"{words} [{shown_unit}]"
+    return words if shown_unit in UNWRITTEN else f"{words} [{shown_unit}]"
 
 
 def cell(value: Any, unit: str = "") -> str:

@@ -1,0 +1,34 @@
+"""Words of the page itself, in both languages."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stepscope.diagnosis.finding import Bilingual
+from stepscope.report.html.sections import Words
+from stepscope.version import __version__
+
+_LABELS: Final = (
+    "advice",
+    "contents",
+    "from_start",
+    "hint",
+    "left_out",
+    "print",
+    "proof",
+    "step",
+    "theme",
+    "whole",
+    "zoom_in",
+    "zoom_out",
+)
+
+
+def labels() -> dict[str, Words]:
+    """All words that the page's script uses."""
+    return {name: Bilingual.of(f"report_label.{name}") for name in _LABELS}
+
+
+def made_with() -> Bilingual:
+    """Who made the file."""
+    return Bilingual.of("report_page.made_with", version=__version__)
