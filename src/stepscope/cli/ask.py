@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,7 +92,7 @@ def ask(
             notes.append(Note("csv_other_tables", {"tables": ", ".join(list(frames)[1:])}, count=len(frames) - 1))
     else:
         _show_first_line(run, question, rank)
-        _show(question, answer)
+        _show(question, answer, paths)
     show_notes(run, notes, rank)
 
 
@@ -105,14 +106,16 @@ def _show_first_line(run: Run, question: str, ranks: list[int] | None) -> None:
         show_sentence(sentence, language())
 
 
-def _show(name: str, answer: Any) -> None:
-    """By the question's own report; a plain list needs none."""
+def _show(name: str, answer: Any, paths: list[Path]) -> None:
+    """By the question's own report, which may want to know what was asked; a plain list needs none."""
     from stepscope.questions import QUESTIONS
     from stepscope.report import csv_tables, tables
 
     module = f"stepscope.report.{name.replace('-', '_')}"
     if importlib.util.find_spec(module) is not None:
-        importlib.import_module(module).show(answer, language())
+        show = importlib.import_module(module).show
+        further = {"paths": paths} if "paths" in inspect.signature(show).parameters else {}
+        show(answer, language(), **further)
         return
     question = QUESTIONS[name]
     rows = tuple.__class_getitem__((question.type, *question.beside.values()))

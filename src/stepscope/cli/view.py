@@ -7,6 +7,7 @@ import secrets
 import webbrowser
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import typer
 
@@ -36,10 +37,14 @@ def view(
     source: Form = None,
     store: Store = None,
     thresholds: Thresholds = None,
+    finding: Annotated[
+        str | None, typer.Option(metavar="ID", help="Open the proof of this finding, as diagnose names it.")
+    ] = None,
     lang: Language = None,
 ) -> None:
     """Show captures in the browser: overview, timeline, steps, operators, data, memory, CPU and SQL."""
     from stepscope.report import terminal
+    from stepscope.server.library import run_id
     from stepscope.server.serve import serve
     from stepscope.server.settings import Settings, is_loopback, normal_base_path
 
@@ -59,6 +64,8 @@ def view(
     )
 
     def ready(address: str) -> None:
+        if finding is not None:
+            address = f"{address}#/run/{run_id(settings.roots[0], None)}/overview?finding={quote(finding)}"
         terminal.say("view_serving", language(), count=len(paths), address=address)
         if settings.token is not None:
             terminal.say("view_token", language(), roots=", ".join(map(str, settings.roots)))

@@ -87,7 +87,7 @@ class Library:
         """Put a capture on the list and read it; one that is known is read again if it has changed."""
         with self._lock:
             known = [each for each in self._entries.values() if each.path == path and each.window == window]
-            entry = known[0] if known else Entry(_id(path, window), path, window, uploaded)
+            entry = known[0] if known else Entry(run_id(path, window), path, window, uploaded)
             self._entries.setdefault(entry.id, entry)
         return self.open(entry.id)
 
@@ -176,7 +176,7 @@ class Library:
         known = {each.window for each in self._entries.values() if each.path == entry.path}
         for window in reversed(run.windows):
             if window not in known:
-                other = Entry(_id(entry.path, window), entry.path, window, entry.uploaded)
+                other = Entry(run_id(entry.path, window), entry.path, window, entry.uploaded)
                 self._entries[other.id] = other
 
     def _forget_upload(self, entry: Entry) -> None:
@@ -198,6 +198,6 @@ def _warm_up(view: TimelineView) -> None:
             raise
 
 
-def _id(path: Path, window: str | None) -> str:
+def run_id(path: Path, window: str | None) -> str:
     """Stable, so that an address with it is still good after a restart."""
     return hashlib.sha256(f"{path}\n{window or ''}".encode(errors="surrogateescape")).hexdigest()[:12]
