@@ -6,6 +6,7 @@ import sys
 from typing import Final
 
 import msgspec
+from rich.cells import cell_len
 from rich.text import Text
 
 from stepscope.doctor.check import Examination, Sentence
@@ -13,6 +14,7 @@ from stepscope.report.tables import wide_console
 from stepscope.texts import text
 
 _STYLES: Final = {"ok": "green", "warning": "bold yellow", "problem": "bold red", "absent": "dim"}
+_STATE_WIDTH: Final = 8
 _SECTIONS: Final = ("versions", "accelerators", "resources")
 
 
@@ -23,16 +25,22 @@ def show(examination: Examination, lang: str) -> None:
         console.print(Text(text(f"doctor_section.{section}", lang), style="bold"))
         for check in (each for each in examination.checks if each.section == section):
             state = text(f"doctor_state.{check.state}", lang)
-            line = Text.assemble("  ", (state, _STYLES[check.state]), f"  {text(f'doctor_check.{check.name}', lang)}")
+            line = Text.assemble(
+                "  ", (_padded(state), _STYLES[check.state]), f" {text(f'doctor_check.{check.name}', lang)}"
+            )
             console.print(line.append(f"  {check.value}" if check.value else ""), soft_wrap=True)
             _remedy(check.remedy, lang)
     console.print(Text(text("doctor_section.recordable", lang), style="bold"))
     for way in examination.recordable:
         state = "ok" if way.possible else "absent"
         words = text(f"doctor_record.{'yes' if way.possible else 'no'}", lang)
-        line = Text.assemble("  ", (words, _STYLES[state]), f"  {text(f'doctor_way.{way.name}', lang)}")
+        line = Text.assemble("  ", (_padded(words), _STYLES[state]), f" {text(f'doctor_way.{way.name}', lang)}")
         console.print(line, soft_wrap=True)
         _remedy(way.needs, lang)
+
+
+def _padded(word: str) -> str:
+    return word + " " * (_STATE_WIDTH - cell_len(word))
 
 
 def _remedy(sentence: Sentence | None, lang: str) -> None:
