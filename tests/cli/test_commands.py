@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from stepscope.cli import app
+from stepscope.store.schema import SCHEMA_VERSION
 from support.commands import ENGLISH, Command, Outcome
 from support.limits import HANGS_AFTER_S
 from support.mini_trace import complete, slices_in, write_capture, write_rank, write_trace, write_unreadable
@@ -179,7 +180,7 @@ class TestJson:
             "windows": ["trace"],
             "ranks": [2],
             "readers": ["kineto"],
-            "schema_version": 6,
+            "schema_version": SCHEMA_VERSION,
         }
         data = document["data"]
         assert {key: data[key] for key in ("events", "bytes", "read_bytes")} == {

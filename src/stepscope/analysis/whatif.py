@@ -111,7 +111,7 @@ def _notes(estimate: Estimate, ranks: int) -> list[Note]:
     if estimate.unexplained_share > replay_facts().errors.most_share:
         notes.append(Note("replay_unexplained", {"share": f"{100 * estimate.unexplained_share:.1f}"}))
     if len(parts) < ranks:
-        notes.append(Note("replay_without_ranks", {"count": ranks - len(parts)}))
+        notes.append(Note("replay_without_ranks", count=ranks - len(parts)))
     if len(parts) > 1 and not estimate.replay.joined:
         notes.append(Note("replay_ranks_apart"))
     if any(part.on_device and not part.launches_known for part in parts):

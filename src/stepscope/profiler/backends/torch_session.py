@@ -231,8 +231,21 @@ def _let_children_exit() -> None:
     os.register_at_fork(after_in_child=skip)
 
 
+def _named_like(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """As ``functools.wraps``, which would swallow an AttributeError of the job's alarm."""
+
+    def named(wrapper: Callable[..., Any]) -> Callable[..., Any]:
+        for name in functools.WRAPPER_ASSIGNMENTS:
+            if hasattr(original, name):  # what is written in C lacks some
+                setattr(wrapper, name, getattr(original, name))
+        wrapper.__wrapped__ = original  # type: ignore[attr-defined]
+        return wrapper
+
+    return named
+
+
 def _begins(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
+    @_named_like(original)
     def begin(*args: Any, **kwargs: Any) -> Any:
         if _thread.ours:
             return original(*args, **kwargs)
@@ -250,7 +263,7 @@ def _begins(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ends(original: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(original)
+    @_named_like(original)
     def end(*args: Any, **kwargs: Any) -> Any:
         if not _thread.ours:
             _Process.theirs = False
