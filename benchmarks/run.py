@@ -7,6 +7,7 @@ from pathlib import Path
 
 import analyses
 import capture
+import cluster
 import comparison
 import ingest
 import peers
@@ -27,6 +28,7 @@ def main() -> None:
         "Analyses of one rank": analyses.run(options.data, options.megabytes),
         "Beside other tools": peers.run(options.data),
         "Comparing": comparison.run(options.data),
+        "Many ranks": cluster.run(options.data),
         "Timeline": timeline_tiles.run(options.data),
         "Recording": capture.run(),
     }

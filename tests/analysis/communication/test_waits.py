@@ -128,3 +128,17 @@ def test_parts_of_a_wait_add_up_to_it(tmp_path: Path) -> None:
     rows = waits(store).rows
     parts = roots(store, rows).group_by("wait").agg(pl.col("wait_ns").sum()).sort("wait")
     assert parts["wait_ns"].to_list() == rows["wait_ns"].to_list()
+
+
+def test_calls_that_only_tables_tell_of_are_compared_too(tmp_path: Path) -> None:
+    """As in a capture of communication.json alone: no slice, but start, length and step."""
+    names = {"group": "g", "kind": "all_reduce", "name": "hcom_allReduce__586_0_1", "step": 1}
+    rows = [
+        {"rank": rank, "slice": None, "seq": number, "start_ns": 1000 * number + late, "end_ns": 1000 * number + 900}
+        for number in (1, 2)
+        for rank, late in ((0, 0), (1, 300), (2, 100))
+    ]
+    store = make_store(tmp_path, collectives=[names | row for row in rows])
+
+    waited = waits(store).rows
+    assert set(waited.select("rank", "wait_ns", "blames").iter_rows()) == {(0, 300, 1), (2, 200, 1)}

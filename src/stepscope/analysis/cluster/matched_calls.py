@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.cluster.arrivals import arrivals
+from stepscope.analysis.cluster.recorded_calls import recorded_calls
 from stepscope.arrays import Int64s
 from stepscope.store.call_numbers import with_call_numbers
 from stepscope.store.run_store import RunStore
@@ -35,7 +36,7 @@ def numbered_calls(store: RunStore) -> pl.DataFrame:
     """All calls of groups; those with the same ``call`` belong together."""
     names = pl.col("group", "kind").cast(pl.String)
     calls = (
-        store.scan("collectives")
+        recorded_calls(store)
         .filter(~pl.col("kind").cast(pl.String).is_in(POINT_TO_POINT) & (pl.col("end_ns") > pl.col("start_ns")))
         .select("rank", "slice", names, "seq", "step", "start_ns", "end_ns", "bytes")
         .collect()

@@ -11,6 +11,7 @@ from typing import Final
 import polars as pl
 
 from stepscope.analysis.cluster.matched_calls import with_waits
+from stepscope.analysis.cluster.recorded_calls import recorded_calls
 from stepscope.store.run_store import RunStore
 
 _SENDS: Final = "send"
@@ -21,7 +22,7 @@ _PAIR: Final = ("group", "source", "target", "step", "number")
 def paired_calls(store: RunStore) -> pl.DataFrame:
     """Rows as those of ``matched_calls``, two per pair; the n-th send to a rank belongs to its n-th receive."""
     calls = (
-        store.scan("collectives")
+        recorded_calls(store)
         .with_columns(pl.col("kind").cast(pl.String), pl.col("group").cast(pl.String))
         .filter(pl.col("kind").is_in([_SENDS, _RECEIVES]) & pl.col("peer").is_not_null())
         .filter(pl.col("end_ns") > pl.col("start_ns"))

@@ -10,6 +10,7 @@ from typing import Final
 
 import polars as pl
 
+from stepscope.analysis.cluster.recorded_calls import recorded_calls
 from stepscope.store.run_store import RunStore
 
 _CALL: Final = ["rank", "group", "call", "step"]
@@ -29,7 +30,7 @@ def plane_waits(store: RunStore) -> pl.DataFrame:
     longest = per_peer.group_by(_CALL, maintain_order=True).agg(
         blames=pl.col("peer").first(), wait_ns=pl.max("wait_ns")
     )
-    calls = store.scan("collectives").select(
+    calls = recorded_calls(store).select(
         "rank",
         "slice",
         "step",

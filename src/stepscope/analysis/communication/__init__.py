@@ -10,6 +10,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cluster.clocks import clocks_of
 from stepscope.analysis.cluster.matched_calls import numbered_calls
+from stepscope.analysis.cluster.recorded_calls import recorded_calls
 from stepscope.analysis.cluster.roots import roots
 from stepscope.analysis.cluster.waits import waits
 from stepscope.analysis.communication.groups import groups_of, unjoined
@@ -34,7 +35,7 @@ def communication(
     chosen = pl.col("rank").is_in(ranks_of(store, ranks))
     if steps:
         chosen &= pl.col("step").is_in(list(steps))
-    calls = store.scan("collectives").with_columns(pl.col("group", "kind", "name").cast(pl.String))
+    calls = recorded_calls(store).with_columns(pl.col("group", "kind", "name").cast(pl.String))
     asked = calls.filter(chosen).collect()
     transfers = store.scan("transfers").filter(chosen)
     matrix = matrix_of(transfers)
