@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 import polars as pl
 
@@ -34,6 +34,10 @@ class TellsRanks(Protocol):
     """A progress that also shows how many ranks are done."""
 
     def tell_ranks(self, done: int, total: int) -> None: ...
+
+
+# A file with several ranks that is read in this process: about as long as starting other processes takes.
+_SMALL_BYTES: Final = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -139,6 +143,12 @@ def _fatal(wanted: Wanted, parts: list[Part], failures: dict[Path, StepscopeErro
     return None
 
 
+def _small_parts(tasks: list[RankTask]) -> bool:
+    """Ranks that lie together in one small file: starting processes would cost more than reading them."""
+    paths = {task.source.path for task in tasks}
+    return len(paths) == 1 and tasks[0].source.part is not None and tasks[0].source.bytes <= _SMALL_BYTES
+
+
 def _run(
     tasks: list[RankTask], notes: Notes, progress: Progress | None, executor: Executor | None
 ) -> tuple[list[Part], dict[Path, StepscopeError]]:
@@ -153,11 +163,12 @@ def _run(
             progress(done, total)
 
     def results() -> Generator[tuple[RankTask, Part | Exception]]:
-        if len(tasks) == 1 and executor is None:
-            try:
-                yield tasks[0], rank_task.run(tasks[0], on_read)
-            except StepscopeError as error:
-                yield tasks[0], error
+        if executor is None and (len(tasks) == 1 or _small_parts(tasks)):
+            for task in tasks:
+                try:
+                    yield task, rank_task.run(task, on_read if len(tasks) == 1 else None)
+                except StepscopeError as error:
+                    yield task, error
             return
         for task, result in run_tasks(rank_task.run, tasks, executor, lambda: on_read(0)):
             on_read(sizes[task.source.path])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +53,7 @@ def read(reading: Reading) -> None:
     reading.notes.add("ndtimeline_records_unreadable", file=path.name, count=left_out)
     if rows.is_empty():
         raise UnreadableInputError("no_events", path=str(path))
-    slices = _slices(rows.join(_step_starts(path), on="step", maintain_order="left"))
+    slices = _slices(rows.join(_step_starts(path, path.stat().st_mtime_ns), on="step", maintain_order="left"))
     first, last = pl.col("start_ns").min(), (pl.col("start_ns") + pl.col("dur_ns")).max()
     steps = slices.group_by("step", maintain_order=True).agg(host_start_ns=first, host_end_ns=last)
     marks = steps.with_columns(
@@ -71,8 +72,9 @@ def read(reading: Reading) -> None:
     reading.took(reading.source.bytes)
 
 
-def _step_starts(path: Path) -> pl.DataFrame:
-    """Where each step begins when one stands behind another."""
+@lru_cache(maxsize=1)
+def _step_starts(path: Path, _changed_ns: int) -> pl.DataFrame:
+    """Where each step begins when one stands behind another; the same for all ranks of a file as it is now."""
     lengths = step_lengths(path).select("step", length=_ns(pl.col("seconds")))
     return lengths.select("step", begins=pl.col("length").cum_sum() - pl.col("length"))
 
