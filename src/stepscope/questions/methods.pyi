@@ -154,9 +154,7 @@ class QuestionMethods:
         self,
         *,
         ranks: Sequence[int] | None = None,
-        sort: Literal[
-            "rank", "period", "computing", "communication", "idle", "wait", "caused_wait", "delay", "memory", "flops"
-        ] = "rank",
+        sort: Literal["rank", "period", "computing", "communication", "idle", "wait", "caused_wait", "delay", "memory", "flops"] = "rank",
         stage: int | None = None,
         host: str | None = None,
         dimension: str | None = None,
