@@ -13,7 +13,7 @@ class SinglePrecision(Training):
     """Matrix products in 32 bits on cores that multiply single numbers; the switch allows tensor cores (TF32)."""
 
     def __init__(self, device: str, faulty: bool) -> None:
-        super().__init__(device, Size(batch=4096, width=2048, layers=4), torch.float32)
+        super().__init__(device, Size(batch=16384, width=2048, layers=4), torch.float32)
         torch.backends.cuda.matmul.allow_tf32 = not faulty
 
 
@@ -44,7 +44,7 @@ class Convolutions(torch.nn.Module):  # type: ignore[misc]
 class ChannelsFirst(Training):
     """Images with channels first, which the fast convolutions have to convert; the switch puts channels last."""
 
-    channels, images, edge = 128, 64, 56
+    channels, images, edge = 128, 512, 56
 
     def __init__(self, device: str, faulty: bool) -> None:
         super().__init__(device)

@@ -33,7 +33,7 @@ class Batches(Dataset):  # type: ignore[misc]
 class SlowLoader(Training):
     """Two workers that need longer for two batches than the device for two steps."""
 
-    seconds_a_batch = 0.02
+    seconds_a_batch = 0.08
     cpu_seconds_a_batch = 0.15
 
     def __init__(self, device: str, faulty: bool) -> None:
@@ -103,7 +103,9 @@ class Synchronisations(Training):
     """Statistics of each layer are read at once, where the host could have gone on."""
 
     def __init__(self, device: str, faulty: bool) -> None:
-        super().__init__(device)
+        size = SIZES[device]
+        # Half the batch: what a synchronisation costs is the same, and a larger share of the step.
+        super().__init__(device, Size(batch=size.batch // 2, width=size.width, layers=size.layers))
         self.faulty = faulty
         self.read: list[float] = []
         self.unread: list[Any] = []

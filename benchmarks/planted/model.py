@@ -20,8 +20,8 @@ class Size:
     layers: int
 
 
-#: By device. On the GPU about 5 ms a step, which some sixty launches fill.
-SIZES = {"cpu": Size(batch=256, width=256, layers=4), "cuda": Size(batch=8192, width=3072, layers=6)}
+#: By device. On the GPU about 20 ms a step: sixty launches that a host needs some 6 ms for while it is recorded.
+SIZES = {"cpu": Size(batch=256, width=256, layers=4), "cuda": Size(batch=32768, width=3072, layers=6)}
 
 
 def precision(device: str) -> Any:
