@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import socket
 import tarfile
 import tempfile
@@ -53,5 +54,7 @@ def keep_folder(folder: Path, kept: Path) -> None:
 def _neutral(content: bytes, folder: Path) -> bytes:
     for path in (folder, folder.resolve()):
         content = content.replace(str(path).encode(), FOLDER.encode())
+    # Where PyTorch keeps what it compiled; the name is that of the user.
+    content = re.sub(rb"/tmp/torchinductor_\w+", f"{FOLDER}/torchinductor".encode(), content)
     host = socket.gethostname()
     return content.replace(f'"{host}"'.encode(), f'"{HOST}"'.encode())
