@@ -13,6 +13,7 @@ const PLACES: readonly Place[] = [
   { path: 'operators', params: { by: 'kernel', lane: 'all' } },
   { path: 'data' },
   { path: 'cpu' },
+  { path: 'cluster' },
   { path: 'memory' },
   { path: 'memory', params: { tab: 'leaks', sites: 'all' } },
   { path: 'memory', params: { tab: 'steps' } },

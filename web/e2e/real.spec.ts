@@ -2,7 +2,7 @@
 import { expect, test } from './fixtures'
 import { HAS_MINDSPORE, REAL } from './realCaptures'
 
-const PAGES = ['overview', 'timeline', 'steps', 'operators', 'data', 'memory', 'cpu', 'sql'] as const
+const PAGES = ['overview', 'timeline', 'steps', 'operators', 'data', 'memory', 'cpu', 'cluster', 'sql'] as const
 
 interface Steps {
   readonly data: readonly { step: number; computing_us: number | null }[]

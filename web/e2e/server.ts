@@ -1,5 +1,5 @@
 // Starts the real server once, over captures made for the tests, and stops it at the end.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +11,14 @@ import { CASE_NAMES, caseCapture } from './cases'
 
 const PYTHON = process.env['STEPSCOPE_PYTHON'] ?? fileURLToPath(new URL('../../.venv/bin/python', import.meta.url))
 const READY_MS = 300_000
+/** Four ranks of which rank 2 computes longer than the others: a recording of the project's own. */
+const FOUR_RANKS = fileURLToPath(new URL('../../tests/data/four_ranks_cuda_slow_compute.tar.xz', import.meta.url))
+
+function unpacked(archive: string, folder: string): string {
+  mkdirSync(folder)
+  spawnSync('tar', ['xf', archive, '-C', folder])
+  return folder
+}
 
 export default async function start(): Promise<() => void> {
   const folder = mkdtempSync(join(tmpdir(), 'stepscope-e2e-'))
@@ -29,10 +37,11 @@ export default async function start(): Promise<() => void> {
     join(folder, 'host.json'),
     ...cases,
     ...writeCardCaptures(folder),
+    unpacked(FOUR_RANKS, join(folder, 'four_ranks')),
     ...REAL.map((one) => one.path),
     ...recordMindSpore(folder),
   ]
-  const started = await serve(paths, join(folder, 'store'), 8 + REAL.length + Number(HAS_MINDSPORE))
+  const started = await serve(paths, join(folder, 'store'), 9 + REAL.length + Number(HAS_MINDSPORE))
   process.env['STEPSCOPE_URL'] = started.address
   return () => {
     started.stop()

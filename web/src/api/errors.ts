@@ -38,6 +38,8 @@ const RECORDED_BY: Readonly<Record<string, string>> = {
   launches_nothing_recorded: 'timeline',
   no_flops: 'operators',
   flops_only_on_host: 'operators',
+  no_communication: 'cluster',
+  cluster_needs_ranks: 'cluster',
   memory_not_recorded: 'memory',
   leaks_too_few_steps: 'memory',
   leaks_history_too_short: 'memory',

@@ -71,6 +71,12 @@ export interface BoundShare {
   readonly share: number
 }
 
+/** What the stages of a pipeline wait for data of each other, over all ranks. */
+export interface Bubble {
+  readonly wait_us: number
+  readonly share: number
+}
+
 /** Recorded bytes of one category over time. */
 export interface CategoryCurve {
   readonly category: string
@@ -87,8 +93,17 @@ export interface CategoryPart {
   readonly blocks: number | null
 }
 
-/** A job as a whole; `slowdown` is null where the replay does not come close to the recorded steps. */
+/** A job as a whole; `slowdown` is null where no replay comes close to the recorded steps. */
 export interface Cluster {
+  readonly plan: Plan
+  readonly ranks: readonly RankRow[]
+  readonly by_dimension: readonly PartTimes[]
+  readonly stages: readonly PartTimes[]
+  readonly hosts: readonly PartTimes[]
+  readonly groups: readonly PartTimes[]
+  readonly bubble: Bubble | null
+  readonly stage_balance: number | null
+  readonly expert_balance: number | null
   readonly slowdown: Slowdown | null
 }
 
@@ -1129,6 +1144,38 @@ export interface PartChange {
   readonly significant: boolean
 }
 
+/** A part of a job, named by dimension and index, by host, or by ids; times are means over its ranks. */
+export interface PartTimes {
+  readonly dimension: string | null
+  readonly index: number | null
+  readonly host: string | null
+  readonly ids: readonly string[]
+  readonly ranks: readonly number[]
+  readonly period_us: number | null
+  readonly computing_us: number | null
+  readonly exposed_communication_us: number | null
+  readonly exposed_copy_us: number | null
+  readonly idle_us: number | null
+  readonly overlap_us: number | null
+  readonly interval_us: number | null
+  readonly forward_backward_us: number | null
+  readonly tail_us: number | null
+  readonly communication_us: number | null
+  readonly overlapped_us: number | null
+  readonly receive_alone_us: number | null
+  readonly collective_alone_us: number | null
+  readonly bubble_us: number | null
+  readonly stage_us: number | null
+  readonly wait_us: number | null
+  readonly pipeline_wait_us: number | null
+  readonly caused_wait_us: number | null
+  readonly delay_us: number | null
+  readonly computing_spread_share: number | null
+  readonly slowest_rank: number | null
+  readonly flops_per_s: number | null
+  readonly peak_memory_bytes: number | null
+}
+
 /** The three places to look. */
 export interface Parts {
   readonly computing: Delimitation
@@ -1222,6 +1269,44 @@ export interface PipelineOp {
   readonly cpu_cores: number | null
   readonly cpu_per_worker_share: number | null
   readonly cost_us: number | null
+}
+
+/** How the job is split, and how that is known. */
+export interface Plan {
+  readonly world_size: number
+  readonly origin: string
+  readonly confidence: string
+  readonly dimensions: readonly PlanDimension[]
+  readonly ranks: readonly PlanRank[]
+  readonly groups: readonly PlanGroup[]
+}
+
+/** How far a job is split in one dimension, and how that is known. */
+export interface PlanDimension {
+  readonly dimension: string
+  readonly size: number
+  readonly origin: 'given' | 'inferred' | 'stated' | 'unknown'
+  readonly confidence: 'given' | 'guess' | 'likely' | 'stated' | 'unknown'
+  readonly reason: string
+}
+
+/** Ranks that differ in one dimension only; `ids` are what calls carry, as far as that is known. */
+export interface PlanGroup {
+  readonly dimension: string
+  readonly ids: readonly string[]
+  readonly ranks: readonly number[]
+}
+
+/** A captured rank; a coordinate is null where it is not known. */
+export interface PlanRank {
+  readonly rank: number
+  readonly host: string | null
+  readonly device_index: number | null
+  readonly dp: number | null
+  readonly tp: number | null
+  readonly pp: number | null
+  readonly ep: number | null
+  readonly cp: number | null
 }
 
 export interface PmuValue {
@@ -1370,11 +1455,51 @@ export interface RankLaunches {
   readonly bound: string | null
 }
 
+/** One rank; times are means over its counted steps, null is what the capture cannot tell. */
+export interface RankRow {
+  readonly rank: number
+  readonly host: string | null
+  readonly device_kind: string | null
+  readonly device_name: string | null
+  readonly device_index: number | null
+  readonly dp: number | null
+  readonly tp: number | null
+  readonly pp: number | null
+  readonly ep: number | null
+  readonly cp: number | null
+  readonly steps: number
+  readonly period_us: number | null
+  readonly computing_us: number | null
+  readonly exposed_communication_us: number | null
+  readonly exposed_copy_us: number | null
+  readonly idle_us: number | null
+  readonly overlap_us: number | null
+  readonly interval_us: number | null
+  readonly forward_backward_us: number | null
+  readonly tail_us: number | null
+  readonly communication_us: number | null
+  readonly overlapped_us: number | null
+  readonly receive_alone_us: number | null
+  readonly collective_alone_us: number | null
+  readonly bubble_us: number | null
+  readonly stage_us: number | null
+  readonly wait_us: number | null
+  readonly pipeline_wait_us: number | null
+  readonly caused_wait_us: number | null
+  readonly delay_us: number | null
+  readonly flops: number | null
+  readonly flops_per_s: number | null
+  readonly peak_memory_bytes: number | null
+  readonly memory_capacity_bytes: number | null
+  readonly expert_tokens: number | null
+  readonly outliers: readonly string[]
+}
+
 /** How far one rank alone explains the slowdown. */
 export interface RankSlowdown {
   readonly rank: number
-  readonly dp: number
-  readonly stage: number
+  readonly dp: number | null
+  readonly stage: number | null
   readonly slowdown: number
 }
 
@@ -1434,6 +1559,19 @@ export interface RankTracks {
   readonly steps: readonly StepMark[]
   readonly names: readonly string[]
   readonly names_total: number
+}
+
+/** The ranks asked for, in the order asked for. */
+export interface Ranks {
+  readonly ranks: readonly RankRow[]
+}
+
+export interface RanksDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
+  readonly data: Ranks
 }
 
 export interface ReadProgress {

@@ -10,5 +10,7 @@ export const collectEn: Record<keyof typeof collectZh, string> = {
     'Memory was not recorded in this capture. Curves, owners of the peak and leak detection need every allocation and release.',
   'collect.data':
     'The input pipeline was not recorded in this capture. Whether training waits for data is seen from how full the pipeline’s queues are and how long it takes to get each batch.',
+  'collect.cluster':
+    'This capture holds no communication between ranks, so there is no cluster to show. Record on every rank of the job with the device, each into a file of its own, and open the folder that holds them all. On Ascend, profiler_level Level1 adds what moved between which ranks.',
   'collect.cpu': 'CPU use was not recorded in this capture.',
 }

@@ -5,5 +5,7 @@ export const collectZh = {
   'collect.operators': '这次采集没有算子和 kernel。',
   'collect.memory': '这次采集没有记录内存。内存曲线、峰值归属和泄漏检测需要内存申请与释放的记录。',
   'collect.data': '这次采集没有记录数据管道。判断训练是否在等数据，需要管道各级队列的占用和每个 batch 的取数时间。',
+  'collect.cluster':
+    '这次采集里没有 rank 之间的通信，因此没有集群数据。请在任务的每个 rank 上同时采集设备活动，各自写入一个文件，再打开包含全部文件的目录。昇腾请用 profiler_level Level1，以记录 rank 之间的传输。',
   'collect.cpu': '这次采集没有记录 CPU 利用率。',
 } as const

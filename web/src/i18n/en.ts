@@ -13,6 +13,7 @@ import { operatorsEn } from './operators.en'
 import { dataEn } from './data.en'
 import { memoryEn } from './memory.en'
 import { cpuEn } from './cpu.en'
+import { clusterEn } from './cluster.en'
 import type { zh } from './zh'
 
 export const en: Record<keyof typeof zh, string> = {
@@ -30,4 +31,5 @@ export const en: Record<keyof typeof zh, string> = {
   ...dataEn,
   ...memoryEn,
   ...cpuEn,
+  ...clusterEn,
 }

@@ -41,6 +41,7 @@ export const overviewEn: Record<keyof typeof overviewZh, string> = {
   'overview.memory_step': 'in step {step}',
   'overview.how': 'How to record it',
   'overview.ranks': 'What the step is made of, per rank',
+  'overview.ranks_first': 'The {shown} first of {total} ranks in this order; the table shows all.',
   'overview.ranks_capture': 'What the whole capture is made of, per rank',
   'overview.missing': 'Not recorded:',
   'overview.environment': 'Environment',

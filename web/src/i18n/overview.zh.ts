@@ -38,6 +38,7 @@ export const overviewZh = {
   'overview.memory_step': '在迭代 {step}',
   'overview.how': '如何采集',
   'overview.ranks': '各 rank 的迭代时间构成',
+  'overview.ranks_first': '按当前顺序显示前 {shown} 个 rank，共 {total} 个；表格包含全部。',
   'overview.ranks_capture': '各 rank 的整个采集窗口构成',
   'overview.missing': '未采集：',
   'overview.environment': '环境',

@@ -13,6 +13,7 @@ import { operatorsZh } from './operators.zh'
 import { dataZh } from './data.zh'
 import { memoryZh } from './memory.zh'
 import { cpuZh } from './cpu.zh'
+import { clusterZh } from './cluster.zh'
 
 export const zh = {
   ...frameZh,
@@ -29,4 +30,5 @@ export const zh = {
   ...dataZh,
   ...memoryZh,
   ...cpuZh,
+  ...clusterZh,
 } as const

@@ -30,6 +30,8 @@ export const COLLECT: Readonly<Record<string, readonly Recording[]>> = {
   memory: [torch('profile_memory=True'), withStepscope('mindspore', 'profile_memory=True')],
   data: [withStepscope('pytorch'), withStepscope('mindspore', 'data_process=True')],
   cpu: [withStepscope('pytorch'), withStepscope('mindspore')],
+  // All ranks of the job record alike, each into its own file of the same folder.
+  cluster: OPERATORS,
 }
 
 const TITLES: Readonly<Record<Framework, string>> = { pytorch: 'PyTorch', mindspore: 'MindSpore' }

@@ -78,6 +78,18 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
     ],
   },
   {
+    title: 'nav.group.communication',
+    pages: [
+      {
+        id: 'cluster',
+        title: 'page.cluster',
+        icon: 'cluster',
+        needs: ['collectives', 'transfers'],
+        load: () => import('./cluster/Cluster.svelte'),
+      },
+    ],
+  },
+  {
     title: 'nav.group.tools',
     pages: [{ id: 'sql', title: 'page.sql', icon: 'sql', needs: [], load: () => import('./sql/Sql.svelte') }],
   },

@@ -53,10 +53,14 @@ export class Session {
     return this.run?.rank_list.find((entry) => entry.rank === this.rank)
   }
 
-  /** Run and rank as the beginning of a file's name; a query is of all ranks. */
+  /** Run and rank as the beginning of a file's name; a query and the cluster are of all ranks. */
   get filePrefix(): string {
     if (!this.run) return ''
-    const ranks = router.route.page === 'sql' ? [] : router.route.page === 'timeline' ? this.ranks : [this.rank]
+    const ranks = ['sql', 'cluster'].includes(router.route.page)
+      ? []
+      : router.route.page === 'timeline'
+        ? this.ranks
+        : [this.rank]
     const words = ranks.length > 4 ? `${ranks.length}_ranks-` : ranks.map((rank) => `rank${rank}-`).join('')
     return `${this.run.summary.name}-${words}`
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RankSummary } from '../../api/schema'
-import { partsOf } from './parts'
+import { inOrder, partsOf } from './parts'
 
 function rank(more: Partial<RankSummary>): RankSummary {
   return {
@@ -43,4 +43,14 @@ test('work of the device that no step knows is told as that of the whole capture
 
 test('without device work nothing is told', () => {
   expect(partsOf(rank({ idle_us: null }))).toBeNull()
+})
+
+test('ranks stand by their numbers, or the largest of a part first', () => {
+  const rows = [0, 1, 2].flatMap((number) => {
+    const parts = partsOf(rank({ computing_us: [5, 9, 5][number] ?? 0 }))
+    return parts ? [{ rank: number, ...parts }] : []
+  })
+  const order = (by: 'rank' | 'computing'): number[] => inOrder(rows.toReversed(), by).map((row) => row.rank)
+  expect(order('rank')).toEqual([0, 1, 2])
+  expect(order('computing')).toEqual([1, 0, 2])
 })

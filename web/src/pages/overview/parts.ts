@@ -13,8 +13,15 @@ export interface SpanParts {
   readonly overlap: number
 }
 
-export function partsOf(rank: RankSummary): SpanParts | null {
-  if (rank.idle_us !== null) {
+type PartField = 'computing_us' | 'exposed_communication_us' | 'exposed_copy_us' | 'idle_us' | 'overlap_us'
+/** Whatever has the parts of a step: a line of `summary`, or one of `cluster`, which knows no whole capture. */
+export type Timed = Pick<RankSummary, PartField | 'rank' | 'host'> & {
+  readonly period_us: number | null
+  readonly window?: RankSummary['window']
+}
+
+export function partsOf(rank: Timed): SpanParts | null {
+  if (rank.idle_us !== null && rank.period_us !== null) {
     return {
       of: 'step',
       span: rank.period_us,
@@ -25,7 +32,7 @@ export function partsOf(rank: RankSummary): SpanParts | null {
       overlap: rank.overlap_us ?? 0,
     }
   }
-  const { window } = rank
+  const { window = null } = rank
   if (window === null || window.span_us <= 0) return null
   return {
     of: 'capture',
@@ -36,4 +43,11 @@ export function partsOf(rank: RankSummary): SpanParts | null {
     idle: window.free_us,
     overlap: 0,
   }
+}
+
+/** By number, or the largest of one part first. */
+export type RankOrder = 'rank' | 'span' | 'computing' | 'exposedCommunication' | 'idle'
+
+export function inOrder<T extends SpanParts & { readonly rank: number }>(rows: readonly T[], order: RankOrder): T[] {
+  return rows.toSorted((a, b) => (order === 'rank' ? a.rank - b.rank : b[order] - a[order] || a.rank - b.rank))
 }
