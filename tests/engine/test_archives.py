@@ -41,6 +41,7 @@ def test_an_archive_is_the_run_of_its_directory(name: str, tmp_path: Path) -> No
     path = _packed(capture, tmp_path / "here" / name)
     run = stepscope.load(path, progress=False)
     assert run.ranks == [0, 1]
+    assert run.window == name
     assert _rows(run) == _rows(stepscope.load(capture, progress=False))
     assert [file.name for file in path.parent.iterdir()] == [name], "nothing is written beside it"
     assert not stepscope.load(path, progress=False).ingested.read, "the second time nothing is read"

@@ -9,7 +9,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,7 +60,9 @@ def find_windows(paths: Sequence[Path], form: str | None, store: Path | None, ag
             window.notes.add(
                 "archive_cut", file=", ".join(path.name for path, place in archives.items() if is_cut(place))
             )
-        return DiscoveredWindows(listed, paths)
+        # The directory's own name says nothing to whoever made the archive.
+        names = {place.name: path.name for path, place in archives.items()}
+        return DiscoveredWindows([replace(each, name=names.get(each.name, each.name)) for each in listed], paths)
     if len(paths) == 1 and not paths[0].is_dir():
         return DiscoveredWindows(windows(paths[0], form), paths)
     memory = directory_of(paths, "", store).parent / f"found-{form or 'any'}.json"
