@@ -106,5 +106,5 @@ def test_a_failure_leaves_nothing_and_keeps_what_was_there(
 
 
 def test_an_unknown_format_is_the_users_mistake() -> None:
-    with pytest.raises(UsageError, match="chrome, parquet"):
+    with pytest.raises(UsageError, match="chrome, cluster, parquet"):
         deliver.check_target("xlsx")

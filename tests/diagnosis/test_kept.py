@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from diagnosis.cases import loop
-from stepscope.diagnosis import kept as kept_module
+from stepscope.analysis.foundation import kept as kept_module
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.finding import Diagnosis
 from stepscope.diagnosis.kept import kept
@@ -47,7 +47,7 @@ def test_it_is_worked_out_once(store: RunStore) -> None:
 def test_a_changed_run_is_judged_anew(store: RunStore) -> None:
     counted = Counted()
     kept(store, counted)
-    store.manifest.parts[0].fingerprint = "another"
+    store.manifest.checksums[next(iter(store.manifest.checksums))] = "another"
     kept(store, counted)
     assert counted.times == 2
 
@@ -55,7 +55,7 @@ def test_a_changed_run_is_judged_anew(store: RunStore) -> None:
 def test_a_changed_package_judges_anew(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
     counted = Counted()
     kept(store, counted)
-    monkeypatch.setattr(kept_module, "_version", lambda: "another")
+    monkeypatch.setattr(kept_module, "_version", lambda rooms: "another")
     kept(store, counted)
     assert counted.times == 2
 
@@ -98,4 +98,4 @@ def test_several_may_write_at_once(store: RunStore) -> None:
     with ThreadPoolExecutor(4) as threads:
         assert all(found == expected for found in threads.map(lambda _: kept(store, work_out), range(8)))
     assert not list(store.directory.glob("tmp-*"))
-    assert read_document(store.directory / "diagnosis.json")["diagnosis"]
+    assert read_document(store.directory / "diagnosis.json")["content"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from stepscope.errors import UsageError
 from stepscope.run import Run
 from stepscope.store import schema
 from support.limits import HANGS_AFTER_S
-from support.mini_trace import write_rank
+from support.mini_trace import write_rank, write_unreadable
 
 pytest.importorskip("distributed", reason="needs the extra stepscope[cluster] (make test)")
 RANKS = 6
@@ -125,7 +124,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster: Cluster, capture
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_broken_rank_costs_that_rank_only(cluster: Cluster, capture: Path, tmp_path: Path) -> None:
-    (capture / "rank3.json").write_bytes(b'{"traceEvents": [' + os.urandom(500))
+    write_unreadable(capture / "rank3.json", 3, world_size=RANKS)
     run = stepscope.load(capture, store=tmp_path / "store", engine=f"dask={cluster.address}")
 
     assert set(run.ranks) >= set(range(RANKS)) - {3}

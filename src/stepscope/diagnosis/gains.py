@@ -78,6 +78,9 @@ def _replayed(estimate: Estimate, finding: Finding, changes: list[Change]) -> Fi
     gain_us, share = max(replayed - changed, 0) / len(counted) / 1000, max(replayed - changed, 0) / max(replayed, 1)
     if finding.gain_method == _LIMITED and gain_us >= (finding.gain_us or 0.0):
         return finding
+    idle = finding.gain_method == IDLE_REMOVED and not estimate.replay.joined
+    if idle and gain_us > (finding.gain_us or 0.0):  # a rank alone saves no more than the idle time of that cause
+        return finding
     if finding.accuses and share < finding_facts().strength.mild_share:  # two ways to look at it disagree
         return finding
     by_cost = finding.severity == severity_of(finding.gain_share, finding.confidence)
