@@ -79,7 +79,7 @@ def _replayed(estimate: Estimate, finding: Finding, changes: list[Change]) -> Fi
     if finding.gain_method == _LIMITED and gain_us >= (finding.gain_us or 0.0):
         return finding
     idle = finding.gain_method == IDLE_REMOVED and not estimate.replay.joined
-    if idle and gain_us > (finding.gain_us or 0.0):  # a rank alone saves no more than the idle time of that cause
+    if idle and gain_us > (finding.gain_us or 0.0) * replay_facts().errors.most_times_idle:
         return finding
     if finding.accuses and share < finding_facts().strength.mild_share:  # two ways to look at it disagree
         return finding

@@ -11,6 +11,7 @@ class Errors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[errors]``."""
 
     most_share: float
+    most_times_idle: float
 
 
 class Loader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
