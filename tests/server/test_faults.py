@@ -61,6 +61,7 @@ def test_a_panic_is_no_traceback_at_a_terminal(
         raise Panic("called `Option::unwrap()` on a `None` value")
 
     monkeypatch.setattr(cli, "app", panics)
+    monkeypatch.setattr(cli, "_command_names", list)
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 70
