@@ -18,7 +18,7 @@ from stepscope.profiler.recording.window import Window
 from support.limits import HANGS_AFTER_S
 
 #: Scripts for processes of their own, no tests.
-collect_ignore = ["mindspore_job.py", "trainer_jobs.py", "fault_sweep.py", "signal_storm.py"]
+collect_ignore = ["mindspore_fault_job.py", "mindspore_job.py", "trainer_jobs.py", "fault_sweep.py", "signal_storm.py"]
 
 SOURCE = str(Path(stepscope.__file__).parents[1])
 

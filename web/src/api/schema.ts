@@ -1116,7 +1116,7 @@ export interface Owner {
 export interface ParameterInfo {
   readonly name: string
   readonly type: string
-  readonly default: string | number | null
+  readonly default: string | number | boolean | readonly string[] | null
   readonly choices: readonly string[]
   readonly least: number | null
   readonly en: string

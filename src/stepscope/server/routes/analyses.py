@@ -43,7 +43,7 @@ class ParameterInfo(msgspec.Struct, frozen=True):
 
     name: str
     type: str
-    default: str | int | float | None
+    default: str | int | float | bool | list[str] | None
     choices: list[str]
     least: int | None
     en: str
