@@ -113,17 +113,16 @@ test('a run that becomes ready while its page is open is shown, with a handful o
   app.refusals = true
   const run = await app.run('job')
   const list = await app.api<{ runs: { id: string; state: string }[] }>('runs')
-  let polls = 0
+  let isRead = false
   let requests = 0
   page.on('request', () => (requests += 1))
   await page.route(`**/api/run/${run.id}`, (route) =>
-    polls < 2
+    !isRead
       ? route.fulfill({ status: 409, json: { code: 'run_not_ready', params: {}, message: 'Not ready.', hint: null } })
       : route.continue(),
   )
   await page.route('**/api/runs', (route) => {
-    polls += 1
-    const runs = list.runs.map((one) => (one.id === run.id && polls < 2 ? { ...one, state: 'reading' } : one))
+    const runs = list.runs.map((one) => (one.id === run.id && !isRead ? { ...one, state: 'reading' } : one))
     return route.fulfill({ json: { ...list, runs } })
   })
   let alerts = 0
@@ -135,6 +134,7 @@ test('a run that becomes ready while its page is open is shown, with a handful o
   )
   await app.open(`/run/${run.id}/sql`)
   await expect(page.getByRole('heading', { name: 'Reading the capture' })).toBeVisible()
+  isRead = true
   await expect(page.getByRole('heading', { name: 'SQL', level: 1 })).toBeVisible()
   expect(alerts).toBe(0)
   expect(requests).toBeLessThan(60)
