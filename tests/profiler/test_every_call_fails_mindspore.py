@@ -77,6 +77,6 @@ def _sweep(folder: Path, every: int, modes: tuple[str, ...]) -> None:
     assert whole.calls > 100
     for mode in modes:
         for number in range(7, whole.calls, every) if every > 1 else range(1, whole.calls + 1):
-            ended = _ran(folder / f"{mode}_{number}", mode, number)
+            ended = _ran(folder / f"{mode}_{every}_{number}", mode, number)
             assert (ended.code, _losses(ended.output)) == (without.code, _losses(without.output)), (mode, number)
     print(f"{modes}: {whole.calls} calls")
