@@ -18,6 +18,7 @@ from support.recordings import DATA
 _LOADER, _SLOW, _FAST = (
     DATA / name for name in ("loader_every_fourth.json.gz", "pair_fp32.json.gz", "pair_bf16.json.gz")
 )
+_FOUR_RANKS = DATA / "four_ranks_cuda_slow_compute.tar.xz"
 _FILES = sorted((Path(__file__).parents[2] / "src" / "stepscope" / "assistants" / "skill").rglob("*.md"))
 _COMMANDS = sorted(
     {line for file in _FILES for line in re.findall(r"stepscope [a-z-]+ [^`\n|]*--json", file.read_text("utf-8"))}
@@ -39,9 +40,7 @@ def test_every_command_that_it_names_exists() -> None:
 @pytest.mark.parametrize("line", _COMMANDS)
 def test_every_command_line_gives_a_document_or_a_reason(line: str, stepscope: Command, capsys: Any) -> None:
     words = shlex.split(line)[1:]
-    captures = {"PATH": _LOADER, "BEFORE": _SLOW, "AFTER": _FAST}
-    if "--rank-a" in words:
-        pytest.skip("needs a capture of several ranks, which the tests of compare have")
+    captures = {"PATH": _FOUR_RANKS if "--rank-a" in words else _LOADER, "BEFORE": _SLOW, "AFTER": _FAST}
     outcome = stepscope(*(captures.get(word, word) for word in words))
     assert outcome.code in (0, 1), outcome.err
     if outcome.code == 0:

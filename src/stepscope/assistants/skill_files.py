@@ -20,7 +20,7 @@ def install(directory: Path, *, force: bool = False) -> list[Path]:
     """Write the skill below a directory of skills; what was written."""
     target = directory / NAME
     if target.exists() and not force:
-        raise UsageError("output_exists", path=str(target))
+        raise UsageError("out_exists", path=str(target))
     written = []
     try:
         for file in sorted(path for path in _SOURCE.rglob("*.md")):
