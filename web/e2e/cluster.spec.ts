@@ -32,7 +32,7 @@ test('its first line is the finding that accuses a rank, and the navigation mark
   await expect(first).toHaveAttribute('data-finding', data.findings[0]?.id ?? '')
   await expect(first.locator('.title')).toHaveText(data.findings[0]?.title.en ?? '')
   await expect(first.locator('.title')).toContainText(`rank ${SLOW}`)
-  await expect(page.getByRole('navigation').getByRole('link', { name: 'Cluster' }).locator('.dot')).toBeVisible()
+  await expect(page.getByRole('navigation').getByRole('link', { name: 'Ranks' }).locator('.dot')).toBeVisible()
 })
 
 test('its numbers are those of the analyses', async ({ app, page }) => {

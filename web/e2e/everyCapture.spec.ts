@@ -19,7 +19,7 @@ const PLACES: readonly (Place & { heading: string; needs: readonly string[] })[]
   { path: 'operators', heading: 'Operators', params: { by: 'kernel', lane: 'all' }, needs: ['slices'] },
   { path: 'data', heading: 'Data pipeline', needs: ['pipeline_ops', 'pipeline_batches', 'pipeline_samples'] },
   { path: 'cpu', heading: 'CPU use', needs: ['cpu'] },
-  { path: 'cluster', heading: 'Cluster', needs: ['collectives', 'transfers'] },
+  { path: 'cluster', heading: 'Ranks', needs: ['collectives', 'transfers'] },
   { path: 'memory', heading: 'Memory', needs: ['memory', 'allocations'] },
   { path: 'memory', heading: 'Memory', params: { tab: 'leaks', sites: 'all' }, needs: ['allocations'] },
   { path: 'memory', heading: 'Memory', params: { tab: 'lifetimes' }, needs: ['allocations'] },

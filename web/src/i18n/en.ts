@@ -4,6 +4,7 @@ import { partsEn } from './parts.en'
 import { keysEn } from './keys.en'
 import { collectEn } from './collect.en'
 import { findingsEn } from './findings.en'
+import { adviceEn } from './advice.en'
 import { runsEn } from './runs.en'
 import { timelineEn } from './timeline.en'
 import { sqlEn } from './sql.en'
@@ -22,6 +23,7 @@ export const en: Record<keyof typeof zh, string> = {
   ...keysEn,
   ...collectEn,
   ...findingsEn,
+  ...adviceEn,
   ...runsEn,
   ...timelineEn,
   ...sqlEn,

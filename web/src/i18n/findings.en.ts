@@ -12,6 +12,11 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'finding.show': 'Show me',
   'finding.more_proof': 'Proof {number}',
   'finding.not_checked': '{count} {count|kind of problem|kinds of problems} could not be checked',
+  'finding.checked': '{count} {count|kind|kinds} of problems checked',
+  'finding.of_all_ranks': 'Verdict on all {count} ranks',
+  'finding.more': '{count} more {count|finding|findings}',
+  'finding.all': 'All advice',
+  'list.separator': ', ',
   'finding.needs': 'needs {what}.',
   'finding.collect': 'To record it: {how}.',
 }

@@ -10,6 +10,11 @@ export const findingsZh = {
   'finding.show': '查看证据',
   'finding.more_proof': '证据 {number}',
   'finding.not_checked': '{count} 类问题未能检查',
+  'finding.checked': '已检查 {count} 类问题',
+  'finding.of_all_ranks': '针对全部 {count} 个 rank 的结论',
+  'finding.more': '另有 {count} 项发现',
+  'finding.all': '全部建议',
+  'list.separator': '、',
   'finding.needs': '缺少{what}。',
   'finding.collect': '采集方法：{how}。',
 } as const

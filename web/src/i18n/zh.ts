@@ -4,6 +4,7 @@ import { partsZh } from './parts.zh'
 import { keysZh } from './keys.zh'
 import { collectZh } from './collect.zh'
 import { findingsZh } from './findings.zh'
+import { adviceZh } from './advice.zh'
 import { runsZh } from './runs.zh'
 import { timelineZh } from './timeline.zh'
 import { sqlZh } from './sql.zh'
@@ -21,6 +22,7 @@ export const zh = {
   ...keysZh,
   ...collectZh,
   ...findingsZh,
+  ...adviceZh,
   ...runsZh,
   ...timelineZh,
   ...sqlZh,

@@ -1,7 +1,7 @@
-// All pages of a run, in the order of the navigation. A page is loaded when it is first opened.
+// All pages of a run, by the question they answer, in the order of the navigation. A page is loaded when it is first opened.
 import type { Component } from 'svelte'
 import type { PlainKey } from '../i18n/language.svelte'
-import type { Finding } from '../api/schema'
+import type { Finding, RunDetails } from '../api/schema'
 import type { IconName } from '../components/icons'
 import { worstOf } from '../findings/severity'
 
@@ -15,13 +15,16 @@ export interface PageEntry {
 }
 
 export interface PageGroup {
-  readonly title: PlainKey
+  readonly id: string
+  /** Null for a page that stands by itself. */
+  readonly title: PlainKey | null
   readonly pages: readonly PageEntry[]
 }
 
 export const PAGE_GROUPS: readonly PageGroup[] = [
   {
-    title: 'nav.group.overview',
+    id: 'verdict',
+    title: 'nav.group.verdict',
     pages: [
       {
         id: 'overview',
@@ -30,6 +33,13 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         needs: [],
         load: () => import('./overview/Overview.svelte'),
       },
+      { id: 'advice', title: 'page.advice', icon: 'advice', needs: [], load: () => import('./advice/Advice.svelte') },
+    ],
+  },
+  {
+    id: 'time',
+    title: 'nav.group.time',
+    pages: [
       {
         id: 'timeline',
         title: 'page.timeline',
@@ -37,11 +47,6 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         needs: ['slices', 'counters'],
         load: () => import('./timeline/TimelinePage.svelte'),
       },
-    ],
-  },
-  {
-    title: 'nav.group.compute',
-    pages: [
       { id: 'steps', title: 'page.steps', icon: 'steps', needs: ['steps'], load: () => import('./steps/Steps.svelte') },
       {
         id: 'operators',
@@ -53,7 +58,21 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
     ],
   },
   {
-    title: 'nav.group.data',
+    id: 'cluster',
+    title: 'nav.group.cluster',
+    pages: [
+      {
+        id: 'cluster',
+        title: 'page.cluster',
+        icon: 'cluster',
+        needs: ['collectives', 'transfers'],
+        load: () => import('./cluster/Cluster.svelte'),
+      },
+    ],
+  },
+  {
+    id: 'input',
+    title: 'nav.group.input',
     pages: [
       {
         id: 'data',
@@ -66,7 +85,8 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
     ],
   },
   {
-    title: 'nav.group.memory',
+    id: 'memory',
+    title: null,
     pages: [
       {
         id: 'memory',
@@ -78,31 +98,19 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
     ],
   },
   {
-    title: 'nav.group.communication',
-    pages: [
-      {
-        id: 'cluster',
-        title: 'page.cluster',
-        icon: 'cluster',
-        needs: ['collectives', 'transfers'],
-        load: () => import('./cluster/Cluster.svelte'),
-      },
-    ],
-  },
-  {
-    title: 'nav.group.tools',
+    id: 'sql',
+    title: null,
     pages: [{ id: 'sql', title: 'page.sql', icon: 'sql', needs: [], load: () => import('./sql/Sql.svelte') }],
   },
 ]
 
 export const PAGES: readonly PageEntry[] = PAGE_GROUPS.flatMap((group) => group.pages)
 
+/** Pages that carry the run's verdict as a whole. */
+export const VERDICT_PAGES: readonly string[] = ['overview', 'advice']
+
 /** Whether the run holds what a page shows: rows of one of its tables, or a finding that it proves. */
-export function hasData(
-  page: PageEntry,
-  tables: Readonly<Record<string, number>>,
-  findings: readonly Finding[],
-): boolean {
-  const rows = page.needs.length === 0 || page.needs.some((table) => (tables[table] ?? 0) > 0)
+export function hasData(page: PageEntry, run: Pick<RunDetails, 'tables'>, findings: readonly Finding[]): boolean {
+  const rows = page.needs.length === 0 || page.needs.some((table) => (run.tables[table] ?? 0) > 0)
   return rows || worstOf(page.id, findings) !== null
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
-import { formatRoute, merged, parseRoute, toPage, type Route } from './route'
+import { formatRoute, merged, parseRoute, toPage, toRun, type Route } from './route'
 
 test('any route survives the address', () => {
   const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
@@ -33,4 +33,9 @@ test('rank, step and time follow to other pages; the rest stays', () => {
     params: { rank: '3', step: '5', t: '1-2', q: 'mm' },
   })
   expect(merged({ a: '1', b: '2' }, { a: null, b: '', c: '3' })).toEqual({ c: '3' })
+})
+
+test('another run is shown on the same page with the same rank and grouping, not at the same time', () => {
+  const from: Route = { run: 'a', page: 'operators', params: { rank: '3', by: 'module', t: '1-2', sel: '0:1' } }
+  expect(toRun(from, 'b')).toEqual({ run: 'b', page: 'operators', params: { rank: '3', by: 'module' } })
 })

@@ -10,7 +10,10 @@ export interface Route {
 export const RUN_LIST: Route = { run: null, page: 'runs', params: {} }
 
 /** Parameters that follow the user from page to page of one run. */
-export const SHARED_PARAMS: readonly string[] = ['rank', 'step', 't']
+export const SHARED_PARAMS: readonly string[] = ['rank', 'step', 't', 'vs']
+
+/** Parameters that mean the same in another run: they stay when the run is switched. */
+const KEPT_ACROSS_RUNS = new Set(['rank', 'vs', 'by', 'lane', 'side', 'order', 'tab', 'group', 'measure'])
 
 /** Read `#/run/<id>/<page>?a=b`; what cannot be read is the list of runs. */
 export function parseRoute(hash: string): Route {
@@ -42,6 +45,12 @@ export function toPage(from: Route, page: string, params: Record<string, string 
     if (value !== undefined) kept[name] = value
   }
   return { run: from.run, page, params: merged(kept, params) }
+}
+
+/** The same page of another run, with the ranks and the grouping that were chosen. */
+export function toRun(from: Route, run: string): Route {
+  const kept = Object.entries(from.params).filter(([name]) => KEPT_ACROSS_RUNS.has(name))
+  return { run, page: from.page, params: Object.fromEntries(kept) }
 }
 
 /** Parameters with a change applied; null and the empty text remove one. */

@@ -1,14 +1,20 @@
 // The run, ranks and steps the user is looking at. The address is the only place where the choice is kept.
 import { analysis, type Document } from '../api/documents'
 import { getRun, type RankFacts, type RunDetails } from '../api/runs'
-import type { Diagnosis, Finding } from '../api/schema'
+import type { Diagnosis, Finding, RankRow, Ranks } from '../api/schema'
 import { router } from '../router/router.svelte'
+import { parseScope, type Scope } from '../router/scope'
+import { parseVersus, type Versus } from '../router/versus'
+import { slowestFirst } from './deviation'
 import { Resource } from './resource.svelte'
 
 export class Session {
   readonly #run: Resource<RunDetails>
   /** The one list of findings of the run, asked for once: all pages show parts of it. */
   readonly diagnosis: Resource<Document<Diagnosis>>
+  /** Every rank with its times, asked for by whoever compares ranks: the picker, and a scope such as `slow:8`. */
+  readonly #rankRows: Resource<Document<Ranks>>
+  #rankRowsWanted = $state(false)
   readonly run: RunDetails | undefined = $derived.by(() =>
     this.#run.data?.summary.id === this.runId ? this.#run.data : undefined,
   )
@@ -21,6 +27,10 @@ export class Session {
     this.diagnosis = new Resource(
       () => (this.run?.analyses.includes('diagnose') ? this.runId : null),
       (signal) => analysis(this.runId ?? '', 'diagnose', {}, signal),
+    )
+    this.#rankRows = new Resource(
+      () => (this.run && (this.#rankRowsWanted || this.#scopeText.includes('slow:')) ? this.runId : null),
+      (signal) => analysis(this.runId ?? '', 'ranks', {}, signal),
     )
   }
 
@@ -37,11 +47,39 @@ export class Session {
     return this.run ? (this.diagnosis.data?.data.findings ?? []) : []
   }
 
-  /** Ranks of the address that the run has; else its first. */
-  get ranks(): number[] {
-    const known = this.run?.rank_list.map((entry) => entry.rank) ?? []
-    const asked = numbers(router.route.params['rank']).filter((rank) => known.includes(rank))
-    return asked.length > 0 ? asked : known.slice(0, 1)
+  /** The ranks that the address means: all, some, or one. */
+  readonly scope: Scope = $derived.by(() =>
+    parseScope(this.#scopeText, { ranks: this.run?.rank_list ?? [], slowest: this.#slowest }),
+  )
+
+  /** The ranks that the address names; the first of the run where it names none. */
+  get ranks(): readonly number[] {
+    const { ranks } = this.scope
+    return this.#scopeText !== '' && ranks.length > 0
+      ? ranks
+      : (this.run?.rank_list ?? []).slice(0, 1).map((one) => one.rank)
+  }
+
+  /** Times of all ranks side by side; asked for with the first look, undefined until they are there. */
+  rankRows(): readonly RankRow[] | undefined {
+    if (!this.#rankRowsWanted) queueMicrotask(() => (this.#rankRowsWanted = true))
+    return this.#rankRows.data?.data.ranks
+  }
+
+  /** The other side of a comparison. */
+  get versus(): Versus | null {
+    return parseVersus(router.route.params['vs'])
+  }
+
+  get #scopeText(): string {
+    return router.route.params['rank'] ?? ''
+  }
+
+  get #slowest(): readonly number[] | undefined {
+    const rows = this.#rankRows.data?.data.ranks
+    if (rows) return slowestFirst(rows)
+    // Where ranks cannot be compared none is slow.
+    return this.#rankRows.error === undefined ? undefined : []
   }
 
   /** The one rank of pages that show one card. */
@@ -66,11 +104,11 @@ export class Session {
   }
 
   /** Ranks and steps of the address that the run does not have. */
-  get unknown(): { readonly ranks: readonly number[]; readonly steps: readonly number[] } {
+  get unknown(): { readonly ranks: readonly string[]; readonly steps: readonly number[] } {
     const { run } = this
     if (!run) return { ranks: [], steps: [] }
     return {
-      ranks: numbers(router.route.params['rank']).filter((rank) => !run.rank_list.some((one) => one.rank === rank)),
+      ranks: this.scope.unknown,
       steps: numbers(router.route.params['step']).filter((step) => !run.step_list.includes(step)),
     }
   }

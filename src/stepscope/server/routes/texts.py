@@ -15,6 +15,7 @@ from stepscope.texts import catalogue
 # Sections whose sentences are named by a value of an answer, such as the reason of a leak.
 # What fields mean is in ``/questions``; notes and errors travel with their documents.
 PAGE_SECTIONS: Final = (
+    "finding_kind",
     "finding_metric",
     "idle_cause",
     "leak_reason",
