@@ -40,20 +40,20 @@ class InputPipeline:
         """
         number = len(self.put[0])
         ready = np.zeros(self.ranks, np.int64)
-        for place, stage in enumerate(self.stages):
-            begin, work = ready, np.rint(stage.us * 1000 * factors[place]).astype(np.int64)
+        for stage_index, stage in enumerate(self.stages):
+            begin, work = ready, np.rint(stage.us * 1000 * factors[stage_index]).astype(np.int64)
             if number < stage.workers:
                 begin = np.maximum(begin, work * number // stage.workers)  # workers run out of step with each other
             else:
-                begin = np.maximum(begin, self.put[place][number - stage.workers])
-            self.begun[place].append(begin)
-            if place:
-                self.taken[place - 1].append(begin)
+                begin = np.maximum(begin, self.put[stage_index][number - stage.workers])
+            self.begun[stage_index].append(begin)
+            if stage_index:
+                self.taken[stage_index - 1].append(begin)
             ready = begin + work
-            self.done[place].append(ready)
+            self.done[stage_index].append(ready)
             if number >= stage.capacity:
-                ready = np.maximum(ready, self.taken[place][number - stage.capacity])
-            self.put[place].append(ready)
+                ready = np.maximum(ready, self.taken[stage_index][number - stage.capacity])
+            self.put[stage_index].append(ready)
         return ready
 
     def take(self, asked: Int64s, moment: Int64s) -> None:

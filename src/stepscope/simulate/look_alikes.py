@@ -112,9 +112,9 @@ class SlowEnoughLoader(_LookAlike):
     usual_amount: ClassVar[float] = 0.85
 
     def apply(self, machine: Machine) -> None:
-        place = slowest_stage(machine)
-        stage = machine.scenario.input.stages[place]
-        machine.conditions.input[place] *= self.amount * self.step_ns * stage.workers / (stage.us * 1000)
+        stage_index = slowest_stage(machine)
+        stage = machine.scenario.input.stages[stage_index]
+        machine.conditions.input[stage_index] *= self.amount * self.step_ns * stage.workers / (stage.us * 1000)
 
 
 class HiddenCollective(_LookAlike):

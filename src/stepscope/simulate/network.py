@@ -46,7 +46,7 @@ class Links:
         """The links of a ring through the ranks, in their order."""
         if len(ranks) == 2:
             return [self.between(ranks[0], ranks[1])]
-        return [self.between(rank, ranks[(place + 1) % len(ranks)]) for place, rank in enumerate(ranks)]
+        return [self.between(rank, ranks[(position + 1) % len(ranks)]) for position, rank in enumerate(ranks)]
 
 
 @dataclass(frozen=True)

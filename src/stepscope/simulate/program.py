@@ -100,17 +100,17 @@ class _Builder:
     # The parts of a step, in order.
 
     def _begin(self) -> Block:
-        found = [Instruction("step", slice_kind="step", phase="")]
-        found += self._inserted("step_begin", "data")
-        found += self._input()
-        found += self._inserted("after_input", "data")
+        instructions = [Instruction("step", slice_kind="step", phase="")]
+        instructions += self._inserted("step_begin", "data")
+        instructions += self._input()
+        instructions += self._inserted("after_input", "data")
         if self.scenario.host.python_us:
-            found.append(Instruction("host", slice_kind="", ns=self.scenario.host.python_us * 1000, phase=""))
+            instructions.append(Instruction("host", slice_kind="", ns=self.scenario.host.python_us * 1000, phase=""))
         if self.workload.gradients == "reduce_scatter" and self._gradient_group:
             size = self._parameters * 2
-            found.append(self._collective("all_gather", "dp", size, "optimizer", "forward", ()))
+            instructions.append(self._collective("all_gather", "dp", size, "optimizer", "forward", ()))
             self._waits = ["dp"]
-        return Block("begin", instructions=found)
+        return Block("begin", instructions=instructions)
 
     def _input(self) -> list[Instruction]:
         entry = self.scenario.input
@@ -135,56 +135,56 @@ class _Builder:
 
     def _turn(self, turn: Turn) -> Block:
         forward = turn.direction == "forward"
-        found, needs = self._receive(turn)
+        instructions, needs = self._receive(turn)
         layers = self.layers[turn.chunk]
         number = turn.chunk * self.plan.pp + self.stage
         first, last = number == 0, number == self.plan.pp * self.plan.chunks - 1
         if self.workload.forward and forward:
-            found += self._measured(self.workload.forward, turn.direction)
+            instructions += self._measured(self.workload.forward, turn.direction)
         elif self.workload.forward:
             measured = self._measured(self.workload.backward, turn.direction)
-            for place, instruction in enumerate(measured):
-                found += [instruction, *self._bucket(turn, place, len(measured))]
+            for position, instruction in enumerate(measured):
+                instructions += [instruction, *self._bucket(turn, position, len(measured))]
         elif forward:
-            found += self._pieces(self.model.embedding(), turn.direction) if first else []
+            instructions += self._pieces(self.model.embedding(), turn.direction) if first else []
             for layer in layers:
-                found += self._pieces(self.model.forward(layer), turn.direction)
-                found += self._inserted("layer_forward", turn.direction, turn.micro_batch, layer)
-            found += self._pieces(self.model.head(), turn.direction) if last else []
+                instructions += self._pieces(self.model.forward(layer), turn.direction)
+                instructions += self._inserted("layer_forward", turn.direction, turn.micro_batch, layer)
+            instructions += self._pieces(self.model.head(), turn.direction) if last else []
         else:
-            found += self._pieces(self.model.head_backward(), turn.direction) if last else []
-            for place, layer in enumerate(reversed(layers)):
-                found += self._pieces(self.model.backward(layer), turn.direction)
-                found += self._inserted("layer_backward", turn.direction, turn.micro_batch, layer)
-                found += self._bucket(turn, place, len(layers))
-        found += self._inserted("turn_end", turn.direction, turn.micro_batch)
-        return Block("turn", turn, needs, [*found, *self._send(turn)])
+            instructions += self._pieces(self.model.head_backward(), turn.direction) if last else []
+            for position, layer in enumerate(reversed(layers)):
+                instructions += self._pieces(self.model.backward(layer), turn.direction)
+                instructions += self._inserted("layer_backward", turn.direction, turn.micro_batch, layer)
+                instructions += self._bucket(turn, position, len(layers))
+        instructions += self._inserted("turn_end", turn.direction, turn.micro_batch)
+        return Block("turn", turn, needs, [*instructions, *self._send(turn)])
 
     def _finish(self) -> Block:
-        found: list[Instruction] = []
-        found += self._inserted("before_reduce", "backward")
+        instructions: list[Instruction] = []
+        instructions += self._inserted("before_reduce", "backward")
         if not self.workload.overlap:
             size, count = self.model.gradient_bytes(self._parameters), self.workload.buckets
-            found += [self._gradients(size // count) for _ in range(count)] if self._gradient_group else []
+            instructions += [self._gradients(size // count) for _ in range(count)] if self._gradient_group else []
         self._waits += ["dp"] if self._gradient_group else []
-        found += self._inserted("before_optimizer", "optimizer")
+        instructions += self._inserted("before_optimizer", "optimizer")
         if self.scenario.world > 1 and not self.workload.forward:
-            found += self._pieces([self.model.clip(self._parameters)], "optimizer")
-            found.append(self._collective("all_reduce", "world", 8, "optimizer", "optimizer", (COMPUTE,)))
-        return Block("finish", instructions=found)
+            instructions += self._pieces([self.model.clip(self._parameters)], "optimizer")
+            instructions.append(self._collective("all_reduce", "world", 8, "optimizer", "optimizer", (COMPUTE,)))
+        return Block("finish", instructions=instructions)
 
     def _optimizer(self) -> Block:
         self._waits += ["world"] if self.scenario.world > 1 and not self.workload.forward else []
         if self.workload.optimizer:
-            found = self._measured(self.workload.optimizer, "optimizer")
+            instructions = self._measured(self.workload.optimizer, "optimizer")
         elif self.workload.forward:
-            found = []
+            instructions = []
         else:
-            found = self._pieces(self.model.optimizer(self._parameters, _OPTIMIZER_KERNELS), "optimizer")
-        found += self._inserted("step_end", "optimizer")
+            instructions = self._pieces(self.model.optimizer(self._parameters, _OPTIMIZER_KERNELS), "optimizer")
+        instructions += self._inserted("step_end", "optimizer")
         if self.scenario.host.sync_every_step and self.scenario.device.kind != "cpu":
-            found.append(Instruction("sync", operator="aten::item", slice_kind="runtime", phase="optimizer"))
-        return Block("optimizer", needs=("world", 0, 0), instructions=found)
+            instructions.append(Instruction("sync", operator="aten::item", slice_kind="runtime", phase="optimizer"))
+        return Block("optimizer", needs=("world", 0, 0), instructions=instructions)
 
     # What they are made of.
 
@@ -200,13 +200,13 @@ class _Builder:
         outer = (self.stage == 0) + self.last
         return layers * self.model.layer_parameters() + outer * self.model.outer_parameters()
 
-    def _bucket(self, turn: Turn, place: int, layers: int) -> list[Instruction]:
+    def _bucket(self, turn: Turn, position: int, layers: int) -> list[Instruction]:
         """Gradients are reduced in the last micro-batch's backward pass, bucket by bucket."""
         last = turn.micro_batch == self.plan.micro_batches - 1
         if not (self._gradient_group and self.workload.overlap and last):
             return []
         count = max(self.workload.buckets // self.plan.chunks, 1)
-        due = (place + 1) * count // layers - place * count // layers
+        due = (position + 1) * count // layers - position * count // layers
         size = self.model.gradient_bytes(self._parameters) // (count * self.plan.chunks)
         return [self._gradients(size) for _ in range(due)]
 
@@ -264,15 +264,15 @@ class _Builder:
         )
 
     def _pieces(self, pieces: list[Piece], phase: str) -> list[Instruction]:
-        found = []
+        instructions = []
         for piece in pieces:
             if piece.kind:
                 made = self._collective(piece.kind, piece.dimension, piece.size, piece.module, phase, (COMPUTE,))
-                found.append(made)
+                instructions.append(made)
                 self._waits.append(piece.dimension)
                 continue
             dtype = "fp32" if piece.operator in ("adam", "clip") else self.workload.dtype
-            found.append(
+            instructions.append(
                 Instruction(
                     "kernel",
                     operator=piece.operator,
@@ -286,7 +286,7 @@ class _Builder:
                     keeps_bytes=piece.keeps_bytes,
                 )
             )
-        return found
+        return instructions
 
     def _measured(self, operators: tuple[Operator, ...], phase: str) -> list[Instruction]:
         return [
@@ -306,9 +306,9 @@ class _Builder:
 
     def _inserted(self, where: Where, phase: str, micro_batch: int = 0, layer: int = 0) -> list[Instruction]:
         point = Point(where, self.stage, self.last, phase, micro_batch, layer)
-        found = [replace(instruction, planted=True) for instruction in self._insert(point)]
-        self._waits += [instruction.stream for instruction in found if instruction.holds_up]
-        return found
+        instructions = [replace(instruction, planted=True) for instruction in self._insert(point)]
+        self._waits += [instruction.stream for instruction in instructions if instruction.holds_up]
+        return instructions
 
     def _take_waits(self) -> tuple[str, ...]:
         waits, self._waits = tuple(dict.fromkeys(self._waits)), []

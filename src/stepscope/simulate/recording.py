@@ -96,15 +96,15 @@ class FullRecorder(Recorder):
 
     def add(self, stage: int, row: int, instruction: Instruction, times: InstructionTimes) -> None:
         record = self.records[stage]
-        place = record.row_of[row]
-        kept = record.times[place]
+        row_number = record.row_of[row]
+        kept = record.times[row_number]
         kept[HOST_END] = times.host_end
         device = times.device
-        if record.instructions[place].operator == _SEGMENT and device is not None:
+        if record.instructions[row_number].operator == _SEGMENT and device is not None:
             if not kept[HOST_START].any():
                 kept[HOST_START] = times.host_start
             took = device.end - device.start
-            self._busy[stage][place] += took if instruction.times_ns is None else np.maximum(took, 0)
+            self._busy[stage][row_number] += took if instruction.times_ns is None else np.maximum(took, 0)
             kept[END] = device.end
             return
         kept[HOST_START] = times.host_start
@@ -127,20 +127,20 @@ class FullRecorder(Recorder):
 
     def end_step(self, step: int) -> None:
         for record, busy in zip(self.records, self._busy, strict=True):
-            for place, instruction in enumerate(record.instructions):
+            for row_number, instruction in enumerate(record.instructions):
                 if instruction.operator == _SEGMENT:
-                    record.times[place, START] = record.times[place, END] - busy[place]
+                    record.times[row_number, START] = record.times[row_number, END] - busy[row_number]
             record.file.write(np.ascontiguousarray(record.times.transpose(2, 0, 1)).tobytes())
         self.steps = step + 1
 
-    def of_rank(self, stage: int, place: int) -> Int64s:
-        """Times of the rank at a place of its stage: (steps, rows, times)."""
+    def of_rank(self, stage: int, index_in_stage: int) -> Int64s:
+        """Times of the rank with that index in its stage: (steps, rows, times)."""
         record = self.records[stage]
         rows, ranks = len(record.instructions), len(self.ranks[stage])
         size = rows * _TIMES * 8
         steps = []
         for step in range(self.steps):
-            record.file.seek((step * ranks + place) * size)
+            record.file.seek((step * ranks + index_in_stage) * size)
             steps.append(np.frombuffer(record.file.read(size), np.int64).reshape(rows, _TIMES))
         return np.stack(steps)
 

@@ -56,16 +56,16 @@ def _fault(
     step_us: float,
 ) -> dict[str, Any]:
     fault = faults[number]
-    others = [each for place, each in enumerate(faults) if place != number]
+    others = [each for index, each in enumerate(faults) if index != number]
     without_us = _step_us(scenario, [*others, *look_alikes]) if fault.costs else step_us
-    found = asdict(fault.culprit(model.machine))
+    culprit = asdict(fault.culprit(model.machine))
     before = scenario.steps_before
     return {
         "kind": fault.kind,
         "cause": fault.cause or None,
-        "ranks": found.pop("ranks"),
-        "links": found.pop("links"),
-        "where": {key: value for key, value in found.items() if value is not None},
+        "ranks": culprit.pop("ranks"),
+        "links": culprit.pop("links"),
+        "where": {key: value for key, value in culprit.items() if value is not None},
         "steps": [step for step in fault.steps(model.machine) if step >= before],
         "strength": fault.entry.strength if fault.costs else None,
         "amount": fault.amount,

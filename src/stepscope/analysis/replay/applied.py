@@ -40,8 +40,8 @@ def _apply(store: RunStore, weights: Weights, change: Change) -> Applied:
     if change.subject == NAME:
         return _apply_to_names(store, weights, change)
     if change.subject in OF_CATEGORY:
-        chosen = [place for place, rank in enumerate(ranks) if change.concerns(rank)]
-        took = sum(OF_CATEGORY[change.subject](store, weights, place, change) for place in chosen)
+        chosen = [part_index for part_index, rank in enumerate(ranks) if change.concerns(rank)]
+        took = sum(OF_CATEGORY[change.subject](store, weights, part_index, change) for part_index in chosen)
     else:
         took = {"rank": _rank, "stage": _stage, "link": links.faster_link}[change.subject](store, weights, change)
     if not took:
@@ -54,11 +54,11 @@ def _apply_to_names(store: RunStore, weights: Weights, change: Change) -> Applie
     known = names_of(store, weights.replay.parts)
     names = meant(change.which, known)
     took = 0
-    for place, part in enumerate(weights.replay.parts):
+    for part_index, part in enumerate(weights.replay.parts):
         if names and change.concerns(part.rank):
             slices, within = named_work(store, part, names)
-            took += weights.scale_work(place, slices, change.factor)
-            took += weights.scale_host(place, within, change.factor)
+            took += weights.scale_work(part_index, slices, change.factor)
+            took += weights.scale_host(part_index, within, change.factor)
     if not took:
         likely = near(change.which, known)
         code = "whatif_no_such_name_but" if likely else "whatif_no_such_name"
@@ -71,14 +71,16 @@ def _rank(store: RunStore, weights: Weights, change: Change) -> int:
     number = _number(change)
     if number not in ranks:
         raise UsageError("no_such_rank", rank=change.which, ranks=", ".join(map(str, ranks)))
-    place = ranks.index(number)
+    part_index = ranks.index(number)
     if change.word != "median":
-        return compute(weights, place, change.factor)
+        return compute(weights, part_index, change.factor)
     stages = stages_of(store)
-    peers = [other for other, rank in enumerate(ranks) if other != place and stages.get(rank) == stages.get(number)]
+    peers = [
+        other for other, rank in enumerate(ranks) if other != part_index and stages.get(rank) == stages.get(number)
+    ]
     if not peers:
         raise NoAnswerError("whatif_no_peers", rank=number)
-    took = like_its_peers(store, weights, place, peers)
+    took = like_its_peers(store, weights, part_index, peers)
     if not took:
         raise NoAnswerError("whatif_rank_not_slower", rank=number)
     return took
@@ -86,8 +88,10 @@ def _rank(store: RunStore, weights: Weights, change: Change) -> int:
 
 def _stage(store: RunStore, weights: Weights, change: Change) -> int:
     stages, number = stages_of(store), _number(change)
-    places = [place for place, part in enumerate(weights.replay.parts) if stages.get(part.rank) == number]
-    return sum(compute(weights, place, change.factor) for place in places)
+    part_indices = [
+        part_index for part_index, part in enumerate(weights.replay.parts) if stages.get(part.rank) == number
+    ]
+    return sum(compute(weights, part_index, change.factor) for part_index in part_indices)
 
 
 def stages_of(store: RunStore) -> dict[int, int | None]:

@@ -34,28 +34,28 @@ _LATE: Final = [HOST, SYNC, GC]
 _NOT_ITS_OWN: Final = ("data_loading", "gc", "compile", "collective", "sync", "profiler")
 
 
-def data(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+def data(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Waits for batches, on the host and on the device, and the pace of a loader that works beside the training."""
-    part = weights.replay.parts[place]
-    paced = weights.edges(place, (edge_kinds.DATA,))
+    part = weights.replay.parts[part_index]
+    paced = weights.edges(part_index, (edge_kinds.DATA,))
     if change.factor == 0:
         weights.drop(paced)
     else:
         weights.scale(paced, change.factor)
-    on_host = weights.scale_host(place, _within(part, _of_category(part, "data_loading")), change.factor)
+    on_host = weights.scale_host(part_index, _within(part, _of_category(part, "data_loading")), change.factor)
     waits = data_waits(store, part.rank)
     waiting = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
     pattern = "|".join(launches_facts().get_next.patterns)
     takes = part.work.name.cast(pl.String).str.contains(pattern).fill_null(False).to_numpy()
-    on_device = weights.scale_work(place, part.work.slice[takes], change.factor)
-    return on_host + on_device + weights.scale_delays(place, waiting, change.factor)
+    on_device = weights.scale_work(part_index, part.work.slice[takes], change.factor)
+    return on_host + on_device + weights.scale_delays(part_index, waiting, change.factor)
 
 
-def sync(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+def sync(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Blocking calls. With 0 they no longer wait for the device, else they return so much sooner behind it."""
     del store
-    part = weights.replay.parts[place]
-    waited = weights.edges(place, (edge_kinds.SYNC,))
+    part = weights.replay.parts[part_index]
+    waited = weights.edges(part_index, (edge_kinds.SYNC,))
     lag = len(waited) and weights.took(waited) + 1  # a call that returns at once has waited, too
     calls = part.host.row_of(blocking_calls(part.host).slice)
     if change.factor == 0:
@@ -64,117 +64,117 @@ def sync(store: RunStore, weights: Weights, place: int, change: Change) -> int:
         weights.scale(waited, change.factor)
     chosen = np.zeros(len(part.host.slice), np.bool_)
     chosen[calls] = True
-    return lag + weights.scale_host(place, _within(part, chosen), change.factor)
+    return lag + weights.scale_host(part_index, _within(part, chosen), change.factor)
 
 
 def of_host_category(name: str) -> Callable[[RunStore, Weights, int, Change], int]:
     """A change of one category of the host's activity."""
 
-    def effect(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+    def effect(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
         del store
-        part = weights.replay.parts[place]
+        part = weights.replay.parts[part_index]
         within = _within(part, _of_category(part, name))
         if name == "gc":  # it holds the interpreter, whoever called it
             every = union(*(part.host.start[_of_category(part, name)], part.host.end[_of_category(part, name)]))
             within = dict.fromkeys(np.unique(part.host.thread).tolist(), every)
-        return weights.scale_host(place, within, change.factor)
+        return weights.scale_host(part_index, within, change.factor)
 
     return effect
 
 
-def copies(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+def copies(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Copies and sets of memory on the device."""
     del store
-    return weights.scale(weights.edges(place, (edge_kinds.COPY,)), change.factor)
+    return weights.scale(weights.edges(part_index, (edge_kinds.COPY,)), change.factor)
 
 
-def layout(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+def layout(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Kernels that only bring tensors into another form."""
-    part = weights.replay.parts[place]
+    part = weights.replay.parts[part_index]
     pattern = "|".join(replay_facts().layout.patterns)
     matches = np.zeros(len(part.work.slice), np.bool_)
     for names in (part.work.name, part.work.type, operators_of(store, part)):
         matches |= names.cast(pl.String).str.contains(pattern).fill_null(False).to_numpy()
-    return weights.scale_work(place, part.work.slice[matches & part.work.of(COMPUTE)], change.factor)
+    return weights.scale_work(part_index, part.work.slice[matches & part.work.of(COMPUTE)], change.factor)
 
 
-def host(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+def host(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """What threads of the host do themselves: Python, dispatching, launching; no waiting."""
     del store
-    part = weights.replay.parts[place]
-    edges = weights.edges(place, (edge_kinds.HOST,))
-    own = _own_work(weights, place, part, edges)
+    part = weights.replay.parts[part_index]
+    edges = weights.edges(part_index, (edge_kinds.HOST,))
+    own = _own_work(weights, part_index, part, edges)
     weights.weight[edges] += np.rint(own * (change.factor - 1)).astype(np.int64)
-    between = weights.edges(place, (edge_kinds.HANDOFF, edge_kinds.QUEUE))
+    between = weights.edges(part_index, (edge_kinds.HANDOFF, edge_kinds.QUEUE))
     weights.scale(between, change.factor)
     return int(own.sum())
 
 
-def communication(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+def communication(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Transfers: other than waiting for a late member, which stays. Overlapped, they only have to fit into the step."""
     del store
-    edges = weights.edges(place, (edge_kinds.COMMUNICATION, edge_kinds.MEMBERS))
+    edges = weights.edges(part_index, (edge_kinds.COMMUNICATION, edge_kinds.MEMBERS))
     if change.word == "overlapped":
-        least = _transfers_per_step(weights, place)
-        weights.least[place] = np.maximum(weights.least[place], least)
+        least = _transfers_per_step(weights, part_index)
+        weights.least[part_index] = np.maximum(weights.least[part_index], least)
     return weights.scale(edges, change.factor)
 
 
-def unknown(store: RunStore, weights: Weights, place: int, change: Change) -> int:
+def unknown(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Pauses of the device that nothing recorded explains, down to what is usual between two slices."""
     del store
     usual = launches_facts().idle.between_kernels_us * 1000
-    edges = weights.edges(place, DELAYS)
+    edges = weights.edges(part_index, DELAYS)
     long_ones = edges[weights.weight[edges] > usual]
     beyond = weights.weight[long_ones] - usual
     weights.weight[long_ones] = usual + np.rint(beyond * change.factor).astype(np.int64)
     return int(beyond.sum())
 
 
-def compute(weights: Weights, place: int, factor: float) -> int:
+def compute(weights: Weights, part_index: int, factor: float) -> int:
     """All that a rank computes; without a device, its operators."""
-    part = weights.replay.parts[place]
+    part = weights.replay.parts[part_index]
     if not part.on_device:
-        return weights.scale_host(place, _within(part, part.host.of("operator")), factor)
-    return weights.scale(weights.edges(place, (edge_kinds.COMPUTE,)), factor)
+        return weights.scale_host(part_index, _within(part, part.host.of("operator")), factor)
+    return weights.scale(weights.edges(part_index, (edge_kinds.COMPUTE,)), factor)
 
 
-def like_its_peers(store: RunStore, weights: Weights, place: int, peers: list[int]) -> int:
+def like_its_peers(store: RunStore, weights: Weights, part_index: int, peers: list[int]) -> int:
     """A rank computes, waits for data and works on its host as long as the median of its peers, if it takes longer."""
     changed = 0
-    mine, others = _needs(store, weights, place), [_needs(store, weights, peer) for peer in peers]
+    mine, others = _needs(store, weights, part_index), [_needs(store, weights, peer) for peer in peers]
     usual = {name: statistics.median(other[name] for other in others) for name in mine}
     factor = {name: min(usual[name] / own, 1.0) if own > 0 else 1.0 for name, own in mine.items()}
-    rank = weights.replay.parts[place].rank
-    changed += _compute_like(weights, place, peers)
+    rank = weights.replay.parts[part_index].rank
+    changed += _compute_like(weights, part_index, peers)
     if factor["data"] < 1:
-        changed += data(store, weights, place, Change("", "data", "", (rank,), factor["data"]))
+        changed += data(store, weights, part_index, Change("", "data", "", (rank,), factor["data"]))
     if factor["host"] < 1:
-        changed += _late_host(store, weights, place, factor["host"])
+        changed += _late_host(store, weights, part_index, factor["host"])
     return changed
 
 
-def _compute_like(weights: Weights, place: int, peers: list[int]) -> int:
+def _compute_like(weights: Weights, part_index: int, peers: list[int]) -> int:
     """Each step computes as long as the median of the peers in that step, if it takes longer."""
-    part = weights.replay.parts[place]
+    part = weights.replay.parts[part_index]
     if not part.on_device:
-        needs = [_computes(weights, each) for each in (place, *peers)]
+        needs = [_computes(weights, each) for each in (part_index, *peers)]
         usual = statistics.median(needs[1:])
-        return compute(weights, place, usual / needs[0]) if needs[0] > usual else 0
-    mine, per_step = _compute_per_step(weights, place), [_compute_per_step(weights, peer) for peer in peers]
+        return compute(weights, part_index, usual / needs[0]) if needs[0] > usual else 0
+    mine, per_step = _compute_per_step(weights, part_index), [_compute_per_step(weights, peer) for peer in peers]
     changed = 0
     for step, took in mine.items():
         others = [each[step] for each in per_step if step in each]
         usual = statistics.median(others) if others else took
         if took > usual:
             slices = part.work.slice[part.work.step == step]
-            changed += weights.scale_work(place, slices, usual / took, (edge_kinds.COMPUTE,))
+            changed += weights.scale_work(part_index, slices, usual / took, (edge_kinds.COMPUTE,))
     return changed
 
 
-def _compute_per_step(weights: Weights, place: int) -> dict[int, int]:
+def _compute_per_step(weights: Weights, part_index: int) -> dict[int, int]:
     """Nanoseconds that the kernels of a rank take, by step."""
-    work = weights.replay.parts[place].work
+    work = weights.replay.parts[part_index].work
     rows = np.flatnonzero(work.of(COMPUTE) & (work.step >= 0))
     steps, number = np.unique(work.step[rows], return_inverse=True)
     total = np.zeros(len(steps), np.int64)
@@ -182,40 +182,42 @@ def _compute_per_step(weights: Weights, place: int) -> dict[int, int]:
     return dict(zip(steps.tolist(), total.tolist(), strict=True))
 
 
-def _computes(weights: Weights, place: int) -> int:
+def _computes(weights: Weights, part_index: int) -> int:
     """Nanoseconds that operators of a host take that computes by itself."""
-    part = weights.replay.parts[place]
-    return _covered_on_host(weights, place, _within(part, part.host.of("operator")))
+    part = weights.replay.parts[part_index]
+    return _covered_on_host(weights, part_index, _within(part, part.host.of("operator")))
 
 
-def _late_host(store: RunStore, weights: Weights, place: int, factor: float) -> int:
+def _late_host(store: RunStore, weights: Weights, part_index: int, factor: float) -> int:
     """What the host did while the device waited for it, on whatever thread: they hand over to each other."""
-    part = weights.replay.parts[place]
+    part = weights.replay.parts[part_index]
     gaps = idle_of(store, part.rank).gaps
     late = gaps.cause[:, _LATE].sum(axis=1) > 0
     waiting = union(gaps.start[late], gaps.end[late])
-    return weights.scale_host(place, dict.fromkeys(np.unique(part.host.thread).tolist(), waiting), factor)
+    return weights.scale_host(part_index, dict.fromkeys(np.unique(part.host.thread).tolist(), waiting), factor)
 
 
-def _needs(store: RunStore, weights: Weights, place: int) -> dict[str, float]:
+def _needs(store: RunStore, weights: Weights, part_index: int) -> dict[str, float]:
     """Nanoseconds per step: how long a rank waits for data, and its device for its host."""
-    part = weights.replay.parts[place]
-    steps = len(weights.replay.periods[place].step)
+    part = weights.replay.parts[part_index]
+    steps = len(weights.replay.periods[part_index].step)
     waits = data_waits(store, part.rank)
-    for_data = _covered_on_host(weights, place, _within(part, _of_category(part, "data_loading"), only=part.host.loop))
+    for_data = _covered_on_host(
+        weights, part_index, _within(part, _of_category(part, "data_loading"), only=part.host.loop)
+    )
     on_device = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
-    for_data += int(weights.covered(place, weights.edges(place, DELAYS), on_device).sum())
+    for_data += int(weights.covered(part_index, weights.edges(part_index, DELAYS), on_device).sum())
     late = int(idle_of(store, part.rank).gaps.cause[:, _LATE].sum())
     return {"data": for_data / steps, "host": late / steps}
 
 
-def _covered_on_host(weights: Weights, place: int, within: dict[int, Intervals]) -> int:
-    edges = weights.edges(place, (edge_kinds.HOST,))
+def _covered_on_host(weights: Weights, part_index: int, within: dict[int, Intervals]) -> int:
+    edges = weights.edges(part_index, (edge_kinds.HOST,))
     thread = weights.replay.graph.about[edges]
-    return sum(int(weights.covered(place, edges[thread == own], part).sum()) for own, part in within.items())
+    return sum(int(weights.covered(part_index, edges[thread == own], part).sum()) for own, part in within.items())
 
 
-def _own_work(weights: Weights, place: int, part: RankGraph, edges: Int64s) -> Int64s:
+def _own_work(weights: Weights, part_index: int, part: RankGraph, edges: Int64s) -> Int64s:
     """What threads did by themselves in these stretches; on a host that computes, beside its operators."""
     others = np.isin(part.host.category, [CATEGORIES.index(name) for name in _NOT_ITS_OWN])
     if not part.on_device:
@@ -224,7 +226,7 @@ def _own_work(weights: Weights, place: int, part: RankGraph, edges: Int64s) -> I
     thread = weights.replay.graph.about[edges]
     for waiting, intervals in _within(part, others).items():
         mine = np.flatnonzero(thread == waiting)
-        own[mine] -= weights.covered(place, edges[mine], intervals)
+        own[mine] -= weights.covered(part_index, edges[mine], intervals)
     return own
 
 
@@ -244,12 +246,12 @@ def _within(part: RankGraph, chosen: Bools, only: int | None = None) -> dict[int
     }
 
 
-def _transfers_per_step(weights: Weights, place: int) -> Int64s:
+def _transfers_per_step(weights: Weights, part_index: int) -> Int64s:
     """How long the busiest stream of a rank transfers in each step."""
-    part, periods = weights.replay.parts[place], weights.replay.periods[place]
+    part, periods = weights.replay.parts[part_index], weights.replay.periods[part_index]
     rows = np.flatnonzero(part.work.of(COMMUNICATION))
     step = periods.index_of(part.work.step[rows])
-    transfers = weights.transfer_of[place]
+    transfers = weights.transfer_of[part_index]
     lasts = np.array([transfers.get(own, NONE) for own in part.work.slice[rows].tolist()], np.int64)
     lasts = np.where(lasts == NONE, part.work.end[rows] - part.work.start[rows], lasts)
     longest = np.zeros(len(periods.step), np.int64)

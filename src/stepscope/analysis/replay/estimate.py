@@ -103,12 +103,12 @@ def _explained(store: RunStore, replay: Replay) -> Weights:
         edge_kinds.UNEXPLAINED: 0,
     }
     weights = Weights(replay)
-    for place, part in enumerate(replay.parts):
+    for part_index, part in enumerate(replay.parts):
         waits = data_waits(store, part.rank)
         for_data = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
         for kind, most in longest.items():
-            edges = weights.edges(place, (kind,))
-            known: Int64s = weights.covered(place, edges, for_data) + most
+            edges = weights.edges(part_index, (kind,))
+            known: Int64s = weights.covered(part_index, edges, for_data) + most
             weights.weight[edges] = np.minimum(weights.weight[edges], known)
     return weights
 

@@ -18,12 +18,12 @@ def faster_link(store: RunStore, weights: Weights, change: Change) -> int:
     """
     ends = _ends(change)
     took = 0
-    for place, part in enumerate(weights.replay.parts):
+    for part_index, part in enumerate(weights.replay.parts):
         if part.rank not in ends or change.factor <= 0:
             continue
         peer = ends[1] if part.rank == ends[0] else ends[0]
         for slices, share in _shares(store, part.rank, peer, change.factor):
-            edges = weights.edges(place, (edge_kinds.COMMUNICATION, edge_kinds.MEMBERS))
+            edges = weights.edges(part_index, (edge_kinds.COMMUNICATION, edge_kinds.MEMBERS))
             about = weights.replay.graph.about[edges]
             took += weights.scale(edges[about == slices], share)
     return took

@@ -20,7 +20,7 @@ class Members:
     """Calls and their members: who comes and leaves when. ``start`` and ``end`` are nodes of the rank's own graph."""
 
     call: Int64s
-    place: Int64s
+    part_index: Int64s
     slice: Int64s
     start: Int64s
     end: Int64s
@@ -29,11 +29,11 @@ class Members:
 
     @classmethod
     def of(cls, parts: list[RankGraph], shift: list[int], rows: pl.DataFrame) -> Members:
-        place_of = {part.rank: place for place, part in enumerate(parts)}
+        index_of_rank = {part.rank: part_index for part_index, part in enumerate(parts)}
         columns = []
         for (rank,), own in rows.group_by("rank", maintain_order=True):
-            place = place_of[int(str(rank))]
-            columns.append(_members_of(parts[place], place, shift[place], own))
+            part_index = index_of_rank[int(str(rank))]
+            columns.append(_members_of(parts[part_index], part_index, shift[part_index], own))
         call, place_column, ids, start, end, arrival, ended = (
             np.concatenate(part) for part in zip(*columns, strict=True)
         )
@@ -48,9 +48,9 @@ class Members:
         transfer = ended[sound] - last[call[sound]]
         return cls(number, place_column[sound], ids[sound], start[sound], end[sound], transfer, last[kept])
 
-    def without_own_durations(self, place: int, part: RankGraph) -> Edges:
+    def without_own_durations(self, part_index: int, part: RankGraph) -> Edges:
         """The dependencies of a rank without those that say how long its own part in a common call takes."""
-        mine = self.place == place
+        mine = self.part_index == part_index
         ends, ids = self.end[mine], self.slice[mine]
         edges = part.edges
         on_device = (edges.kind == edge_kinds.COMMUNICATION) & np.isin(edges.about, ids) & np.isin(edges.target, ends)
@@ -67,8 +67,8 @@ class Members:
     def edges(self, node_of: list[Int64s], meeting: Int64s) -> Edges:
         """All come to the meeting, and leave it when the transfer is done."""
         start, end = np.empty(len(self.call), np.int64), np.empty(len(self.call), np.int64)
-        for place, node in enumerate(node_of):
-            mine = self.place == place
+        for part_index, node in enumerate(node_of):
+            mine = self.part_index == part_index
             start[mine], end[mine] = node[self.start[mine]], node[self.end[mine]]
         both = len(self.call)
         return Edges(
@@ -80,8 +80,8 @@ class Members:
         )
 
 
-def _members_of(part: RankGraph, place: int, shift: int, rows: pl.DataFrame) -> tuple[Int64s, ...]:
-    """Calls of one rank whose start and end are nodes: call, place, slice, start, end, arrival, ended."""
+def _members_of(part: RankGraph, part_index: int, shift: int, rows: pl.DataFrame) -> tuple[Int64s, ...]:
+    """Calls of one rank whose start and end are nodes: call, part, slice, start, end, arrival, ended."""
     call, ids = rows["call"].to_numpy(), rows["slice"].cast(pl.Int64).to_numpy()
     arrival, ended = rows["arrival_ns"].to_numpy(), rows["end_ns"].to_numpy()
     start, end = np.full(len(ids), NONE, np.int64), np.full(len(ids), NONE, np.int64)
@@ -103,7 +103,7 @@ def _members_of(part: RankGraph, place: int, shift: int, rows: pl.DataFrame) -> 
     chosen = np.flatnonzero(exact)
     return (
         call[chosen],
-        np.full(len(chosen), place, np.int64),
+        np.full(len(chosen), part_index, np.int64),
         ids[chosen],
         start[chosen],
         end[chosen],

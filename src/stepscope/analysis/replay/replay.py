@@ -89,12 +89,16 @@ def _joined(store: RunStore, parts: list[RankGraph], periods: list[Periods], *, 
     first = np.cumsum([1, *(len(time) for time in times)])
     node_of = [number[low:high] for low, high in pairwise(first.tolist())]
     owner = np.concatenate(
-        ([NONE], *(np.full(len(time), place) for place, time in enumerate(times)), np.full(len(meeting_time), NONE))
+        (
+            [NONE],
+            *(np.full(len(time), part_index) for part_index, time in enumerate(times)),
+            np.full(len(meeting_time), NONE),
+        )
     )
     edges = [_origin_edges(node_of, times, origin)]
-    for place, part in enumerate(parts):
-        own = part.edges if members is None else members.without_own_durations(place, part)
-        edges.append(replace(own, source=node_of[place][own.source], target=node_of[place][own.target]))
+    for part_index, part in enumerate(parts):
+        own = part.edges if members is None else members.without_own_durations(part_index, part)
+        edges.append(replace(own, source=node_of[part_index][own.source], target=node_of[part_index][own.target]))
     if members is not None:
         edges.append(members.edges(node_of, number[first[-1] :]))
     graph = graph_of(moments[order], together(*edges), unexplained=edge_kinds.UNEXPLAINED)

@@ -34,9 +34,9 @@ class Weights:
         pairs = zip(self.replay.step_times(self.weight), self.least, strict=True)
         return [np.maximum(times, least) for times, least in pairs]
 
-    def edges(self, place: int, kinds: tuple[int, ...]) -> Int64s:
+    def edges(self, part_index: int, kinds: tuple[int, ...]) -> Int64s:
         """Dependencies of a rank, by its position."""
-        mine = self._of_kind(kinds) & (self.replay.part_of_edge == place)
+        mine = self._of_kind(kinds) & (self.replay.part_of_edge == part_index)
         return np.flatnonzero(mine)
 
     def _of_kind(self, kinds: tuple[int, ...]) -> Bools:
@@ -58,33 +58,33 @@ class Weights:
         """They no longer hold."""
         self.weight[edges] = _GONE
 
-    def scale_work(self, place: int, slices: Int64s, factor: float, kinds: tuple[int, ...] = WORK) -> int:
+    def scale_work(self, part_index: int, slices: Int64s, factor: float, kinds: tuple[int, ...] = WORK) -> int:
         """Let slices on the device, or common calls, take ``factor`` times as long; nanoseconds that they took."""
-        edges = self.edges(place, kinds)
+        edges = self.edges(part_index, kinds)
         return self.scale(edges[np.isin(self.replay.graph.about[edges], slices)], factor)
 
-    def scale_host(self, place: int, within: Mapping[int, Intervals], factor: float) -> int:
+    def scale_host(self, part_index: int, within: Mapping[int, Intervals], factor: float) -> int:
         """Let what threads did within some intervals take ``factor`` times as long; nanoseconds that it took."""
         changed = 0
-        edges = self.edges(place, _HOST)
+        edges = self.edges(part_index, _HOST)
         thread = self.replay.graph.about[edges]
         for own, intervals in within.items():
             mine = edges[thread == own]
-            covered = self.covered(place, mine, intervals)
+            covered = self.covered(part_index, mine, intervals)
             self.weight[mine] += np.rint(covered * (factor - 1)).astype(np.int64)
             changed += int(covered.sum())
         return changed
 
-    def scale_delays(self, place: int, within: Intervals, factor: float) -> int:
+    def scale_delays(self, part_index: int, within: Intervals, factor: float) -> int:
         """The same with what device slices waited."""
-        edges = self.edges(place, DELAYS)
-        covered = self.covered(place, edges, within)
+        edges = self.edges(part_index, DELAYS)
+        covered = self.covered(part_index, edges, within)
         self.weight[edges] += np.rint(covered * (factor - 1)).astype(np.int64)
         return int(covered.sum())
 
-    def covered(self, place: int, edges: Int64s, within: Intervals) -> Int64s:
+    def covered(self, part_index: int, edges: Int64s, within: Intervals) -> Int64s:
         """How much of what dependencies take lies within intervals of the rank's clock."""
-        graph, shift = self.replay.graph, self.replay.shift[place]
+        graph, shift = self.replay.graph, self.replay.shift[part_index]
         first, last = graph.time[graph.source[edges]] + shift, graph.time[graph.target[edges]] + shift
         inside = within.covered_within(first, last) if len(within.start) else np.zeros(len(edges), np.int64)
         return np.clip(np.minimum(inside, self.weight[edges]), 0, None)
@@ -94,7 +94,7 @@ class Weights:
         """Per rank how long the slices of common calls take after the last member has come."""
         graph, replay = self.replay.graph, self.replay
         transfers = []
-        for place in range(len(replay.parts)):
-            edges = self.edges(place, (edge_kinds.MEMBERS,))
+        for part_index in range(len(replay.parts)):
+            edges = self.edges(part_index, (edge_kinds.MEMBERS,))
             transfers.append(dict(zip(graph.about[edges].tolist(), graph.weight[edges].tolist(), strict=True)))
         return transfers

@@ -50,13 +50,13 @@ class DataStarved(Planted):
 def slowest_stage(machine: Machine) -> int:
     """The stage that needs most for a batch as it is."""
     stages = machine.scenario.input.stages
-    return max(range(len(stages)), key=lambda place: stages[place].us / stages[place].workers)
+    return max(range(len(stages)), key=lambda stage_index: stages[stage_index].us / stages[stage_index].workers)
 
 
 def slow_stage(machine: Machine, ranks: list[int], steps: list[int], amount: float, step_ns: float) -> None:
     """Let the slowest stage need as long for a batch as a step takes, and ``amount`` of a step more."""
-    place = slowest_stage(machine)
-    stage = machine.scenario.input.stages[place]
+    stage_index = slowest_stage(machine)
+    stage = machine.scenario.input.stages[stage_index]
     factor = step_ns * (1 + amount) * stage.workers / (stage.us * 1000)
     for step in steps:
-        machine.conditions.input[place, ranks, step] *= factor
+        machine.conditions.input[stage_index, ranks, step] *= factor

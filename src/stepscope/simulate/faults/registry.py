@@ -18,32 +18,32 @@ _OTHER_FILES = ("planted", "registry")
 @cache
 def kinds() -> dict[str, type[Planted]]:
     """Faults by kind."""
-    found: dict[str, type[Planted]] = {}
+    class_of_kind: dict[str, type[Planted]] = {}
     for module in pkgutil.iter_modules(faults.__path__):
         if module.name in _OTHER_FILES:
             continue
         content = vars(importlib.import_module(f"{faults.__name__}.{module.name}"))
-        found |= {
+        class_of_kind |= {
             each.kind: each
             for each in content.values()
             if isinstance(each, type) and issubclass(each, Planted) and each.__module__.endswith(f".{module.name}")
         }
-    return found
+    return class_of_kind
 
 
 def fault_of(entry: FaultEntry) -> type[Planted]:
     """The class of a fault; a cause that it does not know is an error."""
-    found = kinds().get(entry.kind)
-    if found is None:
+    planted = kinds().get(entry.kind)
+    if planted is None:
         raise UsageError("no_such_fault", kind=entry.kind, kinds=", ".join(sorted(kinds())))
-    if entry.cause and entry.cause not in found.causes:
-        raise UsageError("no_such_cause", kind=entry.kind, cause=entry.cause, causes=", ".join(found.causes) or "–")
-    return found
+    if entry.cause and entry.cause not in planted.causes:
+        raise UsageError("no_such_cause", kind=entry.kind, cause=entry.cause, causes=", ".join(planted.causes) or "–")
+    return planted
 
 
 def look_alike_of(entry: FaultEntry) -> type[Planted]:
     """The class of a look-alike."""
-    found = LOOK_ALIKES.get(entry.kind)
-    if found is None:
+    look_alike = LOOK_ALIKES.get(entry.kind)
+    if look_alike is None:
         raise UsageError("no_such_fault", kind=entry.kind, kinds=", ".join(sorted(LOOK_ALIKES)))
-    return found
+    return look_alike

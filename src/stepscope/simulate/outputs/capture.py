@@ -59,12 +59,12 @@ class Capture:
         """Names on an NPU, where each communication call has one of its own."""
         sequence = self.sequence(step, row)
         numbers = np.where(sequence == NULL, step * len(self.rows.instructions) + row, sequence)
-        found = []
-        for place, number in zip(row.tolist(), numbers.tolist(), strict=True):
-            kind, dimension = self.rows.instructions[place].kind, self.rows.instructions[place].dimension
-            own = self.rows.names[place].slice
-            found.append(hcom_name(kind, self.groups[dimension].name, number) if kind else own)
-        return found
+        names = []
+        for row_number, number in zip(row.tolist(), numbers.tolist(), strict=True):
+            kind, dimension = self.rows.instructions[row_number].kind, self.rows.instructions[row_number].dimension
+            own = self.rows.names[row_number].slice
+            names.append(hcom_name(kind, self.groups[dimension].name, number) if kind else own)
+        return names
 
     def peer(self, instruction: Instruction) -> int:
         """The other rank of a transfer between stages."""

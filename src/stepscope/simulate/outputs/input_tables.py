@@ -20,12 +20,12 @@ _SINK: Final = "DeviceQueue"
 
 @dataclass(frozen=True)
 class RankInput:
-    """The pipeline of the rank at a place of the first stage; ``window`` is in true time."""
+    """The pipeline of the rank at an index of the first stage; ``window`` is in true time."""
 
     pipeline: InputPipeline
     clocks: Clocks
     rank: int
-    place: int
+    index_in_stage: int
     before: int
     steps: int
     window: tuple[int, int]
@@ -63,9 +63,9 @@ class RankInput:
         moments = np.linspace(*self.window, _SAMPLES, endpoint=False).astype(np.int64)
         shown = self.clocks.local(self.rank, moments)
         parts = [
-            pl.DataFrame({"time_ns": shown, "queue": self.pipeline.fill(number, self.place, moments)}).with_columns(
-                op=pl.lit(self._op(number))
-            )
+            pl.DataFrame(
+                {"time_ns": shown, "queue": self.pipeline.fill(number, self.index_in_stage, moments)}
+            ).with_columns(op=pl.lit(self._op(number)))
             for number in range(len(self.pipeline.stages))
         ]
         return pl.concat(parts).sort("time_ns", "op")
@@ -78,9 +78,15 @@ class RankInput:
         queue = last - 1 if sink and last else last
         rows: list[dict[str, Any]] = []
         for number in range(self.before, self.steps):
-            put, taken = (int(times[last][number][self.place]) for times in (self.pipeline.put, self.pipeline.taken))
-            begun = int(self.pipeline.begun[last][number][self.place])
-            free = int(self.pipeline.put[last][number - stage.workers][self.place]) if number >= stage.workers else 0
+            put, taken = (
+                int(times[last][number][self.index_in_stage]) for times in (self.pipeline.put, self.pipeline.taken)
+            )
+            begun = int(self.pipeline.begun[last][number][self.index_in_stage])
+            free = (
+                int(self.pipeline.put[last][number - stage.workers][self.index_in_stage])
+                if number >= stage.workers
+                else 0
+            )
             waited, pushed = (
                 (begun - min(free, begun), put - begun) if sink else (max(taken - self._asked(number), 0), 0)
             )
@@ -92,14 +98,14 @@ class RankInput:
                     "get_us": waited / 1000,
                     "push_us": pushed / 1000,
                     "total_us": (waited + pushed) / 1000,
-                    "queue": int(self.pipeline.fill(queue, self.place, moment)[0]),
+                    "queue": int(self.pipeline.fill(queue, self.index_in_stage, moment)[0]),
                     "capacity": self.pipeline.stages[queue].capacity,
                 }
             )
         return pl.DataFrame(rows)
 
     def _asked(self, number: int) -> int:
-        return int(self.pipeline.asked[number][self.place])
+        return int(self.pipeline.asked[number][self.index_in_stage])
 
     def _cpu(self) -> pl.DataFrame:
         edges = np.linspace(*self.window, _CPU_INTERVALS + 1).astype(np.int64)
@@ -107,7 +113,7 @@ class RankInput:
         shown = self.clocks.local(self.rank, edges[1:])
         parts, total = [], np.zeros(len(length))
         for number in range(len(self.pipeline.stages)):
-            share = self.pipeline.busy(number, self.place, edges) / length
+            share = self.pipeline.busy(number, self.index_in_stage, edges) / length
             total = total + share
             parts.append(self._cpu_part("op", self._op(number), share, shown, length))
         parts.append(self._cpu_part("process", 4100, total + 1.0, shown, length))

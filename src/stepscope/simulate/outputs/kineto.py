@@ -25,7 +25,7 @@ def _header(model: Model, rank: int) -> dict[str, Any]:
     """What PyTorch tells beside the events: machine, device, ranks and groups of the job."""
     layout, device = model.layout, model.scenario.device
     groups = [group for groups in layout.groups.values() for group in groups if rank in group.ranks]
-    found: dict[str, Any] = {
+    header: dict[str, Any] = {
         "schemaVersion": 1,
         "record_shapes": 1,
         "host_name": f"host{layout.host_of(rank):03d}",
@@ -48,5 +48,5 @@ def _header(model: Model, rank: int) -> dict[str, Any]:
     if device.kind == "gpu":
         index = rank % model.scenario.host.ranks
         size = int(device.memory_gib * 2**30)
-        found["deviceProperties"] = [{"id": index, "name": device.name, "totalGlobalMem": size}]
-    return found
+        header["deviceProperties"] = [{"id": index, "name": device.name, "totalGlobalMem": size}]
+    return header

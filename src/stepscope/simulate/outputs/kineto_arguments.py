@@ -77,7 +77,7 @@ def _collective(capture: Capture, instruction: Instruction) -> str:
     dtype = CALL_TYPES[instruction.dtype]
     elements = instruction.size // _ELEMENT_BYTES[dtype]
     kind = instruction.kind
-    found: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "Collective name": COLLECTIVE_NAMES[kind],
         "In msg nelems": elements // members if kind == "all_gather" else elements,
         "Out msg nelems": elements // members if kind == "reduce_scatter" else elements,
@@ -87,7 +87,7 @@ def _collective(capture: Capture, instruction: Instruction) -> str:
         "Process Group Description": group.dimension,
     }
     if members <= _MOST_RANKS:
-        found["Process Group Ranks"] = str(list(group.ranks))
+        arguments["Process Group Ranks"] = str(list(group.ranks))
     if kind in ("send", "receive"):
-        found["Dst Rank" if kind == "send" else "Src Rank"] = capture.peer(instruction)
-    return json.dumps(found)[1:-1]
+        arguments["Dst Rank" if kind == "send" else "Src Rank"] = capture.peer(instruction)
+    return json.dumps(arguments)[1:-1]

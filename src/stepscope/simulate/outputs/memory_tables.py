@@ -83,7 +83,7 @@ class RankMemory:
         ).with_columns(category=pl.lit("activation"), before_window=pl.lit(False), stack=pl.lit(0))
 
     def _extra(self, stacks: list[str]) -> list[pl.DataFrame]:
-        capture, found = self.capture, []
+        capture, frames = self.capture, []
         for extra in self.machine.memory.extra:
             rows: list[dict[str, Any]] = []
             for step in range(capture.before, capture.steps):
@@ -96,8 +96,8 @@ class RankMemory:
             if rows:
                 stacks.append(extra.site)
                 frame = pl.DataFrame(rows, schema_overrides={"free_ns": pl.Int64})
-                found.append(frame.with_columns(before_window=pl.lit(False), stack=pl.lit(len(stacks) - 1)))
-        return found
+                frames.append(frame.with_columns(before_window=pl.lit(False), stack=pl.lit(len(stacks) - 1)))
+        return frames
 
     def _failures(self, curve: pl.DataFrame, stacks: list[str]) -> pl.DataFrame:
         """Requests that fail: nothing is free, or enough but not in one piece."""

@@ -50,11 +50,11 @@ def ndtimeline(model: Model, directory: Path, coarse: bool) -> Result:
         rows: list[dict[str, Any]] = []
         origin = result.periods.host_start.min(axis=0)
         for stage, ranks in enumerate(model.stage_ranks):
-            for place, rank in enumerate(ranks.tolist()):
+            for index_in_stage, rank in enumerate(ranks.tolist()):
                 coordinates = model.layout.coordinates(rank)
                 if coordinates["tp"] or coordinates["cp"]:
                     continue
-                times = recorder.of_rank(stage, place)
+                times = recorder.of_rank(stage, index_in_stage)
                 line = {"dp_rank": coordinates["dp"], "stage": stage, "rank": rank}
                 for step in range(model.scenario.steps_before, model.steps):
                     operations = _operations(model.programs[stage], times[step], plan.pp)
@@ -136,7 +136,7 @@ def _outside(kind: str, start: int, end: int, number: int, chunk: int = -1) -> d
 
 
 def _rows(block: Block, wanted: Any) -> list[int]:
-    return [block.first_row + place for place, each in enumerate(block.instructions) if wanted(each)]
+    return [block.first_row + position for position, each in enumerate(block.instructions) if wanted(each)]
 
 
 def _span(times: Int64s, rows: list[int]) -> tuple[int, int]:

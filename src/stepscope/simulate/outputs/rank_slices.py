@@ -74,8 +74,8 @@ def _device_places(capture: Capture) -> tuple[Int64s, Int64s]:
     kept = happened & (end > capture.window_ns)
     if rows.device == "cpu":
         kept[: capture.before] = False
-    step, place = np.nonzero(kept)
-    return step, rows.on_device[place]
+    step, column = np.nonzero(kept)
+    return step, rows.on_device[column]
 
 
 def _part(
@@ -131,23 +131,23 @@ def _optimizer(capture: Capture) -> pl.DataFrame:
 def _host_only(capture: Capture) -> list[pl.DataFrame]:
     """What the host did besides launching: taking a batch, waiting for the device, collecting garbage."""
     rows, times = capture.rows, capture.times
-    found = []
+    frames = []
     for own, in_operator in ((rows.host_only, False), (rows.syncs, True)):
         if not len(own):
             continue
         start, end = times[capture.before :, own, HOST_START], times[capture.before :, own, HOST_END]
-        step, place = np.nonzero(end > start)
-        start, end, step, row = start[step, place], end[step, place], step + capture.before, own[place]
+        step, column = np.nonzero(end > start)
+        start, end, step, row = start[step, column], end[step, column], step + capture.before, own[column]
         track = rows.host_track[row]
         if in_operator:
             operators = _part(capture, step, row, {"name": "operator", "phase": "phase"}, start, end)
-            found.append(operators.with_columns(track=pl.Series(track), kind=pl.lit("operator", pl.Categorical)))
+            frames.append(operators.with_columns(track=pl.Series(track), kind=pl.lit("operator", pl.Categorical)))
             start, end = start + (end - start) // 50, end - (end - start) // 100
         texts = {"name": "slice_name", "phase": "phase", "kind": "slice_kind"} | (
             {"operator": "operator"} if in_operator else {}
         )
-        found.append(_part(capture, step, row, texts, start, end).with_columns(track=pl.Series(track)))
-    return found
+        frames.append(_part(capture, step, row, texts, start, end).with_columns(track=pl.Series(track)))
+    return frames
 
 
 def _operators(capture: Capture, step: Int64s, row: Int64s, in_node: Bools) -> pl.DataFrame:
@@ -169,8 +169,8 @@ def _nodes(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
     """What autograd puts around an operator of the backward pass."""
     begin, done = (START, END) if capture.rows.device == "cpu" else (HOST_START, HOST_END)
     start, end = capture.times[step, row, begin], capture.times[step, row, done]
-    found = _part(capture, step, row, {"name": "node", "phase": "phase"}, start, end)
-    return found.with_columns(track=pl.Series(capture.rows.host_track[row]), kind=pl.lit("operator", pl.Categorical))
+    frame = _part(capture, step, row, {"name": "node", "phase": "phase"}, start, end)
+    return frame.with_columns(track=pl.Series(capture.rows.host_track[row]), kind=pl.lit("operator", pl.Categorical))
 
 
 def _runtime(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
@@ -222,12 +222,12 @@ def _planes(capture: Capture, step: Int64s, row: Int64s) -> list[pl.DataFrame]:
     own = rows.collective[row]
     step, row = step[own], row[own]
     start, ready, end = (capture.times[step, row, which] for which in (START, READY, END))
-    found = []
+    frames = []
     for name, kind, low, high in (("Notify_Wait", "wait", start, ready), ("Memcpy", "comm_task", ready, end)):
         lasting = high > low
         track = FIRST_PLANE + rows.device_track[row[lasting]] % 10
         part = _part(capture, step[lasting], row[lasting], {"phase": "phase"}, low[lasting], high[lasting])
-        found.append(
+        frames.append(
             part.with_columns(
                 name=pl.lit(name, pl.Categorical),
                 kind=pl.lit(kind, pl.Categorical),
@@ -236,7 +236,7 @@ def _planes(capture: Capture, step: Int64s, row: Int64s) -> list[pl.DataFrame]:
                 correlation=pl.Series(capture.correlation(step[lasting], row[lasting])),
             )
         )
-    return found
+    return frames
 
 
 def _links(capture: Capture, device: DeviceRows, calls: Int64s, first_on_device: int) -> pl.DataFrame:
@@ -247,11 +247,11 @@ def _links(capture: Capture, device: DeviceRows, calls: Int64s, first_on_device:
     launched, number = device.slice[calls], np.arange(len(calls))
     first_call = first_on_device - len(calls)
     launch = pl.DataFrame({"from_slice": first_call + number, "to_slice": launched})
-    found = [launch.with_columns(kind=pl.lit("launch"))]
+    links = [launch.with_columns(kind=pl.lit("launch"))]
     if kind == "npu" and not capture.coarse:
         operators = pl.DataFrame({"from_slice": first_call - len(calls) + number, "to_slice": launched})
-        found.append(operators.with_columns(kind=pl.lit("operator_launch")))
-    return pl.concat(found)
+        links.append(operators.with_columns(kind=pl.lit("operator_launch")))
+    return pl.concat(links)
 
 
 def _nested(frame: pl.DataFrame) -> pl.DataFrame:

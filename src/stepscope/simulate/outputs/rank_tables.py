@@ -111,15 +111,15 @@ class RankTables:
         return {"track": number, "kind": kind, "name": name, "process": process, "thread": thread, "order": order}
 
     def steps(self) -> pl.DataFrame:
-        capture, found = self.capture, self.slices.device
+        capture, device = self.capture, self.slices.device
         steps = np.arange(capture.before, capture.steps)
-        phases = np.array([each.phase for each in capture.rows.instructions])[found.row]
-        waits = np.array([each.slice_kind == "wait" for each in capture.rows.instructions])[found.row]
+        phases = np.array([each.phase for each in capture.rows.instructions])[device.row]
+        waits = np.array([each.slice_kind == "wait" for each in capture.rows.instructions])[device.row]
         operators = capture.rows.texts["operator"].cast(pl.String).to_list()
         rows = []
         for step in steps.tolist():
-            own = np.flatnonzero((found.step == step) & ~waits)
-            start, end = (capture.times[step, found.row[own], which] for which in (START, END))
+            own = np.flatnonzero((device.step == step) & ~waits)
+            start, end = (capture.times[step, device.row[own], which] for which in (START, END))
             row: dict[str, Any] = {
                 "step": step,
                 "host_start_ns": int(capture.times[step, 0, HOST_START]),
@@ -131,17 +131,17 @@ class RankTables:
                 forward, backward = (np.flatnonzero(phases[own] == name) for name in ("forward", "backward"))
                 if len(forward):
                     first = forward[start[forward].argmin()]
-                    row |= {"forward_start_ns": int(start[first]), "first_operator": operators[found.row[own[first]]]}
+                    row |= {"forward_start_ns": int(start[first]), "first_operator": operators[device.row[own[first]]]}
                 if len(backward):
                     last = backward[end[backward].argmax()]
-                    row |= {"backward_end_ns": int(end[last]), "last_operator": operators[found.row[own[last]]]}
+                    row |= {"backward_end_ns": int(end[last]), "last_operator": operators[device.row[own[last]]]}
             rows.append(row)
         return pl.DataFrame(rows)
 
     def collectives(self) -> pl.DataFrame:
-        capture, found = self.capture, self.slices.device
-        own = capture.rows.collective[found.row]
-        step, row, ids = found.step[own], found.row[own], found.slice[own]
+        capture, device = self.capture, self.slices.device
+        own = capture.rows.collective[device.row]
+        step, row, ids = device.step[own], device.row[own], device.slice[own]
         if not len(row):
             return pl.DataFrame()
         start, end, ready = (capture.times[step, row, which] for which in (START, END, READY))
@@ -182,24 +182,24 @@ class RankTables:
     def _peers(self, row: Int64s) -> Int64s:
         instructions = self.capture.rows.instructions
         peers = {
-            place: self.capture.peer(instructions[place])
-            for place in set(row.tolist())
-            if instructions[place].key is not None
+            number: self.capture.peer(instructions[number])
+            for number in set(row.tolist())
+            if instructions[number].key is not None
         }
-        return np.array([peers.get(place, NULL) for place in row.tolist()], np.int64)
+        return np.array([peers.get(number, NULL) for number in row.tolist()], np.int64)
 
     def transfers(self) -> pl.DataFrame:
         """What moved to the next rank of each ring, and how long the last to arrive was waited for (Ascend only)."""
-        capture, found = self.capture, self.slices.device
-        own = capture.rows.collective[found.row] & (found.step >= capture.before)
+        capture, device = self.capture, self.slices.device
+        own = capture.rows.collective[device.row] & (device.step >= capture.before)
         if capture.rows.device != "npu" or not own.any():
             return pl.DataFrame()
-        step, row = found.step[own], found.row[own]
+        step, row = device.step[own], device.row[own]
         start, end, ready, last = (capture.times[step, row, which] for which in (START, END, READY, LAST))
         names = capture.slice_names(step, row)
         peers, transports, sizes, packets, groups, own_share = [], [], [], [], [], []
-        for place in row.tolist():
-            instruction = capture.rows.instructions[place]
+        for number in row.tolist():
+            instruction = capture.rows.instructions[number]
             group = capture.groups[instruction.dimension]
             members = group.ranks
             if instruction.key is not None:
@@ -229,7 +229,7 @@ class RankTables:
             kind=pl.lit("wait"), plane=pl.lit(0), transport=pl.lit("LOCAL"), bytes=pl.lit(0), packets=pl.lit(1)
         )
         waits = waits.filter((pl.col("time_ns") > 0) & (pl.col("peer") != capture.rank))
-        received = np.array([capture.rows.instructions[place].kind != "receive" for place in row.tolist()])
+        received = np.array([capture.rows.instructions[number].kind != "receive" for number in row.tolist()])
         tables = pl.concat([payload.filter(pl.Series(received)), waits], how="diagonal_relaxed")
         if capture.coarse:
             return tables.group_by("group", "step", "peer", "kind", "plane", "transport", maintain_order=True).agg(

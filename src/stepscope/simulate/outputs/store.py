@@ -118,8 +118,8 @@ def _ranks(
     for stage, ranks in enumerate(model.stage_ranks):
         rows = StageRows(recorder.records[stage].instructions, device)
         stage_memory = None if recorder.coarse else _StageMemory.of(model, stage)
-        for place, rank in enumerate(ranks.tolist()):
-            true_times = recorder.of_rank(stage, place)
+        for index_in_stage, rank in enumerate(ranks.tolist()):
+            true_times = recorder.of_rank(stage, index_in_stage)
             groups = {dimension: own[rank] for dimension, own in by_dimension.items() if rank in own}
             capture = _capture(model, rows, rank, true_times, groups, coarse=recorder.coarse)
             slices = rank_slices(capture)
@@ -140,7 +140,9 @@ def _ranks(
             if stage == 0 and result.input is not None:
                 before = model.scenario.steps_before
                 window = (int(true_times[before, 0, HOST_START]), int(true_times[-1, 0, HOST_END]))
-                frames |= RankInput(result.input, machine.clocks, rank, place, before, model.steps, window).tables()
+                frames |= RankInput(
+                    result.input, machine.clocks, rank, index_in_stage, before, model.steps, window
+                ).tables()
             yield rank, frames
 
 
