@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
@@ -11,6 +12,9 @@ from stepscope.diagnosis.kept import kept
 from stepscope.diagnosis.words import duration, percent
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
+
+if TYPE_CHECKING:
+    from stepscope.analysis.summary import Summary
 
 
 @question()
@@ -23,7 +27,8 @@ def diagnose(store: RunStore, *, ranks: Sequence[int] | None = None) -> Answer[D
 
     chosen = set(ranks_of(store, ranks))
     findings = [finding for finding in whole.findings if _concerns(finding, chosen)]
-    return Answer(Diagnosis(verdict_on(findings, whole.verdict.checked), findings, whole.not_checked))
+    verdict = verdict_on(findings, whole.verdict.checked)
+    return Answer(Diagnosis(verdict, findings, whole.not_checked, whole.period_us))
 
 
 def _concerns(finding: Finding, ranks: set[int]) -> bool:
@@ -52,7 +57,13 @@ def work_out(store: RunStore) -> Diagnosis:
             lacking.update((kind, needed) for kind in rule.kinds if kind not in lacking)
     not_checked = [NotChecked(kind, *missing(name)) for kind, name in lacking.items() if kind not in checked]
     findings = in_order(with_replayed_gains(store, ranked(findings), findings))
-    return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked)
+    return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked, _mean_period(run.answer("summary")))
+
+
+def _mean_period(summary: Summary | None) -> float | None:
+    """The mean step over the ranks, which is what a gain is a part of."""
+    periods = [] if summary is None else [rank.period_us for rank in summary.ranks if rank.period_us is not None]
+    return sum(periods) / len(periods) if periods else None
 
 
 def verdict_on(findings: list[Finding], checked: list[str]) -> RunVerdict:

@@ -119,6 +119,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     verdict: RunVerdict
     findings: list[Finding]
     not_checked: list[NotChecked]
+    period_us: Microseconds | None = None
 
 
 def finding_id(kind: str, cause: str | None, ranks: list[int], where: Where) -> str:

@@ -15,6 +15,7 @@ from stepscope.analysis.flops.question import Flops
 from stepscope.analysis.launches.types import Launches
 from stepscope.analysis.leaks.structures import Leaks
 from stepscope.analysis.memory.structures import Memory
+from stepscope.analysis.occurrences.question import Occurrences
 from stepscope.analysis.pipeline.structure import Pipeline
 from stepscope.analysis.ranks import Ranks
 from stepscope.analysis.summary import Summary
@@ -53,6 +54,11 @@ class QuestionMethods:
         lane: Literal["compute", "communication", "copy", "all"] | None = None,
         search: str | None = None,
         search_operator: str | None = None,
+        kernel_type: str | None = None,
+        category: str | None = None,
+        sort: Literal["name", "type", "core", "operator", "category", "input_shapes", "count", "total_us", "avg_us", "min_us", "p50_us", "p95_us", "max_us", "share", "busy_share", "per_step_us", "self_us", "device_total_us", "device_self_us"] | None = None,
+        ascending: bool = False,
+        offset: int = 0,
         limit: int | None = None,
     ) -> pl.DataFrame:
         """Show what took the time: kernels and operators by name, type, shape, module, category or core."""
@@ -69,6 +75,22 @@ class QuestionMethods:
         limit: int = 100,
     ) -> Drill:
         """Break down one row of operators: module, operators, kernels, slices."""
+    def occurrences(
+        self,
+        *,
+        ranks: Sequence[int] | None = None,
+        steps: Sequence[int] | None = None,
+        by: Literal["kernel", "type", "operator", "shape", "module", "category", "core"] = "kernel",
+        name: str = "",
+        side: Literal["host", "device"] | None = None,
+        lane: Literal["compute", "communication", "copy", "all"] | None = None,
+        kernel_type: str | None = None,
+        core: str | None = None,
+        input_shapes: str | None = None,
+        dtypes: str | None = None,
+        limit: int = 20,
+    ) -> list[Occurrences]:
+        """Show one row of operators in detail: durations, steps, shapes, call sites, longest slices."""
     def op_statistics(
         self,
         *,

@@ -40,7 +40,7 @@ def _verdict(rows: pl.DataFrame, total: OperatorTotal, lang: str) -> str:
     if named.is_empty():
         unnamed = "report.operators_device_unnamed" if total.side == "device" else "report.operators_host_unnamed"
         return text(unnamed, lang, **told)
-    longest = named.row(0, named=True)
+    longest = named.sort("total_us", descending=True, maintain_order=True).row(0, named=True)
     name, share = readable_name(longest["name"]), cell(longest["share"] or 0.0, unit="%")
     key = "report.operators_device" if total.side == "device" else "report.operators_host"
     return text(key, lang, name=name, share=share, **told)

@@ -25,7 +25,7 @@ from stepscope.server.library import Library
 from stepscope.server.page import PAGE_DIRECTORY, Page
 from stepscope.server.patience import Patience
 from stepscope.server.replies import error_reply
-from stepscope.server.routes import analyses, compare, runs, sql, texts, timeline
+from stepscope.server.routes import analyses, compare, runs, sql, texts, timeline, workspace
 from stepscope.server.settings import Settings
 from stepscope.server.sql_workers import SqlWorkers
 from stepscope.version import __version__
@@ -66,6 +66,7 @@ def _routes(library: Library, page_directory: Path) -> FastAPI:
     answers = documentation.AnswerTypes()
     for routes in (
         runs.router(library, answers),
+        workspace.router(library, answers),
         texts.router(library, answers),
         timeline.router(library, answers),
         sql.router(library, workers, answers),

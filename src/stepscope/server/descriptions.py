@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from stepscope.report.json_document import note_entry, note_groups
 from stepscope.run import Run
 from stepscope.server.library import Entry
 from stepscope.server.replies import Fault, fault_of
+from stepscope.store.run_labels import RunLabel, label_key, run_labels
 from stepscope.store.schema import TABLES
 
 
@@ -20,6 +22,16 @@ from stepscope.store.schema import TABLES
 class ReadProgress:
     done_bytes: int
     total_bytes: int
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """What the kept diagnosis of a run says; ``findings`` counts those that accuse."""
+
+    severity: str
+    sentence: str
+    findings: int
+    period_us: float | None
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,13 @@ class RunSummary:
     frameworks: list[str] | None = None
     notes: int | None = None
     version: str | None = None
+    #: Absolute, as decimal text; small where the capture's clock does not start in 1970.
+    recorded_ns: str | None = None
+    source_bytes: int | None = None
+    device_names: list[str] | None = None
+    verdict: VerdictLine | None = None
+    label: str | None = None
+    tags: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -117,22 +136,26 @@ class RunDetails:
 
 def counted_facts(run: Run, view: TimelineView) -> dict[str, object]:
     """The part of a summary that only a run that was read can tell; worked out once."""
-    ranks = run.table("ranks").select("device_kind", "framework").collect()
+    ranks = run.table("ranks").select("device_kind", "device_name", "framework").collect()
     return {
         "ranks": len(run.ranks),
         "steps": run.table("steps").select(pl.col("step").n_unique()).collect().item() or 0,
         "slices": run.store.manifest.rows("slices"),
         "duration_ns": view.clock.end_ns - view.clock.origin_ns,
         "devices": sorted(ranks["device_kind"].drop_nulls().cast(pl.String).unique().to_list()),
+        "device_names": sorted(ranks["device_name"].drop_nulls().cast(pl.String).unique().to_list()),
         "frameworks": sorted(ranks["framework"].drop_nulls().cast(pl.String).unique().to_list()),
         "notes": run.store.manifest.rows("notes"),
         "version": view.version,
+        "recorded_ns": str(view.clock.origin_ns),
+        "source_bytes": sum(part.bytes for part in run.store.manifest.parts),
     }
 
 
-def summary(entry: Entry, lang: str) -> RunSummary:
-    """One line of the list of runs."""
+def summary(entry: Entry, lang: str, labels: Mapping[str, RunLabel] | None = None) -> RunSummary:
+    """One line of the list of runs; ``labels`` are those of all runs, where many are described."""
     known: dict[str, Any] = entry.facts
+    label = (run_labels() if labels is None else labels).get(label_key(entry.path, entry.window), RunLabel())
     return RunSummary(
         id=entry.id,
         name=entry.name,
@@ -142,8 +165,20 @@ def summary(entry: Entry, lang: str) -> RunSummary:
         progress=ReadProgress(entry.done_bytes, entry.total_bytes),
         error=None if entry.error is None else fault_of(entry.error, lang),
         uploaded=entry.uploaded,
+        verdict=_verdict(entry, lang),
+        label=label.name,
+        tags=label.tags,
         **known,
     )
+
+
+def _verdict(entry: Entry, lang: str) -> VerdictLine | None:
+    diagnosis = entry.diagnosis()
+    if diagnosis is None:
+        return None
+    verdict = diagnosis.verdict
+    accusing = sum(finding.accuses for finding in diagnosis.findings)
+    return VerdictLine(verdict.severity, getattr(verdict.sentence, lang), accusing, diagnosis.period_us)
 
 
 def details(entry: Entry, run: Run, view: TimelineView, lang: str) -> RunDetails:

@@ -14,6 +14,8 @@ from queue import SimpleQueue
 from stepscope.analysis.foundation.byte_cache import ByteCache
 from stepscope.analysis.timeline.view import MOST_COLUMN_BYTES, TimelineView
 from stepscope.analysis.timeline.wire import MOST_TILE_BYTES
+from stepscope.diagnosis.finding import Diagnosis
+from stepscope.diagnosis.kept import diagnosis_stamp, known_diagnosis
 from stepscope.errors import NoAnswerError, StepscopeError, UsageError, internal, is_panic
 from stepscope.facts.server import server_facts
 from stepscope.readers.slices import freed_memory
@@ -39,11 +41,22 @@ class Entry:
     run: Run | None = None
     view: TimelineView | None = None
     facts: dict[str, object] = field(default_factory=dict)
+    #: What was last read of the kept diagnosis, with the stamp that it had then.
+    diagnosed: tuple[str, Diagnosis | None] = ("", None)
     removed: bool = False  # nobody waits for it any more
 
     @property
     def name(self) -> str:
         return self.window or self.path.name
+
+    def diagnosis(self) -> Diagnosis | None:
+        """The run's diagnosis if somebody has asked for one; the list of runs works none out."""
+        if self.run is None:
+            return None
+        stamp = diagnosis_stamp(self.run.store)
+        if stamp != self.diagnosed[0]:
+            self.diagnosed = stamp, known_diagnosis(self.run.store)
+        return self.diagnosed[1]
 
 
 class Library:
@@ -112,6 +125,11 @@ class Library:
             shared = any(each.path == entry.path for each in self._entries.values())
         if entry.uploaded and not shared:
             self._forget_upload(entry)
+
+    def changed(self) -> None:
+        """Something that the list of runs shows is no longer what it was."""
+        with self._lock:
+            self.revision += 1
 
     def close(self) -> None:
         """Stop reading and remove the copies of dropped files."""

@@ -89,3 +89,22 @@ class SqlRequest(_Body):
 class OpenRequest(_Body):
     path: Annotated[str, Field(min_length=1, max_length=4_096)]
     window: Annotated[str, Field(max_length=4_096)] | None = None
+
+
+SavedName = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class LabelRequest(_Body):
+    name: Annotated[str, Field(max_length=200)] | None = None
+    tags: Annotated[list[Annotated[str, Field(max_length=60)]], Field(max_length=32)] = []
+
+
+class QueryToSave(_Body):
+    name: SavedName
+    query: Annotated[str, Field(min_length=1, max_length=100_000)]
+
+
+class ViewToSave(_Body):
+    name: SavedName
+    page: Annotated[str, Field(min_length=1, max_length=60)]
+    params: Annotated[dict[str, Annotated[str, Field(max_length=100_000)]], Field(max_length=64)]

@@ -3,7 +3,7 @@
 ::
 
     <data directory>/<capture>-<hash>.json      {"parallel": …}, replaced in one move
-    <data directory>/shared.json                {"baselines": …}
+    <data directory>/shared.json                {"baselines": …, "labels": …, "queries": …, "views": …}
 
 A file belongs to the paths of a capture, so all windows of a job know the same plan.
 """

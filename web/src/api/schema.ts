@@ -77,6 +77,14 @@ export interface Bubble {
   readonly share: number
 }
 
+/** The occurrences called from one place; the outermost frame first. */
+export interface CallSite {
+  readonly frames: readonly string[]
+  readonly count: number
+  readonly total_us: number
+  readonly share: number | null
+}
+
 /** Recorded bytes of one category over time. */
 export interface CategoryCurve {
   readonly category: string
@@ -386,6 +394,7 @@ export interface Diagnosis {
   readonly verdict: RunVerdict
   readonly findings: readonly Finding[]
   readonly not_checked: readonly NotChecked[]
+  readonly period_us?: number | null
 }
 
 /** The slowdown if only one line of ranks kept its durations. */
@@ -413,6 +422,13 @@ export interface DrillDocument {
   readonly notes: readonly NoteEntry[]
   readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Drill
+}
+
+/** How many occurrences lasted from `from_us` to `to_us`. */
+export interface DurationClass {
+  readonly from_us: number
+  readonly to_us: number
+  readonly count: number
 }
 
 /** A number that the verdict rests on, and the one it was compared with. */
@@ -710,6 +726,11 @@ export interface IdleByCause {
   readonly unknown_us: number
 }
 
+export interface LabelRequest {
+  readonly name?: string | null
+  readonly tags?: readonly string[]
+}
+
 /** computing + exposed_communication + exposed_copy + free = span_dur_ns, exactly. */
 export interface LaneTotals {
   readonly rank: number
@@ -920,6 +941,43 @@ export interface NoteGroupEntry {
   readonly rank_ranges: string
   readonly files: readonly string[]
   readonly count: number
+}
+
+/** One slice, as `slices` numbers it, with the time that it counts with. */
+export interface Occurrence {
+  readonly slice: number
+  readonly name: string
+  readonly operator: string | null
+  readonly module: string | null
+  readonly step: number | null
+  readonly start_ns: number | string
+  readonly duration_us: number
+  readonly input_shapes: string | null
+}
+
+/** All occurrences of one row of `operators` on one rank. */
+export interface Occurrences {
+  readonly rank: number
+  readonly by: string
+  readonly name: string | null
+  readonly side: string
+  readonly count: number
+  readonly total_us: number
+  readonly p50_us: number
+  readonly p95_us: number
+  readonly durations: readonly DurationClass[]
+  readonly steps: readonly StepShare[]
+  readonly shapes: readonly ShapeShare[]
+  readonly call_sites: readonly CallSite[]
+  readonly longest: readonly Occurrence[]
+}
+
+export interface OccurrencesDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
+  readonly data: readonly Occurrences[]
 }
 
 /** One type of kernel on one kind of core; `ratio_share` is of the rank's kernel time. */
@@ -1338,6 +1396,11 @@ export interface Proof {
   readonly end_ns?: number | string | null
 }
 
+export interface QueryToSave {
+  readonly name: string
+  readonly query: string
+}
+
 /** A question in one sentence, what can be chosen, and what its fields mean. */
 export interface QuestionInfo {
   readonly name: string
@@ -1651,6 +1714,12 @@ export interface RunSummary {
   readonly frameworks?: readonly string[] | null
   readonly notes?: number | null
   readonly version?: string | null
+  readonly recorded_ns?: string | null
+  readonly source_bytes?: number | null
+  readonly device_names?: readonly string[] | null
+  readonly verdict?: VerdictLine | null
+  readonly label?: string | null
+  readonly tags?: readonly string[]
 }
 
 /** The run in one sentence: its most important finding, or that it is healthy as far as it was checked. */
@@ -1670,6 +1739,19 @@ export interface SameName {
   readonly max_ns: number
 }
 
+/** A query under a name. */
+export interface SavedQuery {
+  readonly name: string
+  readonly query: string
+}
+
+/** A page with the parameters of its address, under a name. */
+export interface SavedView {
+  readonly name: string
+  readonly page: string
+  readonly params: Readonly<Record<string, string>>
+}
+
 export interface SearchResult {
   readonly total: number
   readonly names: readonly NameHits[]
@@ -1687,6 +1769,16 @@ export interface Sentence {
   readonly key: string
   readonly en: string
   readonly zh: string
+}
+
+/** The occurrences with inputs of one shape. */
+export interface ShapeShare {
+  readonly input_shapes: string | null
+  readonly dtypes: string | null
+  readonly count: number
+  readonly total_us: number
+  readonly avg_us: number
+  readonly share: number | null
 }
 
 /** One place that allocates, and whether it leaks. */
@@ -2022,6 +2114,13 @@ export interface StepPair {
   readonly delta_us: number | null
 }
 
+/** The occurrences of one step. */
+export interface StepShare {
+  readonly step: number
+  readonly count: number
+  readonly total_us: number
+}
+
 /** The steps of one rank. `mode` is that of the steps counted: training where there are any. */
 export interface StepStatistics {
   readonly rank: number
@@ -2198,6 +2297,20 @@ export interface Verdict {
   readonly potential_speedup: number | null
   readonly limited_by: string | null
   readonly evidence: readonly Evidence[]
+}
+
+/** What the kept diagnosis of a run says; `findings` counts those that accuse. */
+export interface VerdictLine {
+  readonly severity: string
+  readonly sentence: string
+  readonly findings: number
+  readonly period_us: number | null
+}
+
+export interface ViewToSave {
+  readonly name: string
+  readonly page: string
+  readonly params: Readonly<Record<string, string>>
 }
 
 /** What one rank waited for another, as far as it goes back to one rank. */

@@ -32,16 +32,27 @@ def kept(
 
     ``rooms`` are the packages whose files decide on the content.
     """
-    key = _key(store, rooms)
-    path = store.directory / f"{name}.json"
-    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
-        before = read_document(path)
-        if before["key"] == key:
-            return msgspec.convert(before["content"], kind)
+    before = kept_before(store, name, kind, rooms)
+    if before is not None:
+        return before
     content = work_out(store)
     with contextlib.suppress(OSError):  # a store that nobody may write to
-        save_document(path, {"key": key, "content": content})
+        save_document(path_of(store, name), {"key": _key(store, rooms), "content": content})
     return content
+
+
+def kept_before(store: RunStore, name: str, kind: type[Content], rooms: tuple[str, ...]) -> Content | None:
+    """The kept content of a name if it still holds; nothing is worked out."""
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        before = read_document(path_of(store, name))
+        if before["key"] == _key(store, rooms):
+            return msgspec.convert(before["content"], kind)
+    return None
+
+
+def path_of(store: RunStore, name: str) -> Path:
+    """Where the content of a name is kept."""
+    return store.directory / f"{name}.json"
 
 
 def _key(store: RunStore, rooms: tuple[str, ...]) -> str:

@@ -19,7 +19,8 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "category": ("category",),
     "core": ("core",),
 }
-_NAMED_BY: Final = {"kernel": "name", "shape": "name"}
+#: The column that holds a group's name, where it is not the grouping's own.
+NAMED_BY: Final = {"kernel": "name", "shape": "name"}
 _FACTS: Final = ("operator", "category", "type", "core")
 
 
@@ -31,7 +32,7 @@ def described(rows: pl.DataFrame) -> pl.DataFrame:
 def grouped(rows: pl.DataFrame, by: str) -> pl.DataFrame:
     """One row per group, the longest first: statistics in nanoseconds, and the operator that takes most of its time."""
     keys = list(KEYS[by])
-    named = _NAMED_BY.get(by, by)
+    named = NAMED_BY.get(by, by)
     measured = rows.group_by(keys).agg(
         *statistics(pl.col("dur_ns")), steps=pl.col("step").n_unique() - pl.col("step").has_nulls()
     )

@@ -18,7 +18,8 @@ _COLUMNS: Final = {
     "shape": ("name", "type", "core", "input_shapes", "dtypes"),
     "module": ("name", "type", "core", "module"),
 }
-_GROUPED_BY: Final = {"operator": ("name",), "shape": ("name", "input_shapes", "dtypes"), "module": ("module",)}
+#: By grouping, what is equal in a group of calls; the first of it is its name.
+CALLS_GROUPED_BY: Final = {"operator": ("name",), "shape": ("name", "input_shapes", "dtypes"), "module": ("module",)}
 
 
 def calls(store: RunStore, rank: int, steps: Sequence[int] | None = None, *, by: str = "operator") -> pl.DataFrame:
@@ -55,7 +56,7 @@ def grouped_calls(rows: pl.DataFrame, by: str, *, on_device: bool) -> pl.DataFra
 
     Operators of one module call each other, so there the time of a call is its self time.
     """
-    keys = list(_GROUPED_BY[by])
+    keys = list(CALLS_GROUPED_BY[by])
     duration = pl.col("self_ns" if by == "module" else "dur_ns")
     sums = [pl.col("self_ns").sum()]
     if on_device:

@@ -31,6 +31,27 @@ _NEEDED: Final = {
     "module": ("module", "no_modules"),
     "operator": ("operator", "no_launching_operators"),
 }
+_SORTED_BY: Final = (
+    "name",
+    "type",
+    "core",
+    "operator",
+    "category",
+    "input_shapes",
+    "count",
+    "total_us",
+    "avg_us",
+    "min_us",
+    "p50_us",
+    "p95_us",
+    "max_us",
+    "share",
+    "busy_share",
+    "per_step_us",
+    "self_us",
+    "device_total_us",
+    "device_self_us",
+)
 
 
 class Operator(msgspec.Struct, frozen=True):
@@ -70,6 +91,18 @@ class _Asked:
     steps: Sequence[int] | None
     search: str | None
     search_operator: str | None
+    kernel_type: str | None
+    category: str | None
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """Which of the groups, in which order."""
+
+    sort: str | None
+    ascending: bool
+    offset: int
+    limit: int | None
 
 
 class OperatorTotal(msgspec.Struct, frozen=True):
@@ -92,11 +125,17 @@ def operators(
     lane: Annotated[str | None, OneOf("compute", "communication", "copy", "all")] = None,
     search: str | None = None,
     search_operator: str | None = None,
+    kernel_type: str | None = None,
+    category: str | None = None,
+    sort: Annotated[str | None, OneOf(*_SORTED_BY)] = None,
+    ascending: bool = False,
+    offset: Annotated[int, AtLeast(0)] = 0,
     limit: Annotated[int | None, AtLeast(1)] = None,
 ) -> Answer[pl.DataFrame]:
     """Rows of ``Operator``, device first, longest first; compute alone, unless a lane or categories are asked for."""
     lane = lane or ("all" if by == "category" else COMPUTE)
-    asked = _Asked(by, side, lane, steps, search, search_operator)
+    asked = _Asked(by, side, lane, steps, search, search_operator, kernel_type, category)
+    wanted = _Wanted(sort, ascending, offset, limit)
     frames: list[pl.DataFrame] = []
     totals: list[OperatorTotal] = []
     notes: list[Note] = []
@@ -104,14 +143,22 @@ def operators(
         count = _step_count(store, rank, steps, notes)
         for groups in _of_rank(store, rank, asked, notes):
             totals.append(OperatorTotal(rank, groups["side"][0], groups["whole_ns"][0] / 1000, len(groups)))
-            if limit is not None and len(groups) > limit:
-                left = {"rows": len(groups) - limit, "side": groups["side"][0]}
+            chosen = _chosen(_finished(groups, rank, count), wanted)
+            if limit is not None and len(groups) > len(chosen):
+                left = {"rows": len(groups) - len(chosen), "side": groups["side"][0]}
                 notes.append(Note("rows_left_out", rank=rank, params=left))
-            frames.append(_finished(groups.head(limit) if limit is not None else groups, rank, count))
+            frames.append(chosen)
     if not frames:
-        filtered = steps is not None or search is not None or search_operator is not None
+        filtered = any(each is not None for each in (steps, search, search_operator, kernel_type, category))
         raise NoAnswerError("no_operators") if filtered else no_operators("no_operators", store, ranks_of(store, ranks))
     return Answer(pl.concat(frames, how="diagonal_relaxed"), notes, {"totals": totals})
+
+
+def _chosen(rows: pl.DataFrame, wanted: _Wanted) -> pl.DataFrame:
+    """A stretch of the rows in the wanted order; those without a value come last."""
+    if wanted.sort is not None:
+        rows = rows.sort(wanted.sort, descending=not wanted.ascending, nulls_last=True, maintain_order=True)
+    return rows.slice(wanted.offset, wanted.limit)
 
 
 def _step_count(store: RunStore, rank: int, steps: Sequence[int] | None, notes: list[Note]) -> int:
@@ -156,6 +203,10 @@ def _executed(store: RunStore, rank: int, rows: pl.DataFrame, asked: _Asked, sid
     total = rows["dur_ns"].sum()
     rows = _searched(_searched(rows, asked.search, "name", "type", asked.by), asked.search_operator, "operator")
     groups = grouped(rows, asked.by)
+    if asked.kernel_type is not None and "type" in groups.columns:
+        groups = groups.filter(pl.col("type").cast(pl.String) == asked.kernel_type)
+    if asked.category is not None and "category" in groups.columns:
+        groups = groups.filter(pl.col("category").cast(pl.String).fill_null("other") == asked.category)
     if side == "device":
         groups = with_counters(store, rank, rows, groups, KEYS[asked.by])
     else:

@@ -17,6 +17,7 @@ from stepscope.server.library import Library
 from stepscope.server.replies import json_reply, language_of
 from stepscope.server.requests import OpenRequest
 from stepscope.server.roots import Listing, below_roots, listing
+from stepscope.store.run_labels import run_labels
 
 _LOOK_AGAIN_SECONDS = 0.2
 
@@ -27,7 +28,8 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
     settings = library.settings
 
     def document(lang: str) -> RunList:
-        runs = [summary(entry, lang) for entry in library.entries()]
+        labels = run_labels()
+        runs = [summary(entry, lang, labels) for entry in library.entries()]
         return RunList(library.revision, [str(root) for root in settings.roots], settings.upload_limit, runs)
 
     @routes.get("/runs", responses=answers.json(RunList))
