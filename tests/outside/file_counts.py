@@ -101,12 +101,12 @@ class FileCounts:
         low = bisect_right([event["start"] for event in events], call["start"]) if call else 0
         return [event for event in reversed(events[:low]) if call and event["end"] >= call["end"]]
 
-    def collectives(self) -> Counter[tuple[str, int | None, str | None]]:
-        """Kind, bytes and group of each communication kernel, by its own arguments or those of what launched it."""
+    def collectives(self) -> Counter[tuple[str, int | None, str | None, int | None]]:
+        """Kind, bytes, group and sequence number of each communication kernel, by its arguments or its launch."""
         calls = {event["args"].get("correlation"): event for event in self.of(*_CALLS)}
         by_id = {event["args"].get("External id"): event for event in self.of("cpu_op")}
         configured = [group["pg_name"] for group in self.about.get("pg_config", [])]
-        found: Counter[tuple[str, int | None, str | None]] = Counter()
+        found: Counter[tuple[str, int | None, str | None, int | None]] = Counter()
         for kernel in self.communication:
             around = self._told_around(calls.get(kernel["args"].get("correlation")))
             comms = [event for event in around if event["name"] == "record_param_comms"]
@@ -127,5 +127,14 @@ class FileCounts:
             if elements is None and enqueued and kind != "all_gather":
                 size = math.prod(enqueued["args"]["Input Dims"][0]) * _BYTES[enqueued["args"]["Input type"][0]]
             group = told.get("Process Group Name", configured[0] if len(configured) == 1 else None)
-            found[kind, size, group] += 1
+            found[kind, size, group, told.get("Seq")] += 1
         return found
+
+    def groups(self) -> dict[str, list[int]]:
+        """Members of the groups that calls or the head of the file describe."""
+        described = {group["pg_name"]: group.get("ranks", []) for group in self.about.get("pg_config", [])}
+        for event in self.of("cpu_op", "kernel"):
+            name, ranks = (event["args"].get(f"Process Group {word}") for word in ("Name", "Ranks"))
+            if name is not None and ranks:
+                described[name] = json.loads(ranks)
+        return {name: ranks for name, ranks in described.items() if ranks}

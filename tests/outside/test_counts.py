@@ -38,8 +38,11 @@ def _check(run: Run, rank: int, counts: FileCounts) -> None:
     assert steps["step"].to_list() == (counts.steps or [0])
     found = run.table("collectives").filter(pl.col("rank") == rank).collect()
     on_device = found.filter(pl.col("slice").is_in(device["slice"].implode()))
-    calls = on_device.select(pl.col("kind").cast(pl.String), "bytes", pl.col("group").cast(pl.String)).iter_rows()
-    assert Counter(calls) == counts.collectives()
+    calls = on_device.select(pl.col("kind").cast(pl.String), "bytes", pl.col("group").cast(pl.String), "seq")
+    assert Counter(calls.iter_rows()) == counts.collectives()
+    groups = run.table("groups").select(pl.col("group").cast(pl.String), "ranks").drop_nulls("ranks").collect()
+    stated = dict(groups.iter_rows())
+    assert {name: stated.get(name) for name in counts.groups()} == counts.groups()
 
 
 @pytest.mark.parametrize("name", _FILES or ["none"])

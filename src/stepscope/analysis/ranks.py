@@ -31,7 +31,17 @@ def ranks(
     sort: Annotated[
         str,
         OneOf(
-            "rank", "period", "computing", "communication", "idle", "wait", "caused_wait", "delay", "memory", "flops"
+            "rank",
+            "period",
+            "computing",
+            "communication",
+            "idle",
+            "wait",
+            "caused_wait",
+            "delay",
+            "memory",
+            "flops",
+            "deviation",
         ),
     ] = "rank",
     stage: int | None = None,
@@ -69,6 +79,7 @@ _COLUMN = {
     "delay": "delay_us",
     "memory": "peak_memory_bytes",
     "flops": "flops_per_s",
+    "deviation": "deviation_share",
 }
 
 

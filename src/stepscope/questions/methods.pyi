@@ -164,8 +164,20 @@ class QuestionMethods:
         *,
         ranks: Sequence[int] | None = None,
         steps: Sequence[int] | None = None,
+        group: str | None = None,
+        operation: str | None = None,
     ) -> Communication:
         """Show communication: operations, who waits for whom and whom it goes back to, links and groups."""
+    def collectives(
+        self,
+        *,
+        ranks: Sequence[int] | None = None,
+        steps: Sequence[int] | None = None,
+        group: str | None = None,
+        operation: str | None = None,
+        limit: int = 2000,
+    ) -> pl.DataFrame:
+        """Show single communication calls over ranks and time, each with its wait and how far apart its members came."""
     def cluster(
         self,
         *,
@@ -176,7 +188,7 @@ class QuestionMethods:
         self,
         *,
         ranks: Sequence[int] | None = None,
-        sort: Literal["rank", "period", "computing", "communication", "idle", "wait", "caused_wait", "delay", "memory", "flops"] = "rank",
+        sort: Literal["rank", "period", "computing", "communication", "idle", "wait", "caused_wait", "delay", "memory", "flops", "deviation"] = "rank",
         stage: int | None = None,
         host: str | None = None,
         dimension: str | None = None,

@@ -108,3 +108,10 @@ class ViewToSave(_Body):
     name: SavedName
     page: Annotated[str, Field(min_length=1, max_length=60)]
     params: Annotated[dict[str, Annotated[str, Field(max_length=100_000)]], Field(max_length=64)]
+
+
+class PlanRequest(_Body):
+    """Sizes such as ``tp=8,pp=4`` (``auto`` forgets what was given), or the ranks of each group by dimension."""
+
+    parallel: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    groups: Annotated[dict[str, list[list[Rank]]], Field(max_length=16)] | None = None

@@ -41,8 +41,11 @@ def given_plan(workspace: Workspace | None) -> GivenPlan | None:
         return None
 
 
-def remember_plan(store: RunStore, parallel: str | None, groups: Path | None) -> None:
-    """Check what the user gives against the run, and keep it for this and later questions."""
+def remember_plan(store: RunStore, parallel: str | None, groups: Path | dict[str, Any] | None) -> None:
+    """Check what the user gives against the run, and keep it for this and later questions.
+
+    ``groups`` is a file, or what such a file would hold.
+    """
     if store.workspace is None or (parallel is None and groups is None):
         return
     if parallel == FORGET:
@@ -94,14 +97,9 @@ def _whole(sizes: dict[str, int], store: RunStore) -> dict[str, int]:
     return whole
 
 
-def _groups(path: Path) -> dict[str, list[list[int]]]:
+def _groups(given: Path | dict[str, Any]) -> dict[str, list[list[int]]]:
     """``{"tp": [[0, 1], [2, 3]]}``, or the vendor's ``communication_group.json``."""
-    try:
-        content = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
-    except (ValueError, RecursionError) as error:
-        raise UnreadableInputError("cannot_read", path=str(path), reason=str(error)) from error
+    path, content = (given, _read(given)) if isinstance(given, Path) else ("groups", given)
     groups: dict[str, list[list[int]]] = {}
     for dimension, ranks in _entries(content):
         if dimension in _DIMENSIONS and len(ranks) > 1 and ranks not in groups.setdefault(dimension, []):
@@ -114,6 +112,15 @@ def _groups(path: Path) -> dict[str, list[list[int]]]:
             twice = next(rank for rank in every if every.count(rank) > 1)
             raise UsageError("plan_rank_twice", path=str(path), rank=twice, dimension=dimension)
     return {dimension: sorted(members) for dimension, members in groups.items()}
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableInputError("cannot_read", path=str(path), reason=str(error)) from error
 
 
 def _entries(content: Any) -> list[tuple[str, list[int]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -60,6 +61,19 @@ def test_the_slow_rank_stands_apart_and_is_what_others_wait_for(run: Run) -> Non
     assert [row.rank for row in rows if "computing_us" in row.outliers] == [_SLOW]
     assert all((row.wait_us or 0.0) <= (row.period_us or 0.0) for row in rows)
     assert [row.rank for row in _rows(run, outliers=True, sort="computing")][:1] == [_SLOW]
+
+
+def test_the_deviation_of_a_rank_is_its_largest_distance_from_the_median_of_its_stage(run: Run) -> None:
+    rows = _rows(run, sort="deviation")
+    assert rows[0].rank == _SLOW
+    peers = [row for row in rows if row.pp == rows[0].pp]
+    fields = ("computing_us", "exposed_communication_us", "idle_us", "interval_us", "tail_us")
+    away = [
+        abs(getattr(rows[0], field) - median(getattr(row, field) for row in peers))
+        for field in fields
+        if getattr(rows[0], field) is not None
+    ]
+    assert rows[0].deviation_share == pytest.approx(max(away) / median(row.period_us or 0.0 for row in peers))
 
 
 def test_ranks_are_chosen_by_stage_host_and_dimension(run: Run) -> None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from stepscope.analysis.cluster.plan import ParallelPlan
 from stepscope.analysis.flops import flops
-from stepscope.analysis.foundation.units import Bytes, Count, FlopCount, FlopsPerSecond, Identifier, Microseconds
+from stepscope.analysis.foundation.units import Bytes, Count, FlopCount, FlopsPerSecond, Identifier, Microseconds, Share
 from stepscope.analysis.memory.out_of_memory import capacity_of
 from stepscope.analysis.memory.peak import peak
 from stepscope.analysis.memory.spaces import spaces_of
@@ -44,6 +44,7 @@ STEP_FIELDS: Final = (
 # What a rank may stand apart in; times against the period, all else against its own median.
 _TIMES: Final = ("computing_us", "exposed_communication_us", "idle_us", "interval_us", "tail_us")
 _NUMBERS: Final = ("flops_per_s", "peak_memory_bytes", "expert_tokens")
+_FEWEST_PEERS: Final = 3  # of two nobody can say which one deviates
 _SCALE: Final = 0.6745  # makes the score a standard score where values are normally distributed
 
 
@@ -85,6 +86,7 @@ class RankRow(msgspec.Struct, frozen=True, kw_only=True):
     peak_memory_bytes: Bytes | None
     memory_capacity_bytes: Bytes | None
     expert_tokens: Count | None
+    deviation_share: Share | None
     outliers: list[str]
 
 
@@ -127,6 +129,7 @@ def rank_rows(store: RunStore, plan: ParallelPlan, steps: pl.DataFrame | None, b
                 peak_memory_bytes=highest,
                 memory_capacity_bytes=capacity,
                 expert_tokens=tokens.get(each.rank),
+                deviation_share=None,
                 outliers=[],
             )
         )
@@ -179,8 +182,9 @@ def _tokens(store: RunStore) -> dict[int, int]:
 
 
 def _marked(rows: list[RankRow]) -> list[RankRow]:
-    """Rows with the fields in which a rank stands apart from those of its stage."""
+    """Rows with the fields in which a rank stands apart from those of its stage, and how far it is from them."""
     marks: dict[int, list[str]] = {row.rank: [] for row in rows}
+    deviations: dict[int, float] = {}
     for stage in {row.pp for row in rows}:
         peers = [row for row in rows if row.pp == stage]
         periods = [row.period_us for row in peers if row.period_us is not None]
@@ -188,12 +192,26 @@ def _marked(rows: list[RankRow]) -> list[RankRow]:
         for field in (*_TIMES, *_NUMBERS):
             for rank in _apart(peers, field, period if field in _TIMES else None):
                 marks[rank].append(field)
-    return [msgspec.structs.replace(row, outliers=marks[row.rank]) for row in rows]
+        for field in _TIMES:
+            for rank, away in _distances(peers, field, period):
+                deviations[rank] = max(away, deviations.get(rank, 0.0))
+    return [
+        msgspec.structs.replace(row, outliers=marks[row.rank], deviation_share=deviations.get(row.rank)) for row in rows
+    ]
+
+
+def _distances(peers: list[RankRow], field: str, period: float) -> Iterable[tuple[int, float]]:
+    """How far each rank is from the median of its peers, as a share of the step; nothing for fewer than three."""
+    known = [(row.rank, float(value)) for row in peers if (value := getattr(row, field)) is not None]
+    if len(known) < _FEWEST_PEERS or period <= 0:
+        return []
+    middle = float(np.median([value for _, value in known]))
+    return [(rank, abs(value - middle) / period) for rank, value in known]
 
 
 def _apart(peers: list[RankRow], field: str, whole: float | None) -> Iterable[int]:
     known = [(row.rank, float(value)) for row in peers if (value := getattr(row, field)) is not None]
-    if len(known) < 3:
+    if len(known) < _FEWEST_PEERS:
         return []
     values = np.array([value for _, value in known])
     far = stands_apart(values, float(np.median(values)) if whole is None else whole)

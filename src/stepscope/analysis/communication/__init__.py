@@ -10,16 +10,15 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cluster.clocks import clocks_of
 from stepscope.analysis.cluster.matched_calls import numbered_calls
-from stepscope.analysis.cluster.recorded_calls import recorded_calls
 from stepscope.analysis.cluster.roots import roots
-from stepscope.analysis.cluster.waits import waits
+from stepscope.analysis.communication.asked_calls import AskedCalls
+from stepscope.analysis.communication.distributions import durations_of, packets_of
 from stepscope.analysis.communication.groups import groups_of, unjoined
 from stepscope.analysis.communication.hangs import never_joined
 from stepscope.analysis.communication.links import links_of, matrix_of
-from stepscope.analysis.communication.operations import operations_of
+from stepscope.analysis.communication.operations import operations_of, times_by_rank
 from stepscope.analysis.communication.types import Communication, Link, Wait
 from stepscope.analysis.foundation.question import question
-from stepscope.analysis.foundation.work import ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
@@ -29,39 +28,46 @@ __all__ = ["Communication", "communication"]
 
 @question()
 def communication(
-    store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
+    store: RunStore,
+    *,
+    ranks: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+    group: str | None = None,
+    operation: str | None = None,
 ) -> Answer[Communication]:
     """What the ranks asked for called, waited for and moved; calls are matched over all ranks all the same."""
-    chosen = pl.col("rank").is_in(ranks_of(store, ranks))
-    if steps:
-        chosen &= pl.col("step").is_in(list(steps))
-    calls = recorded_calls(store).with_columns(pl.col("group", "kind", "name").cast(pl.String))
-    asked = calls.filter(chosen).collect()
-    transfers = store.scan("transfers").filter(chosen)
-    matrix = matrix_of(transfers)
+    asked = AskedCalls(store, ranks, steps, group, operation)
+    matrix = matrix_of(asked.transfers)
     groups = groups_of(store)
-    if asked.is_empty() and matrix.is_empty():
+    if asked.recorded.is_empty() and matrix.is_empty():
         raise NoAnswerError("no_communication")
-    waited = waits(store)
+    calls, waited = asked.timed()
     missing = unjoined(numbered_calls(store), groups, store.scan("steps").select("rank", "step").collect())
+    missing = [call for call in missing if not steps or call.step in steps] + never_joined(store, groups)
     answer = Communication(
-        operations=operations_of(store, asked, waited, groups),
-        waits=_blame(store, waited.rows, chosen),
+        operations=operations_of(calls, groups),
+        by_rank=times_by_rank(calls),
+        durations=durations_of(calls),
+        waits=_blame(store, waited.rows, asked.recorded),
         matrix=msgspec.convert(matrix.to_dicts(), list[Link]),
         links=links_of(matrix),
+        packets=packets_of(asked.transfers),
         groups=groups,
-        unjoined=[call for call in missing if not steps or call.step in steps] + never_joined(store, groups),
+        unjoined=[call for call in missing if group is None or call.group == group],
         clocks=clocks_of(store),
     )
     return Answer(answer, _notes(store, answer))
 
 
-def _blame(store: RunStore, waited: pl.DataFrame, chosen: pl.Expr) -> list[Wait]:
+def _blame(store: RunStore, waited: pl.DataFrame, asked: pl.DataFrame) -> list[Wait]:
     """The blame matrix: each wait under the rank that came last and the rank that it goes back to."""
     parts = roots(store, waited).with_columns(pl.col("wait").cast(pl.UInt32), pl.col("root").cast(pl.Int32))
+    in_asked = waited.with_row_index("wait").join(
+        asked.select(pl.col("rank"), pl.col("slice").cast(pl.Int64)), on=["rank", "slice"], how="semi"
+    )
     rows = (
         parts.rename({"wait_ns": "part_ns"})
-        .join(waited.with_row_index("wait").filter(chosen), on="wait")
+        .join(in_asked, on="wait")
         .group_by("rank", "blames", "root")
         .agg(wait_us=pl.col("part_ns").sum() / 1000, calls=pl.col("wait").n_unique())
         .sort("wait_us", "rank", "blames", "root", descending=[True, False, False, False])

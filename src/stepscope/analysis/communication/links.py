@@ -11,18 +11,22 @@ _MOVED = ("payload", "reduce")
 _TRANSPORT = "transport"
 
 
+def moved_between_ranks(transfers: pl.LazyFrame) -> pl.LazyFrame:
+    """Transfers of data, waits left out, of which both ends are known."""
+    moved = pl.col("kind").cast(pl.String).is_in(_MOVED) & pl.col("peer").is_not_null()
+    return transfers.filter(moved).with_columns(pl.col(_TRANSPORT).cast(pl.String))
+
+
 def matrix_of(transfers: pl.LazyFrame) -> pl.DataFrame:
     """Rows of ``Link``: bytes over time, never a mean of rates."""
-    moved = pl.col("kind").cast(pl.String).is_in(_MOVED) & pl.col("peer").is_not_null()
     rows = (
-        transfers.filter(moved)
-        .with_columns(pl.col(_TRANSPORT).cast(pl.String))
+        moved_between_ranks(transfers)
         .group_by("rank", "peer", _TRANSPORT)
         .agg(pl.col("bytes", "time_ns").sum(), packets=_sum_if_any("packets"))
         .sort("rank", "peer", _TRANSPORT)
         .collect()
     )
-    return _with_rate(rows).select(Link.__struct_fields__)
+    return with_rate(rows).select(Link.__struct_fields__)
 
 
 def links_of(matrix: pl.DataFrame) -> list[Transport]:
@@ -37,10 +41,11 @@ def links_of(matrix: pl.DataFrame) -> list[Transport]:
         **slowest,
     )
     fields = Transport.__struct_fields__
-    return msgspec.convert(_with_rate(rows).sort(_TRANSPORT).select(fields).to_dicts(), list[Transport])
+    return msgspec.convert(with_rate(rows).sort(_TRANSPORT).select(fields).to_dicts(), list[Transport])
 
 
-def _with_rate(rows: pl.DataFrame) -> pl.DataFrame:
+def with_rate(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with their time in microseconds and their bytes over it."""
     rate = pl.when(pl.col("time_ns") > 0).then(pl.col("bytes") / pl.col("time_ns"))
     return rows.with_columns(time_us=pl.col("time_ns") / 1000, gb_per_s=rate)
 

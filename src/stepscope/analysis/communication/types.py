@@ -19,6 +19,12 @@ class Operation(msgspec.Struct, frozen=True):
     count: Count
     total_us: Microseconds | None
     mean_us: Microseconds | None
+    min_us: Microseconds | None
+    p50_us: Microseconds | None
+    p95_us: Microseconds | None
+    max_us: Microseconds | None
+    skew_us: Microseconds | None
+    max_skew_us: Microseconds | None
     transit_us: Microseconds | None
     wait_us: Microseconds | None
     overlapped_us: Microseconds | None
@@ -30,6 +36,29 @@ class Operation(msgspec.Struct, frozen=True):
     recorded_sync_us: Microseconds | None
     recorded_idle_us: Microseconds | None
     recorded_reduce_us: Microseconds | None
+
+
+class RankTimes(msgspec.Struct, frozen=True):
+    """All calls of one rank; ``wait_us`` and ``transit_us`` add up to ``total_us`` where waiting is known."""
+
+    rank: Identifier
+    count: Count
+    total_us: Microseconds | None
+    transit_us: Microseconds | None
+    wait_us: Microseconds | None
+    overlapped_us: Microseconds | None
+    bytes: Bytes | None
+
+
+class DurationBin(msgspec.Struct, frozen=True):
+    """How many calls of an operation took at least ``from_us`` and less than ``to_us``."""
+
+    group: str | None
+    kind: str | None
+    name: str
+    from_us: Microseconds
+    to_us: Microseconds
+    count: Count
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -68,6 +97,18 @@ class Transport(msgspec.Struct, frozen=True):
     slowest_peer: Identifier | None
 
 
+class PacketSize(msgspec.Struct, frozen=True):
+    """What moved over one transport in packets of at least ``from_bytes`` and less than ``to_bytes``."""
+
+    transport: str | None
+    from_bytes: Bytes
+    to_bytes: Bytes
+    packets: Count
+    bytes: Bytes
+    time_us: Microseconds
+    gb_per_s: GigabytesPerSecond | None
+
+
 class Group(msgspec.Struct, frozen=True):
     """A communication group. Where its members are not stated, they are those that were seen in calls."""
 
@@ -97,9 +138,12 @@ class Communication(msgspec.Struct, frozen=True):
     """The communication of a run."""
 
     operations: list[Operation]
+    by_rank: list[RankTimes]
+    durations: list[DurationBin]
     waits: list[Wait]
     matrix: list[Link]
     links: list[Transport]
+    packets: list[PacketSize]
     groups: list[Group]
     unjoined: list[Unjoined]
     clocks: list[HostClock]

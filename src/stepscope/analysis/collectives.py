@@ -1,0 +1,75 @@
+"""The question ``collectives``: single communication calls over ranks and time, each with its wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import msgspec
+import polars as pl
+
+from stepscope.analysis.answer import Answer
+from stepscope.analysis.communication.asked_calls import AskedCalls
+from stepscope.analysis.foundation.question import AtLeast, question
+from stepscope.analysis.foundation.units import Bytes, Identifier, Microseconds, Nanoseconds
+from stepscope.analysis.timeline.clock import run_clock
+from stepscope.errors import NoAnswerError
+from stepscope.store.notes import Note
+from stepscope.store.run_store import RunStore
+
+_TIMES: Final = {"duration_us": "took", "wait_us": "waiting", "transit_us": "moving", "skew_us": "skew_ns"}
+
+
+class CollectiveCall(msgspec.Struct, frozen=True):
+    """One rank's part in a call; ``call`` is the same for all who took part, and ``start_ns`` is on the run's clock."""
+
+    rank: Identifier
+    slice: Identifier | None
+    call: Identifier | None
+    step: Identifier | None
+    group: str | None
+    kind: str | None
+    name: str
+    seq: Identifier | None
+    start_ns: Nanoseconds
+    duration_us: Microseconds
+    wait_us: Microseconds | None
+    transit_us: Microseconds | None
+    skew_us: Microseconds | None
+    bytes: Bytes | None
+
+
+@question(rows=CollectiveCall)
+def collectives(
+    store: RunStore,
+    *,
+    ranks: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+    group: str | None = None,
+    operation: str | None = None,
+    limit: Annotated[int, AtLeast(1)] = 2_000,
+) -> Answer[pl.DataFrame]:
+    """Rows of ``CollectiveCall`` in the order of their start; of more than ``limit`` the longest."""
+    calls, _ = AskedCalls(store, ranks, steps, group, operation).timed()
+    calls = calls.filter(pl.col("start_ns").is_not_null() & pl.col("took").is_not_null())
+    if calls.is_empty():
+        raise NoAnswerError("no_communication")
+    longest = calls.sort("took", "rank", "start_ns", descending=[True, False, False]).head(limit)
+    on_timeline = store.scan("collectives").select("rank", "slice").drop_nulls().collect()
+    rows = (
+        _on_run_clock(store, longest)
+        .join(on_timeline.with_columns(place="slice"), on=["rank", "slice"], how="left")
+        .with_columns(pl.col("place").alias("slice"), **{name: pl.col(ns) / 1000 for name, ns in _TIMES.items()})
+        .sort("start_ns", "rank", "call")
+        .select(CollectiveCall.__struct_fields__)
+    )
+    left_out = calls.height - rows.height
+    return Answer(rows, [Note("calls_left_out", {"shown": str(rows.height)}, count=left_out)] if left_out else [])
+
+
+def _on_run_clock(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
+    clock = run_clock(store)
+    return pl.concat(
+        own.with_columns(start_ns=pl.Series(clock.ranks[int(str(rank))].to_run(own["start_ns"].to_numpy())))
+        for (rank,), own in calls.group_by("rank", maintain_order=True)
+    )
