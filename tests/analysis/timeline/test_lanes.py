@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from analysis.stores import make_store
 from analysis.timeline.runs import BASE_NS
 from analysis.timeline.test_tiles import decoded
 from stepscope.analysis.timeline import wire
-from stepscope.analysis.timeline.lanes import LANES, lane_totals
+from stepscope.analysis.timeline.lanes import IDLE_CAUSES, LANES, lane_totals
 from stepscope.analysis.timeline.view import TimelineView
 
 _PARTS = ("computing", "exposed_communication", "exposed_copy", "free")
@@ -60,11 +61,44 @@ def test_lanes_are_drawn_as_tiles(tmp_path: Path) -> None:
     view, work = _random_work(tmp_path, 1)
     items = decoded(wire.slice_tiles(view, [wire.TileKey(0, -1, 0, 0)]), [])[0]
     painted: dict[int, set[str]] = {}
+    state: dict[int, list[int]] = {}
     for item in items:
         for moment in range(int(item.x0), int(item.x1)):
-            painted.setdefault(moment, set()).add(LANES[item.row])
+            if item.row < len(LANES):
+                painted.setdefault(moment, set()).add(LANES[item.row])
+            else:
+                state.setdefault(moment, []).append(int(item.name))
     first, last = min(painted), max(painted)
     assert all(painted[moment] == _lane_at(work, moment) for moment in range(first, last + 1))
+    # At each moment the rank is in one state; without steps nobody knows why it is idle.
+    unknown = len(LANES) + IDLE_CAUSES.index("unknown")
+    expected = [LANES.index(lane) for lane in _PARTS[:-1]]
+    for moment in range(first, last + 1):
+        (name,) = state[moment]
+        of_lanes = [number for number in expected if LANES[number] in _lane_at(work, moment)]
+        assert name == (of_lanes[0] if of_lanes else unknown)
+
+
+def test_idle_time_is_named_by_its_cause(tmp_path: Path) -> None:
+    """One step of 1000: a batch is loaded until 400, launched at 410; the kernel runs 420..1000."""
+    host: dict[str, Any] = {"track": 0, "row": 0, "step": 1}
+    loading = {"name": "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "kind": "annotation"}
+    slices = [
+        host | {"start_ns": BASE_NS, "dur_ns": 1_000_000, "name": "ProfilerStep#1", "kind": "step"},
+        host | loading | {"row": 1, "start_ns": BASE_NS, "dur_ns": 400_000},
+        host | {"row": 1, "start_ns": BASE_NS + 410_000, "dur_ns": 5_000, "name": "launch", "kind": "runtime"},
+        {"track": 1, "row": 0, "step": 1, "start_ns": BASE_NS + 420_000, "dur_ns": 580_000}
+        | {"name": "gemm", "kind": "kernel"},
+    ]
+    tracks = [{"track": 0, "kind": "host", "order": 0}, {"track": 1, "kind": "stream", "order": 1}]
+    steps = [{"step": 1, "host_start_ns": BASE_NS, "host_end_ns": BASE_NS + 1_000_000}]
+    links = [{"kind": "launch", "from_slice": 2, "to_slice": 3}]
+    facts = [{"rank": 0, "first_ns": BASE_NS, "last_ns": BASE_NS + 1_000_000}]
+    store = make_store(tmp_path, slices=slices, tracks=tracks, steps=steps, links=links, ranks=facts)
+    lanes = TimelineView(store).lanes(0)
+    idle = lanes.lanes[LANES.index("free")]
+    assert (idle.start.tolist(), idle.end.tolist()) == ([0], [420_000])
+    assert [IDLE_CAUSES[cause] for cause in lanes.idle_cause] == ["data"]
 
 
 def test_a_run_without_work_has_no_lanes(tmp_path: Path) -> None:

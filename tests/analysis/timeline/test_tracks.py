@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,3 +107,57 @@ def test_tracks_that_no_table_names_are_shown_last(tmp_path: Path) -> None:
 def test_an_empty_run_has_an_empty_tree(tmp_path: Path) -> None:
     answer = tracks(TimelineView(make_store(tmp_path, slices=[])), None)
     assert (answer.origin_ns, answer.end_at_ns, answer.ranks[0].rows) == ("0", 0, 0)
+
+
+def test_quiet_tracks_and_the_notes_of_the_profiler_are_told_apart(tmp_path: Path) -> None:
+    def work(track: int, dur: int, kind: str, name: str = "k") -> dict[str, Any]:
+        return {"track": track, "row": 0, "start_ns": BASE_NS, "dur_ns": dur, "name": name, "kind": kind}
+
+    # Stream 2 is long in an annotation only; stream 3 is just busy enough; 5 to 7 are notes of three processes.
+    slices = [
+        work(0, 1000, "operator"),
+        work(1, 1000, "kernel"),
+        work(2, 900, "annotation"),
+        work(3, 10, "kernel"),
+        work(4, 9, "kernel"),
+        work(5, 1000, "annotation", "PyTorch Profiler (0)"),
+        work(6, 1, "mark", "Iteration Start"),
+        work(7, 1, "overhead", "Buffer Flush"),
+    ]
+    processes = ("cpu", "gpu", "gpu", "gpu", "gpu", "Spans", None, "-1")
+    stated = [
+        {"track": track, "kind": "stream" if 1 <= track <= 4 else "host", "name": f"t{track} ", "process": process}
+        | {"order": track}
+        for track, process in enumerate(processes)
+    ]
+    (rank,) = tracks(TimelineView(make_store(tmp_path, slices=slices, tracks=stated)), [0]).ranks
+    assert [(group.name, group.kind) for group in rank.groups] == [("cpu", "host"), ("gpu", "device"), ("", "marks")]
+    assert [(track.name, track.quiet) for track in rank.groups[1].tracks] == [
+        ("t1", False),
+        ("t2", True),
+        ("t3", False),
+        ("t4", True),
+    ]
+    assert [track.name for track in rank.groups[2].tracks] == [
+        "PyTorch Profiler (0)",
+        "Iteration Start",
+        "Buffer Flush",
+    ]
+
+
+def test_memory_is_a_curve_among_the_tracks(tmp_path: Path) -> None:
+    slices = [{"start_ns": BASE_NS, "dur_ns": 100, "name": "n", "kind": "operator"}]
+    samples = [
+        {"device": "cuda:0", "time_ns": BASE_NS + at, "allocated": used, "reserved": 64}
+        for at, used in ((0, 10), (50, 40))
+    ]
+    view = TimelineView(make_store(tmp_path, slices=slices, memory=samples, ranks=[{"rank": 0, "first_ns": BASE_NS}]))
+    (_, memory) = tracks(view, [0]).ranks[0].groups
+    assert (memory.name, memory.kind, [track.name for track in memory.tracks]) == (
+        "cuda:0",
+        "memory",
+        ["allocated (B)", "reserved (B)"],
+    )
+    assert [(track.counter.min, track.counter.max) for track in memory.tracks if track.counter] == [(10, 40), (64, 64)]
+    time, value = view.counters(0).of(memory.tracks[0].track)
+    assert (time.tolist(), value.tolist()) == ([0, 50], [10, 40])

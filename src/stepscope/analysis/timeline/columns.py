@@ -6,7 +6,7 @@ only one that can reach beyond it, and every question about a window is a binary
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.analysis.timeline.clock import RunClock
+from stepscope.analysis.timeline.python_frames import apart
 from stepscope.arrays import NONE, Int32s, Int64s
 from stepscope.store.run_store import RunStore
 
@@ -39,6 +40,7 @@ class RankColumns:
     name: UInt32s  # index in ``names``
     kind: UInt8s  # index in the schema's SLICE_KINDS
     names: pl.Series  # most frequent first
+    python_of: dict[int, int] = field(default_factory=dict)  # tracks of Python frames, and the thread of each
 
     @property
     def rows(self) -> int:
@@ -103,11 +105,13 @@ class RankColumns:
 def rank_columns(store: RunStore, rank: int, clock: RunClock) -> RankColumns:
     """Read the slices of a rank."""
     frame = store.scan("slices", [rank]).select("track", "row", "start_ns", "dur_ns", "slice", "name", "kind").collect()
-    tracks = _tracks_in_order(store, rank, frame)
+    thread_tracks = _tracks_in_order(store, rank, frame)
+    layout = apart(frame, max(thread_tracks, default=-1) + 1)
+    tracks = thread_tracks + list(layout.python_of)
     place_of_track = np.zeros(max(tracks, default=0) + 1, np.int32)
     place_of_track[tracks] = np.arange(len(tracks))
-    track_index = place_of_track[frame["track"].to_numpy()]
-    depth = frame["row"].to_numpy()
+    track_index = place_of_track[layout.track]
+    depth = layout.depth
     depths = np.zeros(len(tracks), np.int32)
     np.maximum.at(depths, track_index, depth + 1)
     first_row: Int64s = np.concatenate((np.zeros(1, np.int64), np.cumsum(depths, dtype=np.int64)))
@@ -129,6 +133,7 @@ def rank_columns(store: RunStore, rank: int, clock: RunClock) -> RankColumns:
         name=codes[order],
         kind=frame["kind"].to_physical().fill_null(NO_KIND).cast(pl.UInt8).to_numpy()[order],
         names=names,
+        python_of=layout.python_of,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,20 @@ from stepscope.arrays import Float64s, Int64s
 from stepscope.store.run_store import RunStore
 
 _FAR = 1 << 62
+#: Curves of memory are numbered from here, beyond all tracks of a file.
+FIRST_MEMORY_TRACK: Final = 1 << 30
+
+
+_SAMPLES: Final = pl.Schema({"track": pl.Int64, "time_ns": pl.Int64, "value": pl.Float64})
+
+
+@dataclass(frozen=True)
+class MemoryCurve:
+    """Bytes in use of one device, as one allocator counts them."""
+
+    track: int
+    device: str
+    name: str
 
 
 @dataclass(frozen=True)
@@ -23,6 +38,7 @@ class CounterColumns:
     track_first: Int64s  # one more than tracks
     time: Int64s
     value: Float64s
+    memory: list[MemoryCurve] = field(default_factory=list)
 
     @property
     def bytes(self) -> int:
@@ -55,16 +71,35 @@ class CounterTile:
 
 
 def counter_columns(store: RunStore, rank: int, clock: RunClock) -> CounterColumns:
-    """Read the curves of a rank."""
+    """Read the curves of a rank, its memory among them."""
     samples = store.scan("counters", [rank]).select("track", "time_ns", "value").drop_nulls("time_ns").collect()
-    samples = samples.sort("track", "time_ns", maintain_order=True)
+    curves, memory = _memory(store, rank)
+    samples = pl.concat([samples.cast(_SAMPLES), curves]).sort("track", "time_ns", maintain_order=True)
     tracks, first = np.unique(samples["track"].to_numpy(), return_index=True)
     return CounterColumns(
         tracks.astype(np.int64),
         np.concatenate((first, [samples.height])).astype(np.int64),
         clock.relative(rank, samples["time_ns"].to_numpy()),
-        samples["value"].cast(pl.Float64).fill_null(float("nan")).to_numpy(),
+        samples["value"].fill_null(float("nan")).to_numpy(),
+        memory,
     )
+
+
+def _memory(store: RunStore, rank: int) -> tuple[pl.DataFrame, list[MemoryCurve]]:
+    """Bytes allocated and reserved, per device and allocator that recorded them."""
+    recorded = store.scan("memory", [rank]).drop_nulls("time_ns").collect()
+    samples = [pl.DataFrame(schema=_SAMPLES)]
+    curves: list[MemoryCurve] = []
+    for (device, component), rows in recorded.group_by("device", "component", maintain_order=True):
+        for measure in ("allocated", "reserved"):
+            known = rows.drop_nulls(measure)
+            if known.is_empty():
+                continue
+            track = FIRST_MEMORY_TRACK + len(curves)
+            name = " ".join(word for word in (component, measure) if word)
+            curves.append(MemoryCurve(track, device or "", f"{name} (B)"))
+            samples.append(known.select(pl.lit(track).alias("track"), "time_ns", pl.col(measure).alias("value")))
+    return pl.concat([part.cast(_SAMPLES) for part in samples]), curves
 
 
 def counter_tile(columns: CounterColumns, track: int, level: int, index: int) -> CounterTile:

@@ -11,16 +11,23 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation import work
+from stepscope.analysis.foundation.idle import CAUSES, idle_of
 from stepscope.analysis.foundation.intervals import Intervals, difference, joined, union
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.timeline.clock import RunClock
 from stepscope.analysis.timeline.columns import NO_KIND, RankColumns
+from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 if TYPE_CHECKING:
     from stepscope.analysis.timeline.view import TimelineView
 
 LANES: Final = ("computing", "communication", "exposed_communication", "exposed_copy", "free")
+#: What a stretch of idle time waited for; its name in a tile is the number of its cause behind those of the lanes.
+IDLE_CAUSES: Final = CAUSES
+_UNKNOWN: Final = CAUSES.index("unknown")
+#: Lanes of which the state of a rank is made: at each moment one of them, or none.
+_STATES: Final = (0, 2, 3, 4)
 
 
 @dataclass(frozen=True)
@@ -31,28 +38,35 @@ class Lanes:
     on_device: bool
     span: tuple[int, int]
     lanes: tuple[Intervals, ...]
+    idle_cause: Int64s  # of each stretch of the last lane, the number of its main cause
 
     @property
     def bytes(self) -> int:
-        return sum(lane.start.nbytes + lane.end.nbytes for lane in self.lanes) * 3
+        return sum(lane.start.nbytes + lane.end.nbytes for lane in self.lanes) * 5
 
     @cached_property
     def columns(self) -> RankColumns:
-        """The lanes as rows, so that tiles show them as they show tracks; ids count the intervals of a lane."""
-        lengths = np.array([len(lane.start) for lane in self.lanes])
-        start = np.concatenate([lane.start for lane in self.lanes])
-        end = np.concatenate([lane.end for lane in self.lanes])
+        """The lanes as rows, so that tiles show them as they show tracks, and one more row: the state of the rank.
+
+        Ids count the intervals of a lane. Idle time is named by its cause.
+        """
+        names = [np.full(len(lane.start), number, np.int64) for number, lane in enumerate(self.lanes[:-1])]
+        names.append(len(LANES) + self.idle_cause)
+        state = _in_time_order([self.lanes[lane] for lane in _STATES], [names[lane] for lane in _STATES])
+        rows = [*zip((lane.start for lane in self.lanes), (lane.end for lane in self.lanes), names, strict=True), state]
+        lengths = np.array([len(start) for start, _, _ in rows])
+        start, end, name = (np.concatenate(parts) for parts in zip(*rows, strict=True))
         return RankColumns(
             rank=self.rank,
             tracks=[0],
-            track_first_row=np.array([0, len(self.lanes)]),
+            track_first_row=np.array([0, len(rows)]),
             row_first=np.concatenate(([0], np.cumsum(lengths))),
             start=start,
             busy=np.concatenate((np.zeros(1, np.int64), np.cumsum(end - start))),
             slice=np.concatenate([np.arange(length, dtype=np.uint32) for length in lengths]),
-            name=np.repeat(np.arange(len(self.lanes), dtype=np.uint32), lengths),
+            name=name.astype(np.uint32),
             kind=np.full(len(start), NO_KIND, np.uint8),
-            names=pl.Series(LANES, dtype=pl.String),
+            names=pl.Series((*LANES, *IDLE_CAUSES), dtype=pl.String),
         )
 
 
@@ -99,7 +113,31 @@ def rank_lanes(store: RunStore, rank: int, clock: RunClock) -> Lanes:
         computing = joined(computing, difference(around, joined(computing, communication, exposed_copy)))
     busy = joined(computing, communication, exposed_copy)
     span = _span(store, rank, clock, busy)
-    return Lanes(rank, rank_work.on_device, span, (computing, communication, exposed, exposed_copy, busy.gaps(*span)))
+    free = busy.gaps(*span)
+    lanes = (computing, communication, exposed, exposed_copy, free)
+    return Lanes(rank, rank_work.on_device, span, lanes, _causes(store, rank, clock, free))
+
+
+def _causes(store: RunStore, rank: int, clock: RunClock, free: Intervals) -> Int64s:
+    """The main cause of each stretch of idle time; unknown where the gaps of the steps do not tell."""
+    cause = np.full(len(free.start), _UNKNOWN, np.int64)
+    gaps = idle_of(store, rank).gaps
+    if not len(gaps.start) or not len(cause):
+        return cause
+    # A stretch over the end of a step is two gaps: their times by cause add up.
+    middle = clock.relative(rank, gaps.start + gaps.length // 2)
+    stretch = np.searchsorted(free.start, middle, side="right") - 1
+    inside = (stretch >= 0) & (middle < free.end[np.maximum(stretch, 0)])
+    spent = np.zeros((len(cause), len(CAUSES)), np.int64)
+    np.add.at(spent, stretch[inside], gaps.cause[inside])
+    return np.where(spent.any(axis=1), spent.argmax(axis=1), _UNKNOWN)
+
+
+def _in_time_order(lanes: list[Intervals], names: list[Int64s]) -> tuple[Int64s, Int64s, Int64s]:
+    """Starts, ends and names of disjoint lanes as one row."""
+    start, end = np.concatenate([lane.start for lane in lanes]), np.concatenate([lane.end for lane in lanes])
+    order = np.argsort(start, kind="stable")
+    return start[order], end[order], np.concatenate(names)[order]
 
 
 def _span(store: RunStore, rank: int, clock: RunClock, busy: Intervals) -> tuple[int, int]:

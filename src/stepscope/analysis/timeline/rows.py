@@ -32,9 +32,15 @@ def chosen_rows(view: TimelineView, ranges: Sequence[RowRange]) -> dict[int, lis
 
 
 def rows_of_their_tracks(columns: RankColumns, rows: Sequence[int]) -> list[int]:
-    """All rows of the tracks that own some rows."""
+    """All rows of the threads and streams that own some rows; a thread owns the track of its Python frames too."""
     if not rows:
         return []
-    tracks = np.unique(columns.track_index_of_row(np.asarray(rows, np.int64)))
-    first = columns.track_first_row
-    return [row for track in tracks for row in range(int(first[track]), int(first[track + 1]))]
+    thread_of = [columns.python_of.get(track, track) for track in columns.tracks]
+    chosen = {thread_of[index] for index in columns.track_index_of_row(np.asarray(rows, np.int64)).tolist()}
+    first = columns.track_first_row.tolist()
+    return [
+        row
+        for index, thread in enumerate(thread_of)
+        if thread in chosen
+        for row in range(first[index], first[index + 1])
+    ]

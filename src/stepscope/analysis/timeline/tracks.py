@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.timeline.columns import RankColumns
-from stepscope.analysis.timeline.counters import CounterColumns
-from stepscope.analysis.timeline.lanes import LANES
+from stepscope.analysis.foundation.periods import periods_of
+from stepscope.analysis.timeline.lanes import IDLE_CAUSES, LANES
+from stepscope.analysis.timeline.track_groups import TrackGroup, track_groups
 from stepscope.analysis.timeline.view import TimelineView
 from stepscope.store.schema import SLICE_KINDS
 
@@ -21,45 +20,19 @@ MOST_NAMES: Final = 65_536
 
 #: Slices of which the merged lanes can be made, without making them.
 _WORK: Final = [SLICE_KINDS.index(kind) for kind in ("kernel", "collective", "copy", "operator")]
-_GROUP_KINDS: Final = {"stream": "device", "plane": "device", "counter": "counter", "vendor": "vendor"}
-
-
-@dataclass(frozen=True)
-class CounterSpan:
-    points: int
-    min: float | None
-    max: float | None
-
-
-@dataclass(frozen=True)
-class Track:
-    track: int
-    kind: str
-    name: str
-    thread: str | None
-    first_row: int
-    rows: int
-    slices: int
-    kinds: list[int]
-    counter: CounterSpan | None
-
-
-@dataclass(frozen=True)
-class TrackGroup:
-    """Tracks of one process or device that follow each other."""
-
-    name: str
-    kind: str
-    tracks: list[Track]
 
 
 @dataclass(frozen=True)
 class StepMark:
+    """A step's window on the host, that of its device work, and its period, which all shares are of."""
+
     step: int
     at_ns: int
     dur_ns: int
     device_at_ns: int | None
     device_dur_ns: int | None
+    period_at_ns: int | None
+    period_dur_ns: int | None
     warm_up: bool
     incomplete: bool
 
@@ -91,6 +64,7 @@ class Tracks:
     end_at_ns: int
     kinds: list[str]
     lanes: list[str]
+    idle_causes: list[str]
     ranks: list[RankTracks]
 
 
@@ -111,6 +85,7 @@ def tracks(view: TimelineView, ranks: Sequence[int] | None) -> Tracks:
         end_at_ns=clock.end_ns - clock.origin_ns,
         kinds=list(SLICE_KINDS),
         lanes=list(LANES),
+        idle_causes=list(IDLE_CAUSES),
         ranks=[_of_rank(view, rank) for rank in view.ranks(ranks)],
     )
 
@@ -138,7 +113,7 @@ def _of_rank(view: TimelineView, rank: int) -> RankTracks:
         rows=columns.rows,
         slices=len(columns.slice),
         has_lanes=bool(np.bincount(columns.kind, minlength=len(SLICE_KINDS))[_WORK].any()),
-        groups=_groups(view, rank, columns),
+        groups=track_groups(view, rank),
         links=view.links(rank).counts(),
         steps=_steps(view, rank),
         names=table.names,
@@ -146,45 +121,10 @@ def _of_rank(view: TimelineView, rank: int) -> RankTracks:
     )
 
 
-def _groups(view: TimelineView, rank: int, columns: RankColumns) -> list[TrackGroup]:
-    stated = {row["track"]: row for row in view.store.scan("tracks", [rank]).collect().to_dicts()}
-    curves = view.counters(rank)
-    track_entries = []
-    for index, number in enumerate(columns.tracks):
-        row = stated.get(number, {})
-        track_entries.append((row.get("process") or "", _track(columns, curves, index, row)))
-    return [
-        TrackGroup(process, _GROUP_KINDS.get(members[0].kind, "host"), members)
-        for process, entries in groupby(track_entries, key=lambda entry: entry[0])
-        for members in [[track for _, track in entries]]
-    ]
-
-
-def _track(columns: RankColumns, curves: CounterColumns, index: int, row: dict[str, Any]) -> Track:
-    number = columns.tracks[index]
-    first, last = int(columns.track_first_row[index]), int(columns.track_first_row[index + 1])
-    low, high = int(columns.row_first[first]), int(columns.row_first[last])
-    _, values = curves.of(number)
-    finite = values[np.isfinite(values)]
-    span = CounterSpan(
-        len(values), float(finite.min()) if len(finite) else None, float(finite.max()) if len(finite) else None
-    )
-    return Track(
-        track=number,
-        kind=row.get("kind") or "host",
-        name=row.get("name") or str(number),
-        thread=row.get("thread"),
-        first_row=first,
-        rows=last - first,
-        slices=high - low,
-        kinds=np.flatnonzero(np.bincount(columns.kind[low:high], minlength=1)).tolist(),
-        counter=span if len(values) else None,
-    )
-
-
 def _steps(view: TimelineView, rank: int) -> list[StepMark]:
     rows = view.store.scan("steps", [rank]).sort("step", nulls_last=True).collect()
     rows = rows.filter(pl.col("step").is_not_null())
+    periods = _periods(view, rank)
     step_marks = []
     for row in rows.iter_rows(named=True):
         device = _window(view, rank, row["device_start_ns"], row["device_end_ns"])
@@ -192,8 +132,20 @@ def _steps(view: TimelineView, rank: int) -> list[StepMark]:
         if host is not None:
             device_at, device_dur = device or (None, None)
             marks = (bool(row["warm_up"]), bool(row["incomplete"]))
-            step_marks.append(StepMark(row["step"], *host, device_at, device_dur, *marks))
+            period_at, period_dur = periods.get(row["step"], (None, None))
+            step_marks.append(StepMark(row["step"], *host, device_at, device_dur, period_at, period_dur, *marks))
     return step_marks
+
+
+def _periods(view: TimelineView, rank: int) -> dict[int, tuple[int, int]]:
+    """Begin and length of each step's period on the run's clock."""
+    periods = periods_of(view.store, rank)
+    start, end = (view.clock.relative(rank, moments).tolist() for moments in (periods.start, periods.end))
+    return {
+        step: (first, last - first)
+        for step, first, last in zip(periods.step.tolist(), start, end, strict=True)
+        if last > first
+    }
 
 
 def _window(view: TimelineView, rank: int, start: int | None, end: int | None) -> tuple[int, int] | None:
