@@ -2094,12 +2094,15 @@ export interface StepLaunches {
   readonly warm_up: boolean
 }
 
+/** A step's window on the host, that of its device work, and its period, which all shares are of. */
 export interface StepMark {
   readonly step: number
   readonly at_ns: number
   readonly dur_ns: number
   readonly device_at_ns: number | null
   readonly device_dur_ns: number | null
+  readonly period_at_ns: number | null
+  readonly period_dur_ns: number | null
   readonly warm_up: boolean
   readonly incomplete: boolean
 }
@@ -2217,6 +2220,7 @@ export interface TilesRequest {
   readonly tiles: readonly TileRequest[]
 }
 
+/** `busy_ns` is of its busiest row, annotations apart; a quiet track has next to nothing to show. */
 export interface Track {
   readonly track: number
   readonly kind: string
@@ -2226,6 +2230,8 @@ export interface Track {
   readonly rows: number
   readonly slices: number
   readonly kinds: readonly number[]
+  readonly busy_ns: number
+  readonly quiet: boolean
   readonly counter: CounterSpan | null
 }
 
@@ -2242,6 +2248,7 @@ export interface Tracks {
   readonly end_at_ns: number
   readonly kinds: readonly string[]
   readonly lanes: readonly string[]
+  readonly idle_causes: readonly string[]
   readonly ranks: readonly RankTracks[]
 }
 

@@ -11,6 +11,8 @@ export function makeTrack(track: number, firstRow: number, rows: number, more: P
     rows,
     slices: 10,
     kinds: [0],
+    busy_ns: 1000,
+    quiet: false,
     counter: null,
     ...more,
   }
@@ -53,6 +55,7 @@ export function makeTracks(ranks: readonly RankTracks[]): Tracks {
     end_at_ns: 1_000_000,
     kinds: ['operator', 'kernel', 'annotation'],
     lanes: ['computing', 'communication', 'exposed_communication', 'exposed_copy', 'free'],
+    idle_causes: ['data', 'host'],
     ranks,
   }
 }

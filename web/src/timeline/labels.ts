@@ -60,8 +60,16 @@ export class TextFitter {
     const room = pixels - 2 * PADDING
     const width = this.#width(text)
     if (width <= room) return text
-    const letters = Math.floor((text.length * room) / width) - 1
-    return letters >= 1 ? `${text.slice(0, letters)}…` : ''
+    // Letters differ in width: begin with what the mean allows and take letters off until the rest fits.
+    for (
+      let letters = Math.min(text.length - 1, Math.floor((text.length * room) / width));
+      letters >= 1;
+      letters -= 1
+    ) {
+      const cut = `${text.slice(0, letters).trimEnd()}…`
+      if (this.#width(cut) <= room) return cut
+    }
+    return ''
   }
 
   #width(text: string): number {

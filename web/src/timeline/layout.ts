@@ -1,9 +1,11 @@
-// From tracks and what the user did to them to boxes with a place: pinned ones on top, the others below, scrolled.
-import type { RankTracks, TrackGroup, Track } from '../api/timeline'
-import { groupKey, lanesKey, ordered, trackKey, type TrackKey, type TrackState } from './trackState'
+// From ranks and what the user did to their tracks to boxes with a height: the steps (and, of a single rank, its lanes)
+// and pinned tracks on top; below them, scrolled, a strip for each rank, its lanes and tracks where it is open.
+import type { RankTracks, Track } from '../api/timeline'
 import { LANES_BLOCK } from './tiles/key'
+import { orderedGroups, type OrderedGroup } from './trackOrder'
+import { lanesKey, ordered, quietKey, rankKey, stepsKey, trackKey, type TrackKey, type TrackState } from './trackState'
 
-export type BoxKind = 'rank' | 'group' | 'track' | 'lanes' | 'counter' | 'hidden'
+export type BoxKind = 'steps' | 'strip' | 'group' | 'quiet' | 'track' | 'lanes' | 'counter' | 'hidden'
 
 export interface Box {
   readonly kind: BoxKind
@@ -19,6 +21,29 @@ export interface Box {
   readonly title: string
   readonly track: Track | null
   readonly group: TrackKey | null
+  /** Of a group's heading: device, host, memory, python … */
+  readonly groupKind: string | null
+}
+
+/** How far a rank is open: its strip alone, its lanes, its tracks too. */
+export type Openness = 0 | 1 | 2
+
+export interface ShownRank {
+  readonly rank: number
+  readonly title: string
+  readonly open: Openness
+  /** Null until its tracks were asked for. */
+  readonly info: RankTracks | null
+}
+
+/** The boxes of one rank among the scrolled ones; its head stays in sight while the rest scrolls by. */
+export interface Section {
+  readonly rank: number
+  readonly y: number
+  readonly headHeight: number
+  readonly headBoxes: number
+  readonly firstBox: number
+  readonly end: number
 }
 
 export interface Layout {
@@ -26,91 +51,123 @@ export interface Layout {
   readonly pinnedHeight: number
   readonly scrolled: readonly Box[]
   readonly scrolledHeight: number
+  readonly sections: readonly Section[]
+}
+
+export interface LayoutOptions {
+  readonly filter?: string
+  /** Names of the codes that tracks list. */
+  readonly kinds?: readonly string[]
+  /** A group of this kind comes first, below the lanes: what a link of another page is about. */
+  readonly first?: string | null
 }
 
 export const ROW_HEIGHT = 18
+export const STRIP_HEIGHT = 18
+const STEPS_HEIGHT = 22
 const LANE_HEIGHT = 15
-const RANK_HEIGHT = 26
 const GROUP_HEIGHT = 22
 const COUNTER_HEIGHT = 44
 const FOLDED_ROW = 3
 const FOLDED_LEAST = 20
 const FOLDED_MOST = 60
 export const LANE_ROWS = 5
-
-/** Host work above device work; host lanes that hold only marks and spans of the profiler below both. */
-const GROUP_ORDER: readonly string[] = ['host', 'device', 'marks', 'counter', 'vendor']
-const HOST_WORK: ReadonlySet<string> = new Set([
-  'operator',
-  'runtime',
-  'python',
-  'module',
-  'sync',
-  'gc',
-  'collective',
-  'step',
-])
-/** Closed until asked for: many lanes, seldom the first question. */
-const FOLDED_GROUPS: ReadonlySet<TrackGroup['kind']> = new Set(['counter', 'vendor'])
+/** The row of the lanes block that holds the state of the rank. */
+export const STATE_ROW = 5
 
 type Unplaced = Omit<Box, 'y'>
 
-/** `kinds` are the names of the codes that tracks list. */
-export function layOut(
-  ranks: readonly RankTracks[],
-  state: TrackState,
-  filter = '',
-  kinds: readonly string[] = [],
-): Layout {
-  const scrolled: Unplaced[] = []
-  const pinnable = new Map<TrackKey, Unplaced>()
-  for (const rank of ranks) {
-    scrolled.push(heading('rank', `${rank.rank}.r`, rank.rank, RANK_HEIGHT, rankTitle(rank)))
-    if (rank.has_lanes) offer(lanesBox(rank, state), state, scrolled, pinnable)
-    for (const [group, key] of sortedGroups(rank, kinds)) addGroup(rank, group, key, state, filter, scrolled, pinnable)
-    const hidden = state.hidden.filter((key) => key.startsWith(`${rank.rank}.`)).length
-    if (hidden > 0) scrolled.push(heading('hidden', `${rank.rank}.h`, rank.rank, GROUP_HEIGHT, String(hidden)))
-  }
-  const pinned = state.pinned.flatMap((key) => pinnable.get(key) ?? [])
-  const [pinnedBoxes, pinnedHeight] = place(pinned)
-  const [scrolledBoxes, scrolledHeight] = place(scrolled)
-  return { pinned: pinnedBoxes, pinnedHeight, scrolled: scrolledBoxes, scrolledHeight }
+export function layOut(ranks: readonly ShownRank[], state: TrackState, options: LayoutOptions = {}): Layout {
+  const alone = ranks.length === 1
+  const builder = new Builder(state, options, alone)
+  const [first] = ranks
+  const head: Unplaced[] = first ? [heading('steps', stepsKey, first.rank, STEPS_HEIGHT, first.title)] : []
+  if (alone && first?.info?.has_lanes && !state.hidden.includes(lanesKey(first.rank)))
+    head.push(lanesBox(first.rank, state))
+  for (const rank of ranks) builder.addRank(rank)
+  const [pinnedBoxes, pinnedHeight] = place([
+    ...head,
+    ...state.pinned.flatMap((key) => builder.pinnable.get(key) ?? []),
+  ])
+  const [scrolledBoxes, scrolledHeight] = place(builder.scrolled)
+  const sections = builder.sections.map(({ rank, firstBox, headBoxes, endBox }): Section => {
+    const y = scrolledBoxes[firstBox]?.y ?? scrolledHeight
+    const headHeight = builder.scrolled.slice(firstBox, firstBox + headBoxes).reduce((sum, box) => sum + box.height, 0)
+    return { rank, y, headHeight, headBoxes, firstBox, end: scrolledBoxes[endBox]?.y ?? scrolledHeight }
+  })
+  return { pinned: pinnedBoxes, pinnedHeight, scrolled: scrolledBoxes, scrolledHeight, sections }
 }
 
-function addGroup(
-  rank: RankTracks,
-  group: TrackGroup,
-  key: TrackKey,
-  state: TrackState,
-  filter: string,
-  scrolled: Unplaced[],
-  pinnable: Map<TrackKey, Unplaced>,
-): void {
-  const wanted = group.tracks.filter((track) => matches(track, group, filter))
-  const byKey = new Map(wanted.map((track) => [trackKey(rank.rank, track.track), track]))
-  const keys = ordered([...byKey.keys()], state.moved)
-  const visible = keys.filter((one) => !state.hidden.includes(one))
-  if (visible.length === 0) return
-  // A filter is a question about tracks: what it finds is shown open.
-  const folded = filter === '' && FOLDED_GROUPS.has(group.kind) !== state.toggled.includes(key)
-  scrolled.push({ ...heading('group', key, rank.rank, GROUP_HEIGHT, group.name), folded, rows: visible.length })
-  for (const one of visible) {
-    const box = trackBox(rank, byKey.get(one) as Track, one, key, state)
-    if (folded) pinnable.set(one, box)
-    else offer(box, state, scrolled, pinnable)
-  }
-}
+class Builder {
+  readonly scrolled: Unplaced[] = []
+  readonly pinnable = new Map<TrackKey, Unplaced>()
+  readonly sections: { rank: number; firstBox: number; headBoxes: number; endBox: number }[] = []
 
-/** A box goes where it belongs: to the pinned ones, or among the others. */
-function offer(box: Unplaced, state: TrackState, scrolled: Unplaced[], pinnable: Map<TrackKey, Unplaced>): void {
-  if (state.hidden.includes(box.key)) return
-  pinnable.set(box.key, box)
-  if (!state.pinned.includes(box.key)) scrolled.push(box)
+  constructor(
+    private readonly state: TrackState,
+    private readonly options: LayoutOptions,
+    private readonly alone: boolean,
+  ) {}
+
+  addRank(shown: ShownRank): void {
+    const firstBox = this.scrolled.length
+    const { rank, info } = shown
+    if (!this.alone) this.scrolled.push(stripBox(shown))
+    if (!this.alone && shown.open > 0 && info?.has_lanes) this.#offer(lanesBox(rank, this.state))
+    const headBoxes = this.scrolled.length - firstBox
+    if (info && (this.alone || shown.open === 2)) this.#addTracks(info)
+    this.sections.push({ rank, firstBox, headBoxes, endBox: this.scrolled.length })
+  }
+
+  #addTracks(rank: RankTracks): void {
+    const groups = orderedGroups(rank, this.options.kinds ?? [], this.options.first ?? null)
+    for (const group of groups) this.#addGroup(rank, group)
+    const hidden = this.state.hidden.filter((key) => key.startsWith(`${rank.rank}.`)).length
+    if (hidden > 0) this.scrolled.push(heading('hidden', `${rank.rank}.h`, rank.rank, GROUP_HEIGHT, String(hidden)))
+  }
+
+  #addGroup(rank: RankTracks, group: OrderedGroup): void {
+    const { state } = this
+    const filter = this.options.filter ?? ''
+    const wanted = group.tracks.filter((track) => matches(track, group.name, filter))
+    const byKey = new Map(wanted.map((track) => [trackKey(rank.rank, track.track), track]))
+    const visible = ordered([...byKey.keys()], state.moved).filter((key) => !state.hidden.includes(key))
+    if (visible.length === 0) return
+    // A filter is a question about tracks: what it finds is shown open.
+    const folded =
+      filter === '' && (group.folded || (!this.alone && group.kind !== 'device')) !== state.toggled.includes(group.key)
+    const title = heading('group', group.key, rank.rank, GROUP_HEIGHT, group.name)
+    this.scrolled.push({ ...title, folded, rows: visible.length, groupKind: group.kind })
+    const boxOf = (key: TrackKey): Unplaced => trackBox(rank, byKey.get(key) as Track, key, group.key, state)
+    const quiet = filter === '' ? visible.filter((key) => byKey.get(key)?.quiet && !state.pinned.includes(key)) : []
+    const gathered = quiet.length > 1 ? quiet : []
+    for (const key of visible) {
+      if (gathered.includes(key)) continue
+      if (folded) this.pinnable.set(key, boxOf(key))
+      else this.#offer(boxOf(key))
+    }
+    if (gathered.length === 0) return
+    const key = quietKey(group.key)
+    const shut = !state.toggled.includes(key)
+    if (!folded)
+      this.scrolled.push({ ...heading('quiet', key, rank.rank, GROUP_HEIGHT, ''), folded: shut, rows: gathered.length })
+    for (const one of gathered) {
+      if (folded || shut) this.pinnable.set(one, boxOf(one))
+      else this.#offer(boxOf(one))
+    }
+  }
+
+  /** A box goes where it belongs: to the pinned ones, or among the others. */
+  #offer(box: Unplaced): void {
+    if (this.state.hidden.includes(box.key)) return
+    this.pinnable.set(box.key, box)
+    if (!this.state.pinned.includes(box.key)) this.scrolled.push(box)
+  }
 }
 
 function trackBox(rank: RankTracks, track: Track, key: TrackKey, group: TrackKey, state: TrackState): Unplaced {
   const folded = state.toggled.includes(key)
-  const common = { key, rank: rank.rank, folded, title: track.name, track, group }
+  const common = { key, rank: rank.rank, folded, title: track.name, track, group, groupKind: null }
   if (track.counter) {
     const height = folded ? FOLDED_LEAST : COUNTER_HEIGHT
     return { ...common, kind: 'counter', height, firstRow: 0, rows: 1, rowHeight: height }
@@ -121,50 +178,27 @@ function trackBox(rank: RankTracks, track: Track, key: TrackKey, group: TrackKey
   return { ...common, kind: 'track', height, firstRow: track.first_row, rows: track.rows, rowHeight }
 }
 
-function lanesBox(rank: RankTracks, state: TrackState): Unplaced {
-  const key = lanesKey(rank.rank)
+function lanesBox(rank: number, state: TrackState): Unplaced {
+  const key = lanesKey(rank)
   const folded = state.toggled.includes(key)
   const rowHeight = folded ? FOLDED_LEAST / LANE_ROWS : LANE_HEIGHT
   const height = rowHeight * LANE_ROWS + (folded ? 0 : 2)
-  return {
-    kind: 'lanes',
-    key,
-    rank: rank.rank,
-    height,
-    firstRow: 0,
-    rows: LANE_ROWS,
-    rowHeight,
-    folded,
-    title: '',
-    track: null,
-    group: null,
-  }
+  return { ...heading('lanes', key, rank, height, ''), rows: LANE_ROWS, rowHeight, folded }
+}
+
+function stripBox({ rank, title, open }: ShownRank): Unplaced {
+  const strip = heading('strip', rankKey(rank), rank, STRIP_HEIGHT, title)
+  return { ...strip, firstRow: STATE_ROW, rows: 1, rowHeight: STRIP_HEIGHT, folded: open === 0 }
 }
 
 function heading(kind: BoxKind, key: TrackKey, rank: number, height: number, title: string): Unplaced {
-  return { kind, key, rank, height, firstRow: 0, rows: 0, rowHeight: 0, folded: false, title, track: null, group: null }
+  const empty = { firstRow: 0, rows: 0, rowHeight: 0, folded: false, track: null, group: null, groupKind: null }
+  return { ...empty, kind, key, rank, height, title }
 }
 
-function rankTitle(rank: RankTracks): string {
-  return [rank.host, rank.device_name ?? rank.device_kind].filter(Boolean).join(' · ')
-}
-
-function sortedGroups(rank: RankTracks, kinds: readonly string[]): [TrackGroup, TrackKey][] {
-  const orderOf = (group: TrackGroup): number => GROUP_ORDER.indexOf(sortOf(group, kinds))
-  return rank.groups
-    .map((group, index): [TrackGroup, TrackKey] => [group, groupKey(rank.rank, index)])
-    .toSorted(([a], [b]) => orderOf(a) - orderOf(b))
-}
-
-function sortOf(group: TrackGroup, kinds: readonly string[]): string {
-  if (group.kind !== 'host' || kinds.length === 0) return group.kind
-  const works = group.tracks.some((track) => track.kinds.some((code) => HOST_WORK.has(kinds[code] ?? '')))
-  return works ? 'host' : 'marks'
-}
-
-function matches(track: Track, group: TrackGroup, filter: string): boolean {
+function matches(track: Track, group: string, filter: string): boolean {
   const text = filter.trim().toLowerCase()
-  return text === '' || track.name.toLowerCase().includes(text) || group.name.toLowerCase().includes(text)
+  return text === '' || track.name.toLowerCase().includes(text) || group.toLowerCase().includes(text)
 }
 
 function place(boxes: readonly Unplaced[]): [Box[], number] {
@@ -192,28 +226,45 @@ export function boxesBetween(boxes: readonly Box[], top: number, bottom: number)
   return boxes.slice(low, end)
 }
 
-/** The box at a height, or null. */
-export function boxAt(boxes: readonly Box[], y: number): Box | null {
-  const box = boxesBetween(boxes, y, y + 1e-9)[0]
-  return box && y >= box.y ? box : null
+/** The section whose boxes lie at a height of the scrolled ones, or null. */
+export function sectionAt(sections: readonly Section[], y: number): Section | null {
+  let low = 0
+  let high = sections.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((sections[middle] as Section).end <= y) low = middle + 1
+    else high = middle
+  }
+  const section = sections[low]
+  return section && y >= section.y ? section : null
 }
 
-/** The row of a box at a height: its number within the rank (or the lanes). */
-export function rowAt(box: Box, y: number): number | null {
-  if (box.kind !== 'track' && box.kind !== 'lanes') return null
-  const row = Math.floor((y - box.y) / box.rowHeight)
+/** Whether a box has rows of slices: a track's, or those of the lanes. */
+export function hasRows(box: Box): boolean {
+  return (box.kind === 'track' || box.kind === 'lanes' || box.kind === 'strip') && box.rows > 0
+}
+
+/** The row of a box at a distance from its upper edge: its number within the rank (or the lanes). */
+export function rowAt(box: Box, below: number): number | null {
+  if (!hasRows(box)) return null
+  const row = Math.floor(below / box.rowHeight)
   return row >= 0 && row < box.rows ? box.firstRow + row : null
+}
+
+/** The box that shows a row of a rank's tracks, or null. */
+export function boxOfRow(boxes: readonly Box[], rank: number, row: number): Box | null {
+  const shows = (box: Box): boolean =>
+    box.kind === 'track' && box.rank === rank && row >= box.firstRow && row < box.firstRow + box.rows
+  return boxes.find(shows) ?? null
 }
 
 /** Where a row of a rank lies in a list of boxes: its middle, or null when it is not shown. */
 export function rowMiddle(boxes: readonly Box[], rank: number, row: number): number | null {
-  const box = boxes.find(
-    (one) => one.kind === 'track' && one.rank === rank && row >= one.firstRow && row < one.firstRow + one.rows,
-  )
+  const box = boxOfRow(boxes, rank, row)
   return box ? box.y + (row - box.firstRow + 0.5) * box.rowHeight : null
 }
 
 /** The block of 16 rows that a row of a box lies in. */
 export function blockOf(box: Box, row: number): number {
-  return box.kind === 'lanes' ? LANES_BLOCK : row >> 4
+  return box.kind === 'lanes' || box.kind === 'strip' ? LANES_BLOCK : row >> 4
 }

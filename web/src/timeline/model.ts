@@ -1,6 +1,7 @@
 // What the timeline knows of a run: its ranks, their names and the colours of these.
 import type { RankTracks, SliceBrief, StepMark, Tracks } from '../api/timeline'
 import { coloursOfNames } from './palette'
+import { shortName } from './shortName'
 import type { Span } from './view'
 
 export interface RankModel {
@@ -9,15 +10,23 @@ export interface RankModel {
   colours: Uint8Array
   /** One byte per name, 1 = matches the search; null without a search. */
   bright: Uint8Array | null
+  /** Names as labels show them, worked out when first drawn. */
+  readonly short: Map<number, string>
 }
 
 export class RunModel {
   readonly ranks = new Map<number, RankModel>()
 
-  constructor(readonly tracks: Tracks) {
-    for (const info of tracks.ranks) {
-      this.ranks.set(info.rank, { info, names: info.names, colours: coloursOfNames(info.names), bright: null })
-    }
+  constructor(
+    readonly tracks: Tracks,
+    known: ReadonlyMap<number, RankModel> = new Map(),
+  ) {
+    for (const info of tracks.ranks) this.ranks.set(info.rank, known.get(info.rank) ?? modelOf(info))
+  }
+
+  /** The same run with more ranks; what is known of others stays. */
+  withRanks(infos: readonly RankTracks[]): RunModel {
+    return new RunModel({ ...this.tracks, ranks: [...this.tracks.ranks, ...infos] }, this.ranks)
   }
 
   get length(): number {
@@ -40,6 +49,18 @@ export class RunModel {
     return this.ranks.get(rank)?.names[code] ?? '…'
   }
 
+  /** The name as a label shows it. */
+  label(rank: number, code: number): string {
+    const model = this.ranks.get(rank)
+    const known = model?.short.get(code)
+    if (known !== undefined) return known
+    const name = model?.names[code]
+    if (name === undefined) return '…'
+    const short = shortName(name)
+    model?.short.set(code, short)
+    return short
+  }
+
   kind(code: number): string {
     return this.tracks.kinds[code] ?? ''
   }
@@ -56,8 +77,14 @@ export class RunModel {
   }
 }
 
-/** The stretch that shows a step: host and device part together. */
+function modelOf(info: RankTracks): RankModel {
+  return { info, names: info.names, colours: coloursOfNames(info.names), bright: null, short: new Map() }
+}
+
+/** The stretch that shows a step: its period, which all shares are of; else its host and device part together. */
 export function stepSpan(mark: StepMark): Span {
+  if (mark.period_at_ns !== null && mark.period_dur_ns !== null)
+    return { start: mark.period_at_ns, end: mark.period_at_ns + mark.period_dur_ns }
   const deviceStart = mark.device_at_ns ?? mark.at_ns
   const deviceEnd = deviceStart + (mark.device_dur_ns ?? 0)
   return { start: Math.min(mark.at_ns, deviceStart), end: Math.max(mark.at_ns + mark.dur_ns, deviceEnd) }
@@ -70,10 +97,15 @@ export function firstStep(model: RunModel): { rank: number; mark: StepMark } | n
     const whole = info.steps.filter((mark) => !mark.incomplete)
     const candidates = whole.filter((mark) => !mark.warm_up)
     for (const mark of candidates.length > 0 ? candidates : whole.length > 0 ? whole : info.steps) {
-      if (best === null || mark.dur_ns > best.mark.dur_ns) best = { rank: info.rank, mark }
+      if (best === null || lengthOf(mark) > lengthOf(best.mark)) best = { rank: info.rank, mark }
     }
   }
   return best
+}
+
+function lengthOf(mark: StepMark): number {
+  const { start, end } = stepSpan(mark)
+  return end - start
 }
 
 export function sliceSpan(slice: Pick<SliceBrief, 'at_ns' | 'dur_ns'>): Span {

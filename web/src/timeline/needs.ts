@@ -1,6 +1,6 @@
 // From what is on the screen to the blocks and counters whose tiles are needed.
 import { rankSpan, visibleBoxes, type Frame, type PlacedBox } from './draw/frame'
-import { blockOf, boxesBetween } from './layout'
+import { blockOf, boxesBetween, hasRows } from './layout'
 import { LANES_BLOCK } from './tiles/key'
 import type { BlockNeed } from './tiles/plan'
 
@@ -8,9 +8,8 @@ import type { BlockNeed } from './tiles/plan'
 const AHEAD = 600
 
 export function blockNeeds(frame: Frame): BlockNeed[] {
-  const { pinned, scrolled } = visibleBoxes(frame)
   const found = new Map<string, BlockNeed>()
-  collect(frame, [...pinned, ...scrolled], 0, frame.height, false, found)
+  collect(frame, visibleBoxes(frame), 0, frame.height, false, found)
   const { layout, scrollTop } = frame
   const near = boxesBetween(layout.scrolled, scrollTop - AHEAD, scrollTop + frame.height + AHEAD)
   const placed = near.map((box) => ({ box, top: box.y - scrollTop + layout.pinnedHeight }))
@@ -24,8 +23,7 @@ export function blockNeeds(frame: Frame): BlockNeed[] {
 
 /** Counters on the screen, as blocks named by their track. */
 export function counterNeeds(frame: Frame): BlockNeed[] {
-  const { pinned, scrolled } = visibleBoxes(frame)
-  return [...pinned, ...scrolled]
+  return visibleBoxes(frame)
     .filter(({ box }) => box.kind === 'counter' && box.track)
     .map(({ box }) => ({
       rank: box.rank,
@@ -44,7 +42,7 @@ function collect(
   found: Map<string, BlockNeed>,
 ): void {
   for (const { box, top: boxTop } of boxes) {
-    if ((box.kind !== 'track' && box.kind !== 'lanes') || box.rows === 0) continue
+    if (!hasRows(box)) continue
     const first = Math.max(0, Math.floor((top - boxTop) / box.rowHeight))
     const last = Math.min(box.rows - 1, Math.ceil((bottom - boxTop) / box.rowHeight))
     if (last < first) continue

@@ -52,13 +52,14 @@ export function namePalette(dark: boolean, background: Rgb): Palette {
   return paletteOf(colours, background)
 }
 
-export function paletteOf(colours: readonly Rgb[], background: Rgb): Palette {
+/** `least` is how much of a colour its faintest shade has. */
+export function paletteOf(colours: readonly Rgb[], background: Rgb, least = 0.25): Palette {
   const table = new Uint32Array(colours.length * SHADES)
   const dimmed = new Uint32Array(colours.length * SHADES)
   colours.forEach((colour, c) => {
     const faint = mix(background, colour, 0.22)
     for (let s = 0; s < SHADES; s += 1) {
-      const part = 0.25 + (0.75 * s) / (SHADES - 1)
+      const part = least + ((1 - least) * s) / (SHADES - 1)
       table[c * SHADES + s] = pack(mix(background, colour, part))
       dimmed[c * SHADES + s] = pack(mix(background, faint, part))
     }

@@ -153,3 +153,15 @@ test('lower bound agrees with a linear search', () => {
     }),
   )
 })
+
+test('a sliver of a lane looks like one: its shade is its share', () => {
+  const sliver = (leastCover?: number): number => {
+    const lines = linesOf(40)
+    const items: Item[] = [{ x0: 3.9, x1: 3.94, id: 1, name: 0, count: 20, row: 0, fill: 4, kind: 0 }]
+    paintRow(lines, tileOf(items), 0, paintOf({ leastCover }), null)
+    return lines.pixels[3] as number
+  }
+  // 1.4 % of a pixel: the faintest shade on a lane; on a track a slice that short is still seen.
+  expect(sliver(0)).toBe(1000)
+  expect(sliver()).toBeGreaterThan(1000)
+})

@@ -33,6 +33,8 @@ export interface RowPaint {
   readonly bright: Uint8Array | null
   /** Colour of the line between slices. */
   readonly edge: number
+  /** How much of a pixel the thinnest slice is shown as, 0…255. */
+  readonly leastCover?: number | undefined
 }
 
 /** Narrower slices get no line at their left edge. */
@@ -48,6 +50,7 @@ export function paintRow(lines: Lines, tile: Tile, row: number, paint: RowPaint,
   const end = tile.rowStart[row + 1] ?? 0
   if (begin === end) return 0
   const { scale, origin, clipStart, clipEnd } = paint
+  const leastCover = paint.leastCover ?? LEAST_COVER
   const firstBin = (clipStart - origin) / scale
   const lastBin = (clipEnd - origin) / scale
   // The slice before the first one that starts inside may reach in.
@@ -67,17 +70,7 @@ export function paintRow(lines: Lines, tile: Tile, row: number, paint: RowPaint,
     if (count > 1) {
       const fill = tile.fill[i] as number
       const head = origin + Math.floor(x0) * scale
-      span(
-        lines,
-        base,
-        head,
-        Math.max(a, head + scale),
-        clipStart,
-        clipEnd,
-        Math.max(fill, LEAST_COVER),
-        shades,
-        colour,
-      )
+      span(lines, base, head, Math.max(a, head + scale), clipStart, clipEnd, Math.max(fill, leastCover), shades, colour)
     }
     if (b - a >= 1) {
       solid(lines, base, a, b, clipStart, clipEnd, shades, colour, count === 0 ? null : paint.edge)
@@ -85,7 +78,7 @@ export function paintRow(lines: Lines, tile: Tile, row: number, paint: RowPaint,
         labels.add(paint.line, Math.max(a, clipStart), Math.min(b, clipEnd), tile.id[i] as number, colour, name)
       }
     } else {
-      const cover = Math.max(LEAST_COVER, Math.round((b - a) * FULL))
+      const cover = Math.max(leastCover, Math.round((b - a) * FULL))
       span(lines, base, a, Math.max(b, a + 0.01), clipStart, clipEnd, cover, shades, colour)
     }
   }

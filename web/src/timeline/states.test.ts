@@ -155,6 +155,8 @@ const mark = (step: number, at: number, length: number, more: Partial<StepMark> 
   dur_ns: length,
   device_at_ns: null,
   device_dur_ns: null,
+  period_at_ns: null,
+  period_dur_ns: null,
   warm_up: false,
   incomplete: false,
   ...more,
@@ -171,6 +173,8 @@ test('the page opens on the longest whole step of the slowest rank', () => {
   )
   expect(firstStep(model)).toMatchObject({ rank: 1, mark: { step: 2 } })
   expect(stepSpan(mark(1, 100, 50, { device_at_ns: 120, device_dur_ns: 90 }))).toEqual({ start: 100, end: 210 })
+  // Where the host runs ahead, a step is where its device work is.
+  expect(stepSpan(mark(1, 100, 50, { period_at_ns: 900, period_dur_ns: 70 }))).toEqual({ start: 900, end: 970 })
 })
 
 test('names arrive in pieces and are brightened by a search', () => {

@@ -8,6 +8,7 @@ export interface CanvasTheme {
   readonly laneAlternate: string
   readonly heading: string
   readonly line: string
+  readonly lineStrong: string
   readonly ink: string
   readonly inkSoft: string
   readonly accent: string
@@ -24,7 +25,24 @@ export interface CanvasTheme {
   readonly font: string
 }
 
-export const LANE_COLOURS = ['--compute', '--communication', '--exposed', '--copy', '--idle'] as const
+/** Lanes, then the causes of idle time, in the order of the names of a lane's tile. */
+export const LANE_COLOURS = [
+  '--compute',
+  '--communication',
+  '--exposed',
+  '--copy',
+  '--idle',
+  '--idle-data',
+  '--idle-host',
+  '--idle-sync',
+  '--idle-gc',
+  '--idle-collective',
+  '--idle-dependency',
+  '--idle-profiler',
+  '--idle-unknown',
+] as const
+/** The faintest shade of a lane: hardly anything, for a stretch that holds hardly anything. */
+const FAINTEST_LANE = 0.03
 
 const LINK_COLOURS: Readonly<Record<string, string>> = {
   launch: '--accent',
@@ -48,6 +66,7 @@ export function readTheme(dark: boolean, variable: (name: string) => string, kin
     laneAlternate: variable('--surface'),
     heading: variable('--surface-2'),
     line: variable('--line'),
+    lineStrong: variable('--line-strong'),
     ink: variable('--ink'),
     inkSoft: variable('--ink-3'),
     accent: variable('--accent'),
@@ -62,6 +81,7 @@ export function readTheme(dark: boolean, variable: (name: string) => string, kin
     lanes: paletteOf(
       LANE_COLOURS.map((name) => parseColour(variable(name))),
       lane,
+      FAINTEST_LANE,
     ),
     backgroundPixel: pack(lane),
     missingPixel: pack(missing),

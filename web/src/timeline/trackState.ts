@@ -1,6 +1,6 @@
 // What the user did to the tracks: pinned, hidden, folded, reordered. Plain values that fit into the address.
 
-/** `rank.track`, `rank.L` for the merged lanes, `rank.gN` for a group. */
+/** `rank.track`, `rank.L` for the merged lanes, `rank.gN` for a group, `rank.gNq` for its quiet tracks. */
 export type TrackKey = string
 
 export interface TrackState {
@@ -17,8 +17,11 @@ export const UNTOUCHED: TrackState = { pinned: [], hidden: [], toggled: [], move
 export const trackKey = (rank: number, track: number): TrackKey => `${rank}.${track}`
 export const lanesKey = (rank: number): TrackKey => `${rank}.L`
 export const groupKey = (rank: number, group: number): TrackKey => `${rank}.g${group}`
+export const quietKey = (group: TrackKey): TrackKey => `${group}q`
+export const rankKey = (rank: number): TrackKey => `${rank}.r`
+export const stepsKey: TrackKey = 'steps'
 
-const KEY = /^-?\d+\.(L|g?\d+)$/
+const KEY = /^-?\d+\.(L|\d+|g\d+q?)$/
 
 function toggle(list: readonly TrackKey[], key: TrackKey): readonly TrackKey[] {
   return list.includes(key) ? list.filter((other) => other !== key) : [...list, key]

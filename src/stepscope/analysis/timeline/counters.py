@@ -88,6 +88,7 @@ def counter_columns(store: RunStore, rank: int, clock: RunClock) -> CounterColum
 def _memory(store: RunStore, rank: int) -> tuple[pl.DataFrame, list[MemoryCurve]]:
     """Bytes allocated and reserved, per device and allocator that recorded them."""
     recorded = store.scan("memory", [rank]).drop_nulls("time_ns").collect()
+    several = recorded["component"].n_unique() > 1
     samples = [pl.DataFrame(schema=_SAMPLES)]
     curves: list[MemoryCurve] = []
     for (device, component), rows in recorded.group_by("device", "component", maintain_order=True):
@@ -96,7 +97,7 @@ def _memory(store: RunStore, rank: int) -> tuple[pl.DataFrame, list[MemoryCurve]
             if known.is_empty():
                 continue
             track = FIRST_MEMORY_TRACK + len(curves)
-            name = " ".join(word for word in (component, measure) if word)
+            name = f"{measure}, {component}" if several and component else measure
             curves.append(MemoryCurve(track, device or "", f"{name} (B)"))
             samples.append(known.select(pl.lit(track).alias("track"), "time_ns", pl.col(measure).alias("value")))
     return pl.concat([part.cast(_SAMPLES) for part in samples]), curves

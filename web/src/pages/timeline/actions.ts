@@ -4,10 +4,11 @@ import { durationNs } from '../../format/units'
 import { aligned, alignedByStep } from '../../timeline/align'
 import { addFlag } from '../../timeline/flags'
 import type { Action } from '../../timeline/keyboard'
-import { boxAt, rowMiddle, type Box } from '../../timeline/layout'
+import { boxUnder } from '../../timeline/draw/frame'
+import { rowMiddle, sectionAt, type Box } from '../../timeline/layout'
 import { sliceSpan, stepSpan } from '../../timeline/model'
 import { extend, NOTHING, select } from '../../timeline/selection'
-import { pinAll, toggleFold, togglePin } from '../../timeline/trackState'
+import { groupKey, pinAll, quietKey, toggleFold, togglePin } from '../../timeline/trackState'
 import type { SearchState } from './searchState.svelte'
 import type { TimelineStore } from './store.svelte'
 
@@ -93,11 +94,14 @@ export function perform(host: Host, action: Action, digit = 0): void {
       store.drawer = store.drawer === null ? (store.selection.range ? 'range' : 'details') : null
       return undefined
     case 'pin':
-      return withBox(store, (box) => (store.state = togglePin(store.state, box.key)))
+      return withBox(store, (box) => box.track && (store.state = togglePin(store.state, box.key)))
     case 'pin_by_name':
       return withBox(store, (box) => (store.state = pinAll(store.state, sameName(store, box))))
     case 'expand':
-      return withBox(store, (box) => (store.state = toggleFold(store.state, box.key)))
+      return withBox(store, (box) => {
+        if (box.kind === 'strip') store.toggleRank(box.rank)
+        else store.state = toggleFold(store.state, box.key)
+      })
     case 'step_mark':
       return goToStep(store, digit)
     case 'copy':
@@ -139,18 +143,28 @@ export function reveal(store: TimelineStore, slice: SliceBrief): void {
 function revealRow(store: TimelineStore, rank: number, row: number): void {
   const find = (): number | null => rowMiddle(store.layout.scrolled, rank, row)
   if (rowMiddle(store.layout.pinned, rank, row) !== null) return
-  if (find() === null) {
-    // The slice lies in a folded group: open it.
-    const info = store.model?.ranks.get(rank)?.info
-    const at = info?.groups.findIndex((group) =>
-      group.tracks.some((track) => row >= track.first_row && row < track.first_row + track.rows),
-    )
-    if (at !== undefined && at >= 0) store.state = toggleFold(store.state, `${rank}.g${at}`)
-  }
+  if (find() === null) openTo(store, rank, row)
   const middle = find()
   if (middle === null) return
   const room = store.height - store.layout.pinnedHeight
-  if (middle < store.scrollTop + 10 || middle > store.scrollTop + room - 10) store.scrollTo(middle - room / 2)
+  const head = sectionAt(store.layout.sections, middle)?.headHeight ?? 0
+  if (middle < store.scrollTop + head + 10 || middle > store.scrollTop + room - 10)
+    store.scrollTo(middle - (room + head) / 2)
+}
+
+/** Open the rank, the group and the quiet tracks that a row lies in. */
+function openTo(store: TimelineStore, rank: number, row: number): void {
+  if (store.shown.some((one) => one.rank === rank && one.open < 2)) store.openRank(rank, 2)
+  const info = store.model?.ranks.get(rank)?.info
+  const at = info?.groups.findIndex((group) =>
+    group.tracks.some((track) => row >= track.first_row && row < track.first_row + track.rows),
+  )
+  if (at === undefined || at < 0) return
+  const group = groupKey(rank, at)
+  for (const key of [group, quietKey(group)]) {
+    const box = store.layout.scrolled.find((one) => one.key === key)
+    if (box?.folded && rowMiddle(store.layout.scrolled, rank, row) === null) store.state = toggleFold(store.state, key)
+  }
 }
 
 function fit(store: TimelineStore): void {
@@ -218,16 +232,13 @@ export function goToStep(store: TimelineStore, digit: number): void {
 
 function withBox(store: TimelineStore, act: (box: Box) => void): void {
   const box = boxUnderPointer(store)
-  if (box && box.kind !== 'rank' && box.kind !== 'hidden') act(box)
+  if (box && box.kind !== 'steps' && box.kind !== 'hidden') act(box)
 }
 
 /** The box under the pointer, else the one of the selected slice. */
 export function boxUnderPointer(store: TimelineStore): Box | null {
-  const y = store.pointer?.y
-  const { pinned, pinnedHeight, scrolled } = store.layout
-  if (y !== undefined) {
-    return y < pinnedHeight ? boxAt(pinned, y) : boxAt(scrolled, y - pinnedHeight + store.scrollTop)
-  }
+  const { pinned, scrolled } = store.layout
+  if (store.pointer) return boxUnder(store, store.pointer.y)?.box ?? null
   const last = store.current
   if (!last) return null
   return [...pinned, ...scrolled].find((box) => box.rank === last.rank && box.track?.track === last.track) ?? null

@@ -47,7 +47,8 @@ interface NameLine {
 /** What is written beside a box: its title, or one line for each merged lane. */
 export function linesOf(box: Box, lanes: readonly string[]): NameLine[] {
   const middle = Math.min(box.height, 20) / 2
-  if (box.kind === 'rank') return [{ text: `rank ${box.rank}  ${box.title}`, left: 8, middle, lane: null }]
+  if (box.kind === 'strip' || box.kind === 'steps')
+    return [{ text: `rank ${box.rank}  ${box.title}`, left: 8, middle, lane: null }]
   if (box.kind !== 'lanes') return [{ text: box.title, left: box.kind === 'group' ? 8 : 18, middle, lane: null }]
   if (box.folded) return [{ text: t('timeline.lanes'), left: 18, middle, lane: null }]
   return lanes.map((lane, index) => ({
@@ -59,9 +60,8 @@ export function linesOf(box: Box, lanes: readonly string[]): NameLine[] {
 }
 
 function writeNames(context: CanvasRenderingContext2D, store: TimelineStore, top: number): void {
-  const { pinned, scrolled } = visibleBoxes({ layout: store.layout, scrollTop: store.scrollTop, height: store.height })
   context.font = `11px ${store.canvasTheme.font}`
-  for (const { box, top: at } of [...pinned, ...scrolled]) {
+  for (const { box, top: at } of visibleBoxes(store)) {
     context.save()
     context.beginPath()
     context.rect(0, top, NAMES - 6, store.height)

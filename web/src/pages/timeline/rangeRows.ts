@@ -1,23 +1,20 @@
-// Which rows a dragged box covers, as the ranges the server counts over.
+// Which rows a dragged box covers, as the ranges the server counts over: whole tracks, never a part of one.
 import type { RowRange } from '../../api/timeline'
-import { boxesBetween, type Box, type Layout } from '../../timeline/layout'
+import { regionsOf, type Frame } from '../../timeline/draw/frame'
 
-/** Rows of tracks between two heights of the canvas; a box dragged over lanes or headings only means every row. */
-export function rowsBetween(layout: Layout, scrollTop: number, top: number, bottom: number): Required<RowRange>[] {
-  const found: Required<RowRange>[] = []
-  const add = (boxes: readonly Box[], from: number, to: number): void => {
-    for (const box of boxesBetween(boxes, from, to + 1e-9)) {
-      if (box.kind !== 'track' || box.rows === 0) continue
-      const first = Math.max(0, Math.floor((from - box.y) / box.rowHeight))
-      const last = Math.min(box.rows - 1, Math.floor((to - box.y) / box.rowHeight))
-      if (last < first) continue
-      found.push({ rank: box.rank, first_row: box.firstRow + first, last_row: box.firstRow + last })
-    }
-  }
-  if (top < layout.pinnedHeight) add(layout.pinned, top, Math.min(bottom, layout.pinnedHeight))
-  if (bottom >= layout.pinnedHeight) {
-    const shift = scrollTop - layout.pinnedHeight
-    add(layout.scrolled, Math.max(top, layout.pinnedHeight) + shift, bottom + shift)
-  }
-  return found
+/** All rows of the tracks between two heights of the canvas; a box dragged over lanes or headings only means every row. */
+export function rowsBetween(
+  frame: Pick<Frame, 'layout' | 'scrollTop' | 'height'>,
+  top: number,
+  bottom: number,
+): Required<RowRange>[] {
+  const { pinned, head, scrolled } = regionsOf(frame)
+  return [pinned, head, { ...scrolled, top: head.bottom }].flatMap((region) => {
+    const from = Math.max(top, region.top)
+    const to = Math.min(bottom, region.bottom)
+    return region.boxes.flatMap(({ box, top: boxTop }): Required<RowRange>[] => {
+      const touched = from < to && box.kind === 'track' && box.rows > 0 && boxTop < to && boxTop + box.height > from
+      return touched ? [{ rank: box.rank, first_row: box.firstRow, last_row: box.firstRow + box.rows - 1 }] : []
+    })
+  })
 }

@@ -1,7 +1,9 @@
 // The state of the timeline page. What the user can see again later is mirrored into the address.
 import { untrack } from 'svelte'
 import { TimelineApi, type Flows, type SliceDetails, type SliceBrief, type Tracks } from '../../api/timeline'
+import type { RankFacts } from '../../api/schema'
 import { router } from '../../router/router.svelte'
+import { slowestFirst } from '../../state/deviation'
 import { Resource } from '../../state/resource.svelte'
 import { numbers, type Session } from '../../state/session.svelte'
 import { cssVariable, theme } from '../../state/theme.svelte'
@@ -10,7 +12,8 @@ import type { Frame } from '../../timeline/draw/frame'
 import type { PathSegment } from '../../timeline/draw/overlay'
 import { flagsFromText, flagsToText, type Flag } from '../../timeline/flags'
 import type { Hit } from '../../timeline/hit'
-import { layOut, type Layout } from '../../timeline/layout'
+import { layOut, type Layout, type Openness, type ShownRank } from '../../timeline/layout'
+import { openFromText, openToText, type OpenRanks } from '../../timeline/openRanks'
 import { firstStep, RunModel, stepSpan } from '../../timeline/model'
 import { blockNeeds, counterNeeds } from '../../timeline/needs'
 import {
@@ -23,6 +26,7 @@ import {
   type Selection,
   type SliceKey,
 } from '../../timeline/selection'
+import { inOrder, stripOrderOf, type StripOrder } from '../../timeline/stripOrder'
 import { readTheme, type CanvasTheme } from '../../timeline/theme'
 import { TileCache } from '../../timeline/tiles/cache'
 import { decodeCounters, decodeTiles, type CounterTile, type Tile } from '../../timeline/tiles/codec'
@@ -35,6 +39,8 @@ const TILE_BYTES = 160e6
 const COUNTER_BYTES = 16e6
 /** More selected slices are kept, but only these are outlined. */
 const MOST_PLACES = 40
+/** Ranks whose tracks are asked for at once. */
+const MOST_FETCHED = 8
 
 export type DrawerTab = 'details' | 'range' | 'search' | 'flags' | 'summary'
 
@@ -50,6 +56,12 @@ export class TimelineStore {
   model = $state.raw<RunModel | null>(null)
   state = $state.raw<TrackState>(UNTOUCHED)
   offsets = $state.raw<Offsets>(new Map())
+  /** How far the user opened or closed ranks. */
+  opened = $state.raw<OpenRanks>(new Map())
+  /** How the strips of several ranks are ordered. */
+  stripOrder = $state<StripOrder>('slow')
+  /** The kind of tracks that another page's link is about: they come first. */
+  firstKind = $state<string | null>(null)
   selection = $state.raw<Selection>(NOTHING)
   /** Places of all selected slices, as far as they are known. */
   selected = $state.raw<readonly SliceBrief[]>([])
@@ -75,11 +87,34 @@ export class TimelineStore {
   /** Counts what changes the lower canvas without being reactive: the view, arriving tiles, brightened names. */
   revision = $state(0)
 
-  readonly layout: Layout = $derived.by(() => {
-    if (!this.model) return layOut([], UNTOUCHED)
-    const { tracks } = this.model
-    return layOut(tracks.ranks, this.state, this.trackFilter, tracks.kinds)
+  /** Numbers of the shown ranks in the order of their strips. */
+  readonly rankOrder: readonly number[] = $derived.by(() => {
+    const { session } = this
+    const { ranks } = session
+    if (ranks.length < 2) return ranks
+    const slowest = this.stripOrder === 'slow' ? slowestFirst(session.rankRows() ?? []) : []
+    return inOrder(ranks, this.stripOrder, { slowest, facts: session.run?.rank_list ?? [] })
   })
+  /** The ranks with how far they are open: a single one always, of several the first. */
+  readonly shown: readonly ShownRank[] = $derived.by(() => {
+    const order = this.rankOrder
+    const { model } = this
+    if (!model) return []
+    const facts = new Map((this.session.run?.rank_list ?? []).map((one) => [one.rank, one]))
+    return order.map((rank, index) => ({
+      rank,
+      title: titleOf(facts.get(rank)),
+      open: order.length === 1 ? 2 : (this.opened.get(rank) ?? (index === 0 ? 2 : 0)),
+      info: model.ranks.get(rank)?.info ?? null,
+    }))
+  })
+  readonly layout: Layout = $derived(
+    layOut(this.shown, this.state, {
+      filter: this.trackFilter,
+      kinds: this.model?.tracks.kinds ?? [],
+      first: this.firstKind,
+    }),
+  )
   readonly canvasTheme: CanvasTheme = $derived(
     readTheme(theme.current === 'dark', cssVariable, this.model?.tracks.kinds ?? []),
   )
@@ -88,6 +123,7 @@ export class TimelineStore {
   readonly #counterLoader: TileLoader<CounterTile>
   #written = ''
   #openOnSelection = false
+  readonly #asked = new Set<number>()
   #version = ''
 
   constructor(readonly session: Session) {
@@ -117,8 +153,8 @@ export class TimelineStore {
       },
     })
     this.tracksResource = new Resource(
-      () => (session.run ? `${session.run.summary.version}/${session.ranks.join(',')}` : null),
-      (signal) => this.api.tracks(session.ranks, signal),
+      () => (session.run ? `${session.run.summary.version}/${session.rank}` : null),
+      (signal) => this.api.tracks(session.rank === undefined ? [] : [session.rank], signal),
     )
     this.details = new Resource(
       () => this.selection.slices.at(-1) ?? null,
@@ -132,6 +168,7 @@ export class TimelineStore {
       (signal) => this.api.flows({ slices: this.selection.slices }, signal),
     )
     $effect(() => this.#adopt(this.tracksResource.data))
+    $effect(() => this.#fetchRanks(this.shown))
     $effect(() => this.#follow(router.route.params))
     $effect(() => this.#mirror())
     $effect(() => this.#locate(this.selection.slices))
@@ -200,24 +237,59 @@ export class TimelineStore {
   #adopt(tracks: Tracks | undefined): void {
     if (!tracks) return
     untrack(() => {
-      if (tracks.version !== this.#version) {
+      const first = this.model === null
+      const known = tracks.version === this.#version ? this.model : null
+      const others = known?.tracks.ranks.filter((one) => !tracks.ranks.some((rank) => rank.rank === one.rank)) ?? []
+      this.model = new RunModel({ ...tracks, ranks: [...tracks.ranks, ...others] }, known?.ranks)
+      if (!known) {
         this.tiles.clear()
         this.counters.clear()
+        this.#asked.clear()
         this.#version = tracks.version
       }
-      const first = this.model === null
-      this.model = new RunModel(tracks)
       this.view.setBounds(this.model.bounds)
-      for (const rank of tracks.ranks) if (rank.names_total > rank.names.length) void this.#moreNames(rank.rank)
+      for (const rank of tracks.ranks) void this.#moreNames(rank.rank)
       if (first) this.#read(router.route.params)
       this.changed()
     })
+  }
+
+  /** Tracks of ranks that were opened. */
+  #fetchRanks(shown: readonly ShownRank[]): void {
+    untrack(() => {
+      const missing = shown.filter((one) => one.open > 0 && one.info === null && !this.#asked.has(one.rank))
+      for (const { rank } of missing.slice(0, MOST_FETCHED)) {
+        this.#asked.add(rank)
+        this.api.tracks([rank]).then(
+          (tracks) => {
+            if (tracks.version !== this.#version || !this.model) return
+            this.model = this.model.withRanks(tracks.ranks)
+            void this.#moreNames(rank)
+            this.changed()
+            const last = this.current
+            if (last?.rank === rank) this.onplaced?.(last)
+          },
+          (error: unknown) => (this.loadError = error),
+        )
+      }
+    })
+  }
+
+  /** Open a rank a little further: its lanes, its tracks, and shut again. */
+  toggleRank(rank: number): void {
+    const now = this.shown.find((one) => one.rank === rank)?.open ?? 0
+    this.openRank(rank, ((now + 1) % 3) as Openness)
+  }
+
+  openRank(rank: number, open: Openness): void {
+    this.opened = new Map(this.opened).set(rank, open)
   }
 
   async #moreNames(rank: number): Promise<void> {
     for (;;) {
       const model = this.model
       const known = model?.ranks.get(rank)?.names.length ?? 0
+      if (known >= (model?.ranks.get(rank)?.info.names_total ?? 0)) return
       const { names, total } = await this.api.names(rank, known)
       model?.addNames(rank, known, names)
       this.changed()
@@ -234,6 +306,9 @@ export class TimelineStore {
 
   #read(params: Readonly<Record<string, string>>): void {
     this.state = fromParams(params)
+    this.opened = openFromText(params['open'])
+    this.stripOrder = stripOrderOf(params['strips'])
+    this.firstKind = params['show'] ?? null
     this.offsets = offsetsFromText(params['offset'])
     this.flags = flagsFromText(params['flag'])
     this.linkKinds = (params['links'] ?? '').split(',').filter(Boolean)
@@ -266,6 +341,8 @@ export class TimelineStore {
     const params = {
       ...toParams(this.state),
       ...selectionToParams(this.selection),
+      open: openToText(this.opened),
+      strips: this.stripOrder === 'slow' ? null : this.stripOrder,
       offset: offsetsToText(this.offsets),
       flag: flagsToText(this.flags),
       links: this.linkKinds.join(',') || null,
@@ -320,7 +397,14 @@ export class TimelineStore {
   }
 }
 
+function titleOf(facts: RankFacts | undefined): string {
+  return [facts?.host, facts?.device_name ?? facts?.device_kind].filter(Boolean).join(' · ')
+}
+
 const OWN = [
+  'open',
+  'strips',
+  'show',
   'pin',
   'hide',
   'fold',

@@ -1,7 +1,6 @@
 // Everything one frame is drawn from.
 import type { Offsets } from '../align'
-import type { Box, Layout } from '../layout'
-import { boxesBetween } from '../layout'
+import { boxesBetween, sectionAt, type Box, type Layout, type Section } from '../layout'
 import type { RunModel } from '../model'
 import type { CanvasTheme } from '../theme'
 import type { TileCache } from '../tiles/cache'
@@ -32,19 +31,84 @@ export interface PlacedBox {
   readonly top: number
 }
 
-/** Boxes on the screen: the pinned ones, then the scrolled ones below them. */
-export function visibleBoxes(frame: Pick<Frame, 'layout' | 'scrollTop' | 'height'>): {
-  pinned: PlacedBox[]
-  scrolled: PlacedBox[]
-} {
-  const { layout, scrollTop, height } = frame
+/** A part of the canvas with boxes of its own; later ones lie above earlier ones. */
+export interface Region {
+  readonly boxes: readonly PlacedBox[]
+  readonly top: number
+  readonly bottom: number
+}
+
+type Scrolled = Pick<Frame, 'layout' | 'scrollTop' | 'height'>
+
+export interface Regions {
+  readonly scrolled: Region
+  /** The strip and lanes of the rank whose tracks scroll by; empty where they stand in their place. */
+  readonly head: Region
+  readonly pinned: Region
+}
+
+/** What is on the screen: pinned boxes, below them the scrolled ones, and the head of the rank that is scrolled. */
+export function regionsOf({ layout, scrollTop, height }: Scrolled): Regions {
+  const top = Math.min(layout.pinnedHeight, height)
+  const shift = layout.pinnedHeight - scrollTop
+  const placed = (boxes: readonly Box[]): PlacedBox[] => boxes.map((box) => ({ box, top: box.y + shift }))
   const pinned = layout.pinned.map((box) => ({ box, top: box.y }))
   const room = Math.max(0, height - layout.pinnedHeight)
-  const scrolled = boxesBetween(layout.scrolled, scrollTop, scrollTop + room).map((box) => ({
-    box,
-    top: box.y - scrollTop + layout.pinnedHeight,
-  }))
-  return { pinned, scrolled }
+  const section = sectionAt(layout.sections, scrollTop)
+  const scrolled = boxesBetween(layout.scrolled, scrollTop, scrollTop + room)
+  return {
+    pinned: { boxes: pinned, top: 0, bottom: top },
+    head: headOf(layout, section, scrollTop, top),
+    scrolled: { boxes: placed(scrolled), top, bottom: height },
+  }
+}
+
+function headOf(layout: Layout, section: Section | null, scrollTop: number, top: number): Region {
+  if (!section || section.headBoxes === 0 || scrollTop <= section.y) return { boxes: [], top, bottom: top }
+  // The next rank pushes the head out.
+  const pushed = Math.min(0, section.end - scrollTop - section.headHeight)
+  const boxes = layout.scrolled
+    .slice(section.firstBox, section.firstBox + section.headBoxes)
+    .map((box) => ({ box, top: box.y - section.y + pushed + top }))
+  return { boxes, top, bottom: top + section.headHeight + pushed }
+}
+
+/** All boxes on the screen, the lowest layer first. */
+export function visibleBoxes(frame: Scrolled): readonly PlacedBox[] {
+  const { pinned, head, scrolled } = regionsOf(frame)
+  return [...scrolled.boxes, ...head.boxes, ...pinned.boxes]
+}
+
+/** The box under a point of the canvas, or null. */
+export function boxUnder(frame: Scrolled, y: number): PlacedBox | null {
+  const { pinned, head, scrolled } = regionsOf(frame)
+  const region = [pinned, head, scrolled].find((one) => y >= one.top && y < one.bottom)
+  return region?.boxes.find(({ box, top }) => y >= top && y < top + box.height) ?? null
+}
+
+/** Where a row of a rank's tracks, or of its lanes, lies on the canvas; null where it is out of sight or not shown. */
+export function placeOfRow(
+  frame: Scrolled,
+  rank: number,
+  row: number,
+  lanes = false,
+): { top: number; height: number } | null {
+  const { pinned, head, scrolled } = regionsOf(frame)
+  for (const region of [pinned, head, scrolled]) {
+    const found = region.boxes.find(
+      ({ box }) =>
+        box.rank === rank &&
+        (lanes ? box.kind === 'lanes' || box.kind === 'strip' : box.kind === 'track') &&
+        row >= box.firstRow &&
+        row < box.firstRow + box.rows,
+    )
+    if (!found) continue
+    const top = found.top + (row - found.box.firstRow) * found.box.rowHeight
+    // What the head covers is out of sight too.
+    const covered = region === scrolled ? head.bottom : region.top
+    if (top + found.box.rowHeight > covered && top < region.bottom) return { top, height: found.box.rowHeight }
+  }
+  return null
 }
 
 /** The visible stretch on a rank's own clock. */

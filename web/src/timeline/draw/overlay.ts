@@ -3,10 +3,10 @@ import type { Flows, SliceBrief } from '../../api/timeline'
 import type { Flag } from '../flags'
 import { bend, curvesOf } from '../flowCurves'
 import type { Hit } from '../hit'
-import { rowMiddle, type Box } from '../layout'
+import { rowMiddle } from '../layout'
 import type { RangeSelection } from '../selection'
 import type { Span } from '../view'
-import { rankX, type Frame } from './frame'
+import { placeOfRow, rankX, type Frame } from './frame'
 
 export interface PathSegment extends Span {
   readonly rank: number
@@ -41,29 +41,6 @@ export function drawOverlay(context: CanvasRenderingContext2D, frame: Frame, sta
   for (const flag of state.flags) drawFlag(context, frame, flag)
   if (state.drag) drawDrag(context, frame, state.drag)
   else if (state.pointerX !== null) vertical(context, frame, state.pointerX, frame.theme.inkSoft, 0.5)
-}
-
-/** Top of a row on the canvas with its height, or null when it is not visible. */
-export function placeOfRow(
-  frame: Frame,
-  rank: number,
-  row: number,
-  lanes = false,
-): { top: number; height: number } | null {
-  const find = (boxes: readonly Box[]): Box | undefined =>
-    boxes.find(
-      (box) =>
-        box.rank === rank &&
-        box.kind === (lanes ? 'lanes' : 'track') &&
-        row >= box.firstRow &&
-        row < box.firstRow + box.rows,
-    )
-  const pinned = find(frame.layout.pinned)
-  if (pinned) return { top: pinned.y + (row - pinned.firstRow) * pinned.rowHeight, height: pinned.rowHeight }
-  const box = find(frame.layout.scrolled)
-  if (!box) return null
-  const top = box.y - frame.scrollTop + frame.layout.pinnedHeight + (row - box.firstRow) * box.rowHeight
-  return top + box.rowHeight <= frame.layout.pinnedHeight || top >= frame.height ? null : { top, height: box.rowHeight }
 }
 
 /** Middle of a row on the canvas even when it is scrolled out of sight, so that links point the right way. */

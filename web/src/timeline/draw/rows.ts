@@ -1,7 +1,7 @@
 // Slices: rasterised lines, stretched to their rows, and their labels.
 import { LabelList, TextFitter } from '../labels'
 import { paintRow, type Lines, type RowPaint } from '../raster'
-import { blockOf, type Box } from '../layout'
+import { blockOf, hasRows, type Box } from '../layout'
 import { spanOf, tileRange } from '../tiles/key'
 import type { Tile } from '../tiles/codec'
 import type { StandIn } from '../tiles/cache'
@@ -25,7 +25,8 @@ interface Strip {
   readonly top: number
 }
 
-const LANE_CODES = Uint8Array.from([0, 1, 2, 3, 4])
+/** Lanes and causes of idle time: each name of a lane's tile is a colour of its own. */
+const LANE_CODES = Uint8Array.from({ length: 256 }, (_, code) => code)
 const LABEL_ROW = 12
 const CHECK_PIXELS = 6
 
@@ -109,6 +110,8 @@ export class RowPainter {
       table: palette.table,
       dimmed: palette.dimmed,
       bright: isLanes ? null : (model?.bright ?? null),
+      // Lanes show how much, not what: a sliver of idle time must look like one.
+      leastCover: isLanes ? 0 : undefined,
       edge: theme.backgroundPixel,
     }
     for (const { row, line } of block.lines) {
@@ -157,10 +160,10 @@ export class RowPainter {
     const stripOf = linesToStrips(strips)
     this.#labels.each((line, x0, x1, colour, name) => {
       const strip = strips[stripOf[line] ?? -1]
-      if (!strip || strip.placed.box.rowHeight < LABEL_ROW || strip.placed.box.kind === 'lanes') return
+      if (!strip || strip.placed.box.rowHeight < LABEL_ROW || strip.placed.box.kind !== 'track') return
       const { box } = strip.placed
       const left = x0 / frame.ratio
-      const text = fitter.fit(frame.model.name(box.rank, name), x1 / frame.ratio - left)
+      const text = fitter.fit(frame.model.label(box.rank, name), x1 / frame.ratio - left)
       if (!text) return
       const dimmed = frame.model.ranks.get(box.rank)?.bright?.[name] === 0
       const palette = frame.colourBy === 'kind' ? frame.theme.kinds : frame.theme.names
@@ -187,7 +190,7 @@ function assign(
   let total = 0
   for (const placed of boxes) {
     const { box } = placed
-    if ((box.kind !== 'track' && box.kind !== 'lanes') || box.rows === 0) continue
+    if (!hasRows(box)) continue
     const firstRow = Math.max(0, Math.floor((top - placed.top) / box.rowHeight))
     const lastRow = Math.min(box.rows - 1, Math.ceil((bottom - placed.top) / box.rowHeight))
     if (lastRow < firstRow) continue
