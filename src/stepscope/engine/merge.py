@@ -35,16 +35,24 @@ def merge(
     try:
         about_clocks: list[Note] = []
         for name in _SMALL_TABLES:
-            frames = [pl.read_parquet(directory / file) for part in read for file in part.tables.get(name, {})]
-            frames += _of_kept_ranks(name, kept, old)
+            pieces = _pieces(name, directory, kept, read, old)
             if name == "notes":
-                frames.append(note_rows([*notes, *about_clocks]))
-            frame = _in_order(name, pl.concat(frames)) if frames else schema.empty(name)
+                pieces.append(note_rows([*notes, *about_clocks]).lazy())
+            if not pieces:
+                continue
+            table = pl.concat(pieces)
+            if name == "groups":
+                table = _each_group_once(table)
+            elif kept or any(_holds_several_ranks(part) for part in read):
+                table = table.sort("rank", maintain_order=True, nulls_last=True)
             if name == "ranks":
-                frame, about_clocks = with_clocks(frame, _written(work, "collectives"))
-            if frame.height:
-                write(frame, work / f"{name}.parquet")
-                merged[name] = {f"{final.name}/{name}.parquet": frame.height}
+                frame, about_clocks = with_clocks(table.collect(), _written(work, "collectives"))
+                table = frame.lazy()
+            write(table, work / f"{name}.parquet")
+            if rows := _rows(work / f"{name}.parquet"):
+                merged[name] = {f"{final.name}/{name}.parquet": rows}
+            else:
+                (work / f"{name}.parquet").unlink()
         work.rename(final)
     except BaseException:
         shutil.rmtree(work, ignore_errors=True)
@@ -60,23 +68,37 @@ def merge(
 
 def _written(directory: Path, table: str) -> pl.LazyFrame:
     file = directory / f"{table}.parquet"
-    return pl.scan_parquet(file) if file.exists() else schema.empty(table).lazy()
+    return pl.scan_parquet(file, glob=False) if file.exists() else schema.empty(table).lazy()
 
 
-def _of_kept_ranks(table: str, kept: list[Part], old: RunStore | None) -> list[pl.DataFrame]:
-    if old is None or not kept:
-        return []
-    before = old.scan(table).collect()
-    if "rank" not in before.columns:
-        return [before]
-    return [before.filter(pl.col("rank").is_in([part.rank for part in kept]))]
+def _rows(file: Path) -> int:
+    return int(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
 
 
-def _in_order(table: str, frame: pl.DataFrame) -> pl.DataFrame:
-    if table == "groups":
-        # What the job states about its groups comes before what its calls tell; the result must not depend on which
-        # rank was read first.
-        stated = pl.col("origin").cast(pl.String) == "distributedInfo"
-        frame = frame.sort(pl.col("ranks").is_null(), ~stated, pl.col("group").cast(pl.String), "name")
-        return frame.unique("group", keep="first", maintain_order=True)
-    return frame.sort("rank", maintain_order=True, nulls_last=True)
+def _pieces(
+    table: str, directory: Path, kept: list[Part], read: list[Part], old: RunStore | None
+) -> list[pl.LazyFrame]:
+    """What was read now, in the order of the ranks, and what the old run has of the kept ones.
+
+    Nothing is loaded: what thousands of ranks say together may be far larger than what one of them says.
+    """
+    in_order = sorted(read, key=lambda part: part.rank)
+    files = [directory / file for part in in_order for file in part.tables.get(table, {})]
+    pieces = [pl.scan_parquet(files, glob=False)] if files else []
+    if old is not None and kept:
+        before = old.scan(table)
+        of_kept = pl.col("rank").is_in([part.rank for part in kept])
+        pieces.append(before.filter(of_kept) if "rank" in schema.TABLES[table].schema else before)
+    return pieces
+
+
+def _holds_several_ranks(part: Part) -> bool:
+    """What a tool summed up over a cluster is one part with many ranks."""
+    return sum(part.tables.get("ranks", {}).values()) > 1
+
+
+def _each_group_once(groups: pl.LazyFrame) -> pl.LazyFrame:
+    """What the job states about its groups comes before what its calls tell, whichever rank was read first."""
+    stated = pl.col("origin").cast(pl.String) == "distributedInfo"
+    ordered = groups.sort(pl.col("ranks").is_null(), ~stated, pl.col("group").cast(pl.String), "name")
+    return ordered.unique("group", keep="first", maintain_order=True)

@@ -82,10 +82,10 @@ class RankWriter:
         return frame.with_columns(rank=pl.lit(self.rank, pl.Int32))
 
 
-def write(frame: pl.DataFrame, path: Path) -> None:
+def write(frame: pl.DataFrame | pl.LazyFrame, path: Path) -> None:
     """The one way a table becomes a file, for its owner alone: the capture may have been private.
 
-    Statistics would cost a third more, and files are chosen by rank already.
+    A lazy frame is never in memory as a whole. Statistics would cost a third more, and files are chosen by rank.
     """
     path.touch(PRIVATE_FILE)
-    frame.write_parquet(path, compression="zstd", compression_level=1, row_group_size=1 << 18, statistics=False)
+    frame.lazy().sink_parquet(path, compression="zstd", compression_level=1, row_group_size=1 << 18, statistics=False)

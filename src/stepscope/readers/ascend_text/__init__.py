@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from stepscope.arrays import Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.facts.ascend import ascend_facts
 from stepscope.readers import minddata
@@ -56,14 +57,8 @@ def read(reading: Reading) -> None:
         groups = pl.concat([groups, more], how="diagonal").unique("group", keep="first", maintain_order=True)
     kernels, table = _kernels(files, reading)
     timeline = _timeline(reading, files, kernels, table)
-    links.mark_duplicates(timeline, reading.notes)
-    links.mark_parts_of_calls(timeline)
-    row_of = kernel_details.join_kernels(timeline, kernels, table, reading.notes)
-    kernel_details.note_unknown_tasks(timeline, row_of, reading.notes)
-    kernel_details.write_counters(timeline.slices, kernels, row_of, reading.out)
-    cause = links.causes(timeline, reading.notes)
-    reading.out.add("links", cause.links)
-    step = described_slices.fill(timeline, cause, kernels, row_of, reading.out, reading.notes)
+    # Without any there are summaries alone, as those who look at clusters collect them.
+    step = _complete(timeline, kernels, table, reading) if timeline.file else np.empty(0, np.int64)
     _communication(timeline, files, groups, step, reading)
     timeline.slices.write(reading.out)
     _tables(timeline, files, row.get("framework"), reading)
@@ -72,6 +67,18 @@ def read(reading: Reading) -> None:
     minddata.read_pipeline(reading.source.files, reading, track_numbers)
     reading.out.add("tracks", track_numbers.frame())
     reading.out.add("ranks", pl.DataFrame([_rank_row(reading.source, row, timeline)], infer_schema_length=None))
+
+
+def _complete(timeline: TraceTimeline, kernels: pl.DataFrame, table: str, reading: Reading) -> Int64s:
+    """Fill in what one slice tells of another, write what is no slice; gives the step of each slice."""
+    links.mark_duplicates(timeline, reading.notes)
+    links.mark_parts_of_calls(timeline)
+    row_of = kernel_details.join_kernels(timeline, kernels, table, reading.notes)
+    kernel_details.note_unknown_tasks(timeline, row_of, reading.notes)
+    kernel_details.write_counters(timeline.slices, kernels, row_of, reading.out)
+    cause = links.causes(timeline, reading.notes)
+    reading.out.add("links", cause.links)
+    return described_slices.fill(timeline, cause, kernels, row_of, reading.out, reading.notes)
 
 
 def _timeline(
@@ -109,12 +116,14 @@ def _communication(
     timeline: TraceTimeline,
     files: Deliverables,
     groups: pl.DataFrame,
-    step: np.ndarray[Any, Any],
+    step: Int64s,
     reading: Reading,
 ) -> None:
     calls = communication_files.read_calls(files.json("communication"), reading)
     matrix = communication_files.read_links(files.json("communication_matrix"), reading)
-    on_planes = collectives.write_communication(timeline, calls, groups, step, reading.out, reading.notes)
+    on_planes = bool(timeline.file) and collectives.write_communication(
+        timeline, calls, groups, step, reading.out, reading.notes
+    )
     if not timeline.on_layer("group").any():
         reading.out.add("collectives", calls_without_timeline(calls))
     if not on_planes:

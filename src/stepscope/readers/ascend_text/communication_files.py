@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +11,11 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from stepscope.arrays import NULL
+from stepscope.arrays import NULL, Float64s
+from stepscope.readers.ascend_text.reported_cells import ReportedCells, measured
 from stepscope.readers.files.exact_time import nanoseconds
 from stepscope.readers.files.reading import Reading
+from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
@@ -66,33 +67,51 @@ _TIMES: Final = {field.encode_name: field.name for field in msgspec.structs.fiel
 _BANDS: Final = {field.encode_name: field.name for field in msgspec.structs.fields(_Band) if field.name != "packets"}
 _MEASURES: Final = {field.encode_name: field.name for field in msgspec.structs.fields(_Link) if field.type is float}
 _SPANS: Final = ("elapse", "transit", "wait", "sync", "idle")
-_INDEX: Final = ("step", "key")
+_PACKETS: Final = ("packets", "packets time(ms)")
 
 
 def read_calls(paths: Sequence[Path], reading: Reading) -> pl.DataFrame:
     """The calls with the vendor's times; everything of the file goes to ``reported``."""
-    entries: list[Entry] = []
-    for path in paths:
-        listed = _entries(_load(path, _CALLS, reading), path, reading.notes)
-        entries += listed
-        times = [(step, key, call.times) for step, key, call in listed]
-        _report(path, _wide(times, _TIMES), reading.out)
-        _report_bands(path, listed, reading.out)
-    calls = [(step, *key.rpartition("@"), call.times) for step, key, call in entries if key != _TOTAL]
-    values = [call[-1] for call in calls]
+    calls = [_no_calls(), *(_calls_of_file(path, reading) for path in paths)]
+    return pl.concat(calls).filter(pl.col("start_ns") != NULL)
+
+
+def _no_calls() -> pl.DataFrame:
+    texts, numbers = ("name", "group"), ("step", "start_ns", *(f"{span}_ns" for span in _SPANS))
+    return pl.DataFrame(schema=dict.fromkeys(texts, pl.String) | dict.fromkeys(numbers, pl.Int64))
+
+
+def _calls_of_file(path: Path, reading: Reading) -> pl.DataFrame:
+    entries = _entries(_load(path, _CALLS, reading), path, reading.notes)
+    if not entries:
+        return _no_calls()
+    steps, keys, calls = zip(*entries, strict=True)
+    times = [call.times for call in calls]
+    every_entry = np.arange(len(entries))
+    values = measured(times, _TIMES.values())
+    cells = ReportedCells(steps, keys)
+    for header, column in zip(_TIMES, values, strict=True):
+        cells.add_column(header, every_entry, column)
+    _add_bands(calls, cells)
+    reading.out.add("reported", cells.frame(path.name))
+    parted = [key.rpartition("@") for key in keys]
     columns: dict[str, Any] = {
-        "name": [name or group for _, name, _, group, _ in calls],
-        "group": [group if name else None for _, name, _, group, _ in calls],
-        "step": [step for step, *_ in calls],
-        "start_ns": nanoseconds([bytes(times.start) or b"null" for times in values]),
-        **{f"{span}_ns": np.fromiter(map(attrgetter(span), values), np.float64, len(values)) for span in _SPANS},
+        "name": pl.Series([name or group for name, _, group in parted], dtype=pl.String),
+        "group": pl.Series([group if name else None for name, _, group in parted], dtype=pl.String),
+        "step": pl.Series(steps, dtype=pl.Int64),
+        "start_ns": nanoseconds([bytes(each.start) or b"null" for each in times]),
     }
-    kinds = {"name": pl.String, "group": pl.String, "step": pl.Int64}
-    exact = [
-        pl.when(pl.col(f"{span}_ns").abs() < _LONGEST_MS).then((pl.col(f"{span}_ns") * 1e6).round()).cast(pl.Int64)
-        for span in _SPANS
-    ]
-    return pl.DataFrame(columns, schema_overrides=kinds).filter(pl.col("start_ns") != NULL).with_columns(exact)
+    for field, column in zip(_TIMES.values(), values, strict=True):
+        if field in _SPANS:
+            columns[f"{field}_ns"] = _whole_nanoseconds(column)
+    total = np.fromiter((key == _TOTAL for key in keys), np.bool_, len(keys))
+    return pl.DataFrame(columns).filter(~total).select(_no_calls().columns)
+
+
+def _whole_nanoseconds(milliseconds: Float64s) -> pl.Series:
+    known = np.abs(milliseconds) < _LONGEST_MS  # not so if it is no number
+    rounded = np.rint(np.where(known, milliseconds, 0) * 1e6).astype(np.int64)
+    return nullable(np.where(known, rounded, NULL))
 
 
 def read_links(paths: Sequence[Path], reading: Reading) -> pl.DataFrame:
@@ -100,23 +119,32 @@ def read_links(paths: Sequence[Path], reading: Reading) -> pl.DataFrame:
     rows: list[tuple[Any, ...]] = []
     for path in paths:
         entries = _entries(_load(path, _LINKS, reading), path, reading.notes)
-        flat = [(step, f"{key}\0{link}", told) for step, key, links in entries for link, told in links.items()]
-        ends = pl.col("key").str.split_exact("\0", 1).struct.unnest()
-        wide = _wide(flat, _MEASURES).with_columns(ends).drop("key").rename({"field_0": "key", "field_1": "prefix"})
-        _report(path, wide, reading.out)
+        _report_links(path, entries, reading.out)
         # New files sum up calls of one kind; old ones list every call, and a grand total without a group.
         summed = any(_TOTAL_OF_KIND in key for _, key, _ in entries)
-        for step, key, told in flat:
-            name, _, link = key.partition("\0")
-            numbers = [int(end) for end in link.split("-") if end.isdecimal() and len(end) < 10]
-            counts = _TOTAL_OF_KIND in name if summed else name != _TOTAL
-            if counts and len(numbers) == 2 and 0 <= told.size < _LONGEST_MS and 0 <= told.time < _LONGEST_MS:
-                call, _, group = name.rpartition("@")
-                moved = round(told.size * 1e6), round(told.time * 1e6)
-                rows.append((step, call or None, group or None, *numbers, told.transport, *moved))
+        for step, name, links in entries:
+            if not (_TOTAL_OF_KIND in name if summed else name != _TOTAL):
+                continue
+            call, _, group = name.rpartition("@")
+            for link, told in links.items():
+                numbers = [int(end) for end in link.split("-") if end.isdecimal() and len(end) < 10]
+                if len(numbers) == 2 and 0 <= told.size < _LONGEST_MS and 0 <= told.time < _LONGEST_MS:
+                    moved = round(told.size * 1e6), round(told.time * 1e6)
+                    rows.append((step, call or None, group or None, *numbers, told.transport, *moved))
     columns = ["step", "call", "group", "source", "peer", "transport", "bytes", "time_ns"]
     kinds = [pl.Int64, pl.String, pl.String, pl.Int64, pl.Int64, pl.String, pl.Int64, pl.Int64]
     return pl.DataFrame(rows, schema=dict(zip(columns, kinds, strict=True)), orient="row")
+
+
+def _report_links(path: Path, entries: Sequence[Entry], out: RankWriter) -> None:
+    flat = [(entry, link, told) for entry, (_, _, links) in enumerate(entries) for link, told in links.items()]
+    if not flat:
+        return
+    entry_of_link, names, links = zip(*flat, strict=True)
+    cells = ReportedCells([step for step, *_ in entries], [key for _, key, _ in entries])
+    for header, column in zip(_MEASURES, measured(links, _MEASURES.values()), strict=True):
+        cells.add([f"{link} {header}" for link in names], entry_of_link, column)
+    out.add("reported", cells.frame(path.name))
 
 
 def _load(path: Path, decoder: Any, reading: Reading) -> Any:
@@ -167,40 +195,21 @@ def _entries(content: Any, path: Path, notes: Notes) -> list[Entry]:
     return entries
 
 
-def _wide(entries: Sequence[Entry], fields: dict[str, str]) -> pl.DataFrame:
-    """One row per entry, one column per measure, named as the file names it."""
-    values = [value for *_, value in entries]
-    columns: dict[str, Any] = {
-        "step": pl.Series([step for step, *_ in entries], dtype=pl.Int64),
-        "key": pl.Series([key for _, key, _ in entries], dtype=pl.String),
-    }
-    for header, name in fields.items():
-        columns[header] = np.fromiter(map(attrgetter(name), values), np.float64, len(values))
-    return pl.DataFrame(columns)
-
-
-def _report(path: Path, wide: pl.DataFrame, out: RankWriter) -> None:
-    """Rows of ``reported``: every number of a wide frame; a column ``prefix`` stands before the metric."""
-    index = [name for name in (*_INDEX, "prefix") if name in wide.columns]
-    long = wide.unpivot(index=index, variable_name="metric", value_name="value").filter(pl.col("value").is_finite())
-    if "prefix" in index:
-        long = long.with_columns(metric=pl.concat_str("prefix", "metric", separator=" ")).drop("prefix")
-    out.add("reported", long.with_columns(file=pl.lit(path.name)))
-
-
-def _report_bands(path: Path, calls: Iterable[Entry], out: RankWriter) -> None:
+def _add_bands(calls: Iterable[_Call], cells: ReportedCells) -> None:
     """Transports that were used, and their packets by size."""
-    used: dict[str, list[Entry]] = {}
-    packets: list[tuple[int | None, str, str, float]] = []
-    for step, key, call in calls:
+    used: dict[str, list[tuple[int, _Band]]] = {}
+    packets: list[tuple[str, int, float]] = []
+    for entry, call in enumerate(calls):
         for transport, band in call.bands.items():
             if not band.packets and not band.size and not band.time:
                 continue
-            used.setdefault(transport, []).append((step, key, band))
+            used.setdefault(transport, []).append((entry, band))
             for size, counted in band.packets.items():
-                for metric, value in zip(("packets", "packets time(ms)"), counted, strict=False):
-                    packets.append((step, key, f"{transport} {size} MB {metric}", value))
+                for metric, value in zip(_PACKETS, counted, strict=False):
+                    packets.append((f"{transport} {size} MB {metric}", entry, value))
     for transport, entries in used.items():
-        _report(path, _wide(entries, _BANDS).with_columns(prefix=pl.lit(transport)), out)
-    schema = {"step": pl.Int64, "key": pl.String, "metric": pl.String, "value": pl.Float64}
-    out.add("reported", pl.DataFrame(packets, schema=schema, orient="row").with_columns(file=pl.lit(path.name)))
+        positions, bands = zip(*entries, strict=True)
+        for header, column in zip(_BANDS, measured(bands, _BANDS.values()), strict=True):
+            cells.add_column(f"{transport} {header}", positions, column)
+    if packets:
+        cells.add(*zip(*packets, strict=True))

@@ -51,7 +51,8 @@ def write_operator_totals(paths: Sequence[Path], reading: Reading) -> None:
 def _put_cells(frame: pl.DataFrame, file: str, out: RankWriter) -> None:
     index = [name for name in ("step", "key") if name in frame.columns]
     long = frame.unpivot(index=index, variable_name="metric", value_name="value").drop_nulls("value")
-    out.add("reported", long.with_columns(file=pl.lit(file)))
+    texts = pl.col("metric", *({"key"} & set(index))).cast(pl.Categorical)  # as other files have them
+    out.add("reported", long.with_columns(texts, file=pl.lit(file, pl.Categorical)))
 
 
 def _add_samples(rows: Rows, key: pl.Series, stem: str, counters: CounterSeries) -> None:
