@@ -21,8 +21,8 @@ _SOURCE = Path(stepscope.__file__).parent
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _ERRORS = {"StepscopeError", "NoAnswerError", "UsageError", "UnreadableInputError"}
 # Fields of answers carry more than sentences; tests/analysis/test_catalogue.py looks after them.
-# Questions and options are named by the functions they belong to.
-_DERIVED = {"question", "option"}
+# Questions, commands and options are named by the functions they belong to (tests/cli/test_help.py).
+_DERIVED = {"question", "option", "command", "command_option", "command_group"}
 _ENTRIES = [(section, name) for section, entries in catalogue().items() if section != "field" for name in entries]
 
 

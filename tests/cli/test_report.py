@@ -241,14 +241,36 @@ def test_nothing_is_replaced_unasked_and_nothing_written_into_a_capture(stepscop
     assert sorted(path.name for path in capture.iterdir()) == ["trace.json.gz"]
 
 
-def test_the_example_of_the_help_runs(stepscope: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "traces").mkdir()
-    (tmp_path / "traces" / "trace.json.gz").write_bytes(_STEPS.read_bytes())
-    monkeypatch.chdir(tmp_path)
-    found = re.search(r"Example: stepscope (.+)", stepscope("report", "--help").out)
-    assert found is not None
-    assert stepscope(*found[1].split()).code == 0
-    assert (tmp_path / "report.html").exists()
+def test_two_ranks_or_two_steps_of_one_run_are_compared(stepscope: Command, tmp_path: Path) -> None:
+    for number, sides in enumerate((["--rank-a", 0, "--rank-b", 2], ["--step-a", 4, "--step-b", 6])):
+        page = tmp_path / f"{number}.html"
+        outcome = stepscope("report", _FOUR, "--compare", *sides, "-o", page)
+        assert outcome.code == 0, outcome.err
+        told = json.loads(stepscope("compare", _FOUR, *sides, "--json").out)["data"]
+        assert _page(page)["verdict"] == told["verdict"]["sentence"]
+        assert [row[0] for row in _section(_page(page), "explained")["rows"]] == [
+            each["label"] for each in told["explained"] if each["a_us"] or each["b_us"]
+        ]
+
+
+def test_sides_without_a_comparison_are_a_mistake(stepscope: Command, tmp_path: Path) -> None:
+    outcome = stepscope("report", _FOUR, "--rank-a", 0, "--rank-b", 2, "-o", tmp_path / "page.html")
+    assert (outcome.code, list(tmp_path.iterdir())) == (2, [])
+    assert "--compare" in outcome.err
+
+
+def test_json_lists_what_was_written(stepscope: Command, tmp_path: Path) -> None:
+    page, tables = tmp_path / "report.html", tmp_path / "tables"
+    document = json.loads(stepscope("report", _STEPS, "-o", page, "--csv", tables, "--json").out)
+    assert document["schema"] == "stepscope.report/1"
+    written = {entry["path"]: entry["bytes"] for entry in document["data"]["written"]}
+    assert written == {
+        str(tables): sum(file.stat().st_size for file in tables.iterdir()),
+        str(page): page.stat().st_size,
+    }
+    outcome = stepscope("report", _STEPS, "--markdown", "--json")
+    assert outcome.code == 2
+    assert "-o FILE" in outcome.err
 
 
 def test_a_notebook_shows_verdict_findings_and_the_step() -> None:

@@ -62,7 +62,7 @@ def _printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 def test_it_is_listed_with_its_sentence_and_explains_its_options(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "Show the longest slices." in _printed(capsys, monkeypatch, "--help")
+    assert "Show the longest slices" in _printed(capsys, monkeypatch, "--help")
     told = _printed(capsys, monkeypatch, _NAME, "--help")
     assert "--kind <kernel|operator>" in told
     assert "Which slices.  [default: kernel]" in told

@@ -27,14 +27,14 @@ from stepscope.cli import (
     view,
 )
 from stepscope.cli.ask import with_csv_target
-from stepscope.cli.options import language
+from stepscope.cli.described import DescribedCommand
+from stepscope.cli.options import forget_language, language
 from stepscope.cli.questions import CommandsAndQuestions
 from stepscope.errors import StepscopeError, internal, is_panic
 
 app = typer.Typer(
     name="stepscope",
     cls=CommandsAndQuestions,
-    help="Shows how an AI training job spends its time, and what to fix first. Start with: stepscope PATH",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
@@ -57,11 +57,11 @@ for command in (
     skill.skill,
     mcp.mcp,
 ):
-    app.command()(command)
+    app.command(cls=DescribedCommand)(command)
 # Called by a path alone; under its own name it would stand between questions that say more.
-app.command(hidden=True)(glance.glance)
+app.command(cls=DescribedCommand, hidden=True)(glance.glance)
 # What follows the command to profile is that command's own.
-app.command(context_settings={"allow_interspersed_args": False})(profile.profile)
+app.command(cls=DescribedCommand, context_settings={"allow_interspersed_args": False})(profile.profile)
 
 
 def _version(wanted: bool) -> None:
@@ -74,13 +74,14 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True),
 ) -> None:
     """Records how a training job spends its time and tells its owner what to fix first."""
 
 
 def main() -> None:
     """Entry point of the ``stepscope`` command."""
+    forget_language()
     if sys.argv[1:2] != ["profile"]:  # there NumPy is the job's own
         # Threads that nobody uses take a tenth of a second to start.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

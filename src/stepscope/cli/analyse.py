@@ -24,17 +24,10 @@ _REDUNDANT: Final = (
 
 
 def analyse(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="PATH", help="Recorded windows, or directories that contain them.", show_default=False),
-    ],
-    step: Annotated[list[int] | None, typer.Option(help="Only this step; repeat for several.", min=0)] = None,
-    keep_all: Annotated[
-        bool, typer.Option("--keep-all", help="Keep raw files whose content is in the parsed files.")
-    ] = False,
-    jobs: Annotated[
-        int | None, typer.Option(help="Windows to parse in parallel; half the number of processors by default.", min=1)
-    ] = None,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", show_default=False)],
+    step: Annotated[list[int] | None, typer.Option(min=0)] = None,
+    keep_all: Annotated[bool, typer.Option("--keep-all")] = False,
+    jobs: Annotated[int | None, typer.Option(min=1)] = None,
     store: Store = None,
     json: Json = False,
     lang: Language = None,

@@ -31,14 +31,9 @@ from stepscope.errors import NoAnswerError
 if TYPE_CHECKING:
     from stepscope.run import Run
 
-Steps = Annotated[list[int] | None, typer.Option("--step", help="Show only this step; repeat for several.")]
-CsvTarget = Annotated[
-    str | None,
-    typer.Option("--csv", metavar="[DIR]", help="Print comma-separated values, or write them to DIR."),
-]
-Explain = Annotated[
-    str | None, typer.Option(metavar="FIELD", help="Explain a field: what it means, its formula and its source.")
-]
+Steps = Annotated[list[int] | None, typer.Option("--step")]
+CsvTarget = Annotated[str | None, typer.Option("--csv", metavar="[DIR]")]
+Explain = Annotated[str | None, typer.Option(metavar="FIELD")]
 STANDARD_OUTPUT = "-"
 
 

@@ -12,8 +12,8 @@ from stepscope.cli.options import Language, Store, language
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Directory for the recorded trace.")] = Path("demo-output"),
-    steps: Annotated[int, typer.Option(min=1, max=1000, help="Training steps to record.")] = 5,
+    out: Annotated[Path, typer.Option("--out", "-o")] = Path("demo-output"),
+    steps: Annotated[int, typer.Option(min=1, max=1000)] = 5,
     store: Store = None,
     lang: Language = None,
 ) -> None:

@@ -15,8 +15,8 @@ def ingest(
     source: Form = None,
     store: Store = None,
     engine: Engine = None,
-    again: Annotated[bool, typer.Option(help="Read everything again, even if it is already stored.")] = False,
-    notes: Annotated[bool, typer.Option("--notes", help="List every note instead of one line per kind.")] = False,
+    again: Annotated[bool, typer.Option("--again")] = False,
+    notes: Annotated[bool, typer.Option("--notes")] = False,
     json: Json = False,
     lang: Language = None,
 ) -> None:

@@ -7,10 +7,7 @@ from stepscope.errors import UsageError
 
 
 def mcp(paths: Captures, store: Store = None, lang: Language = None) -> None:
-    """Serve captures to an assistant over standard input and output (Model Context Protocol), read-only.
-
-    Example: stepscope mcp traces/
-    """
+    """Serve captures to an assistant over standard input and output (Model Context Protocol), read-only."""
     del lang
     try:
         from stepscope.assistants.mcp_server import mcp_server

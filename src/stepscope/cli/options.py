@@ -1,11 +1,11 @@
-"""Options that commands share."""
+"""Options that commands share; what they are for is said in the texts."""
 
 from __future__ import annotations
 
 import os
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,11 @@ _language: ContextVar[str | None] = ContextVar("language", default=None)
 def language() -> str:
     """The language of this call: --lang, else the environment's."""
     return _language.get() or preferred_language()
+
+
+def forget_language() -> None:
+    """A new call begins; the language of one before is not its own."""
+    _language.set(None)
 
 
 def _choose_language(value: str | None) -> str | None:
@@ -43,66 +48,27 @@ def _use_thresholds(value: Path | None) -> Path | None:
     return value
 
 
-Captures = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="PATH",
-        help="Trace files or directories; all of them together are one run.",
-        show_default=False,
-    ),
-]
-Window = Annotated[
-    str | None, typer.Option(help="Which capture to read if a directory holds several; the newest by default.")
-]
-Store = Annotated[
-    Path | None, typer.Option(help="Directory for the data Stepscope has read; your cache directory by default.")
-]
-Form = Annotated[
-    str | None,
-    typer.Option(
-        "--source",
-        help="Which form to read if an Ascend capture has both: text or db; the more complete one by default.",
-        callback=_check_form,
-    ),
-]
-Engine = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ENGINE",
-        help="Where ranks are read: local (processes of this machine, the default) or dask=ADDRESS (a Dask scheduler, "
-        "such as dask=tcp://10.0.0.5:8786).",
-        show_default=False,
-    ),
-]
-Ranks = Annotated[list[int] | None, typer.Option("--rank", help="Show only this rank; repeat for several.")]
-Parallel = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PLAN",
-        help="Parallel plan, such as tp=8,pp=4 or tp=2,dp=4,order=tp-cp-pp-dp; remembered for this capture until auto.",
-    ),
-]
-Groups = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="File with the ranks of each parallel group by dimension, or a communication_group.json; remembered, too.",
-    ),
-]
+def one_of(*words: str, name: str | None = None, **further: Any) -> Any:
+    """An option with a few values, which the help lists and the shell completes; who reads it checks them."""
+    names = () if name is None else (name,)
+    return typer.Option(*names, metavar="|".join(words), autocompletion=lambda: list(words), **further)
+
+
+Captures = Annotated[list[Path], typer.Argument(metavar="PATH", show_default=False)]
+Window = Annotated[str | None, typer.Option()]
+Store = Annotated[Path | None, typer.Option()]
+Form = Annotated[str | None, one_of("text", "db", name="--source", callback=_check_form)]
+Engine = Annotated[str | None, typer.Option(metavar="ENGINE", show_default=False)]
+Ranks = Annotated[list[int] | None, typer.Option("--rank")]
+Parallel = Annotated[str | None, typer.Option(metavar="PLAN")]
+Groups = Annotated[Path | None, typer.Option(metavar="FILE")]
 Thresholds = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="TOML file with limits of your own, such as findings.strength.mild_share = 0.06 (docs/thresholds.md).",
-        callback=_use_thresholds,
-        is_eager=True,
-        show_default=False,
-    ),
+    Path | None, typer.Option(metavar="FILE", callback=_use_thresholds, is_eager=True, show_default=False)
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Json = Annotated[bool, typer.Option("--json")]
+Force = Annotated[bool, typer.Option("--force")]
+Redact = Annotated[bool, typer.Option("--redact")]
 Language = Annotated[
     str | None,
-    typer.Option(
-        "--lang", help="Language: en or zh.", callback=_choose_language, is_eager=True, show_default="by environment"
-    ),
+    one_of(*LANGUAGES, name="--lang", callback=_choose_language, is_eager=True, show_default="by environment"),
 ]

@@ -25,47 +25,28 @@ def _shown(number: str) -> str:
 
 
 def profile(
-    command: Annotated[
-        list[str], typer.Argument(help="The command to run, after --.", metavar="-- CMD", show_default=False)
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Directory for the captures.", show_default="data")
-    ] = None,
-    whole: Annotated[
-        bool, typer.Option("--all", help="Record the whole run, without an end. Slow and large for long runs.")
-    ] = False,
-    skip_first: Annotated[
-        int | None, typer.Option(min=0, help="Steps to skip at the beginning.", show_default=_shown("skip_first"))
-    ] = None,
-    wait: Annotated[
-        int | None, typer.Option(min=0, help="Steps to wait before each window.", show_default=_shown("wait"))
-    ] = None,
-    warmup: Annotated[
-        int | None, typer.Option(min=0, help="Steps to warm up before each window.", show_default=_shown("warmup"))
-    ] = None,
+    command: Annotated[list[str], typer.Argument(metavar="-- CMD", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", "-o", show_default="data")] = None,
+    whole: Annotated[bool, typer.Option("--all")] = False,
+    skip_first: Annotated[int | None, typer.Option(min=0, show_default=_shown("skip_first"))] = None,
+    wait: Annotated[int | None, typer.Option(min=0, show_default=_shown("wait"))] = None,
+    warmup: Annotated[int | None, typer.Option(min=0, show_default=_shown("warmup"))] = None,
     active: Annotated[
         int | None,
-        typer.Option(min=0, help="Steps to record per window; 0 is the same as --all.", show_default=_shown("active")),
+        typer.Option(min=0, show_default=_shown("active")),
     ] = None,
     repeat: Annotated[
         int | None,
-        typer.Option(min=0, help="Number of windows; 0 repeats until the run ends.", show_default=_shown("repeat")),
+        typer.Option(min=0, show_default=_shown("repeat")),
     ] = None,
-    seconds: Annotated[
-        float, typer.Option(min=0.1, help="End a window with its step once it has taken this long.")
-    ] = DEFAULT_LIMITS["seconds"],
-    megabytes: Annotated[
-        float, typer.Option(min=1, help="End a window with its step once the recording holds this much memory.")
-    ] = DEFAULT_LIMITS["megabytes"],
-    level: Annotated[int, typer.Option(min=0, max=2, help="Profiler level.")] = 0,
-    shapes: Annotated[bool, typer.Option("--shapes", help="Record operator shapes.")] = False,
-    stack: Annotated[bool, typer.Option("--stack", help="Record Python stacks.")] = False,
-    memory: Annotated[bool, typer.Option("--memory", help="Record memory.")] = False,
-    data: Annotated[bool, typer.Option("--data", help="Record the input pipeline.")] = False,
-    parse: Annotated[
-        bool | None,
-        typer.Option("--parse/--no-parse", help="Write the documented output files at the end.", show_default="parse"),
-    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1)] = DEFAULT_LIMITS["seconds"],
+    megabytes: Annotated[float, typer.Option(min=1)] = DEFAULT_LIMITS["megabytes"],
+    level: Annotated[int, typer.Option(min=0, max=2)] = 0,
+    shapes: Annotated[bool, typer.Option("--shapes")] = False,
+    stack: Annotated[bool, typer.Option("--stack")] = False,
+    memory: Annotated[bool, typer.Option("--memory")] = False,
+    data: Annotated[bool, typer.Option("--data")] = False,
+    parse: Annotated[bool | None, typer.Option("--parse/--no-parse", show_default="parse")] = None,
     lang: Language = None,
 ) -> None:
     """Run a command and record a window of it, without changing the script. Optimizer updates mark the steps.

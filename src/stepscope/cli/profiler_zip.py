@@ -8,7 +8,8 @@ from typing import Annotated, Final
 
 import typer
 
-from stepscope.cli.options import Language, language
+from stepscope.cli.options import Json, Language, language
+from stepscope.cli.written import tell_written
 
 #: What the profiler needs of the package.
 _PARTS: Final = ("__init__.py", "version.py", "layout", "profiler")
@@ -18,9 +19,8 @@ _MOMENT: Final = (2020, 1, 1, 0, 0, 0)  # the same sources give the same file
 
 
 def profiler_zip(
-    file: Annotated[
-        Path, typer.Argument(help="File to write, for example stepscope-profiler.zip.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(show_default=False)],
+    json: Json = False,
     lang: Language = None,
 ) -> None:
     """Pack the profiler into one zip file for PYTHONPATH: Python 3.9 or newer, nothing to install."""
@@ -32,7 +32,10 @@ def profiler_zip(
         write_zip(file)
     except OSError as error:
         raise UsageError("cannot_write_zip", file=str(file), reason=error.strerror or str(error)) from error
-    typer.echo(text("report.zip_written", language(), file=file, name=file.name))
+    if json:
+        tell_written("profiler-zip", [file], json)
+    else:
+        typer.echo(text("report.zip_written", language(), file=file, name=file.name))
 
 
 def write_zip(file: Path) -> None:

@@ -10,14 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from stepscope.cli.ask import ask
-from stepscope.cli.options import language
+from stepscope.cli.described import (
+    GROUPS,
+    DescribedCommand,
+    heading,
+    sentence,
+    with_sentences,
+    write_examples,
+)
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.questions.faces import shaped
 from stepscope.questions.registry import QUESTIONS
-from stepscope.texts import entries
 
 if TYPE_CHECKING:
     from stepscope.analysis.foundation.question import Parameter
@@ -36,10 +42,28 @@ class CommandsAndQuestions(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         return QuestionCommand(cmd_name) if cmd_name in QUESTIONS else super().get_command(ctx, cmd_name)
 
+    def get_params(self, ctx: Any) -> list[Any]:
+        return with_sentences("stepscope", super().get_params(ctx))
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:
+        self.help = sentence("stepscope")
+        super().format_help_text(ctx, formatter)
+        write_examples("stepscope", formatter, "start")
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Under headings, each with what it does in a few words."""
+        listed = {name for names in GROUPS.values() for name in names}
+        known = {name: self.get_command(ctx, name) for name in self.list_commands(ctx)}
+        rest = [name for name, command in known.items() if name not in listed and not command.hidden]
+        for group, names in GROUPS.items():
+            rows = [name for each in names for name in (rest if each is ... else [each])]
+            with formatter.section(heading(group)):
+                formatter.write_dl([(name, known[name].get_short_help_str()) for name in rows])
+
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """A word that is no command is a mistyped one, or a path that is not there."""
         name = args[0]
-        if name.startswith("-") or self.get_command(ctx, name) is not None:
+        if ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name) is not None:
             return super().resolve_command(ctx, args)
         near = difflib.get_close_matches(name, self.list_commands(ctx), n=3)
         if near:
@@ -49,11 +73,11 @@ class CommandsAndQuestions(TyperGroup):
         raise UsageError("unknown_command", name=name)
 
 
-class QuestionCommand(TyperCommand):
+class QuestionCommand(DescribedCommand):
     """A command that knows its name and its sentence; its options come from the declaration of the question."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, help=entries("question")[name][language()], rich_markup_mode=None)
+        super().__init__(name, rich_markup_mode=None)
         self.question = name
 
     @cached_property
@@ -63,28 +87,10 @@ class QuestionCommand(TyperCommand):
         return typer.main.get_command(app)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        params: list[Any] = self._whole.get_params(ctx)
-        return params
+        return with_sentences(self.question, self._whole.get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
         return self._whole.invoke(ctx)
-
-    def format_help_text(self, ctx: Any, formatter: Any) -> None:
-        self.help = entries("question")[self.question][language()]
-        super().format_help_text(ctx, formatter)
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Options with their sentences, in the language of this call."""
-        for param in self.get_params(ctx):
-            param.help = _sentence(self.question, param.name) or param.help
-        super().format_options(ctx, formatter)
-
-
-def _sentence(question: str, option: str) -> str | None:
-    known = entries("option")
-    parameter = next((each.name for each in QUESTIONS[question].parameters if each.option == option), option)
-    entry = known.get(f"{question}.{parameter}") or known.get(option)
-    return entry[language()] if entry else None
 
 
 def _command(name: str) -> Any:
@@ -102,14 +108,13 @@ def _command(name: str) -> Any:
         ask(**given, question=name, chosen=chosen)
 
     own = [_option(each) for each in question.parameters if not each.words]
-    first = paths if words is None else _with_words(paths, f"{name}.{words}")
+    first = paths if words is None else _with_words(paths, words)
     return shaped(command, name.replace("-", "_"), "", [first, *own, *options])
 
 
-def _with_words(paths: inspect.Parameter, option: str) -> inspect.Parameter:
+def _with_words(paths: inspect.Parameter, words: str) -> inspect.Parameter:
     """The paths, with words behind them."""
-    told = entries("option")[option][language()]
-    argument = typer.Argument(metavar=f"PATH [{option.rpartition('.')[2].upper()}]", help=told, show_default=False)
+    argument = typer.Argument(metavar=f"PATH [{words.upper()}]", show_default=False)
     return paths.replace(annotation=Annotated[list[Path], argument])
 
 

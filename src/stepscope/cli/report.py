@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepscope.cli.options import Form, Language, Ranks, Store, Window, language
+from stepscope.cli.options import Force, Form, Json, Language, Ranks, Redact, Store, Window, language
+from stepscope.cli.sides import Baseline, RankA, RankB, Sides, StepA, StepB, WindowA, WindowB
+from stepscope.cli.written import tell_written
 from stepscope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,75 +17,55 @@ if TYPE_CHECKING:
 
 _DEFAULT_OUT = Path("report.html")
 
-Redact = Annotated[
-    bool,
-    typer.Option(
-        "--redact",
-        help="Replace hosts, users and directories by host-1, user-1, dir-1 … in everything that is written.",
-    ),
-]
-
 
 def report(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="PATH",
-            help="Trace files or directories; all of them together are one run. With --compare, the runs to compare.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="File to write: .html, .xlsx or .md; a directory with --issue.",
-            show_default="report.html",
-        ),
-    ] = None,
-    compare: Annotated[bool, typer.Option("--compare", help="Report on the comparison of the runs.")] = False,
-    csv: Annotated[str | None, typer.Option("--csv", metavar="DIR", help="Write all tables as CSV files.")] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print a summary for CI, at most 60 lines.")] = False,
-    issue: Annotated[
-        int | None,
-        typer.Option(
-            "--issue",
-            metavar="N",
-            min=1,
-            help="Finding N as a text for an issue tracker; -o DIR adds an excerpt of the trace.",
-        ),
-    ] = None,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", show_default=False)],
+    out: Annotated[Path | None, typer.Option("--out", "-o", show_default="report.html")] = None,
+    compare: Annotated[bool, typer.Option("--compare")] = False,
+    csv: Annotated[str | None, typer.Option("--csv", metavar="DIR")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown")] = False,
+    issue: Annotated[int | None, typer.Option("--issue", metavar="N", min=1)] = None,
     redact: Redact = False,
-    force: Annotated[bool, typer.Option(help="Replace existing output.")] = False,
+    force: Force = False,
     rank: Ranks = None,
+    rank_a: RankA = None,
+    rank_b: RankB = None,
+    step_a: StepA = None,
+    step_b: StepB = None,
     window: Window = None,
+    window_a: WindowA = None,
+    window_b: WindowB = None,
+    baseline: Baseline = None,
     source: Form = None,
     store: Store = None,
+    json: Json = False,
     lang: Language = None,
 ) -> None:
-    """Write a report to share: one HTML file that opens anywhere, tables, or a text for CI or an issue tracker.
-
-    Example: stepscope report traces/ -o report.html
-    """
+    """Write a report to share: one HTML file that opens anywhere, tables, or a text for CI or an issue tracker."""
     from stepscope.cli import report_files
     from stepscope.run import load
 
     del lang
+    sides = Sides(
+        (rank_a or rank, rank_b or rank), (step_a, step_b), (window_a or window, window_b or window), baseline
+    )
+    if not compare and (sides.differ or baseline is not None):
+        raise UsageError("report_sides_of_comparison")
+    if compare and issue is not None:
+        raise UsageError("report_one_form")
     wanted = _wanted(paths, out, csv, markdown, issue, redact, force)
+    if json and wanted.out is None and wanted.csv is None:
+        raise UsageError("report_json_of_files")
     if compare:
-        if issue is not None:
-            raise UsageError("report_one_form")
-        runs = [load([path], window=window, source=source, store=store) for path in paths]
-        if len(runs) == 1:
-            raise UsageError("compare_needs_two")
-        report_files.write_comparison(runs, runs[0].compare(*runs[1:], ranks=(rank, rank)), wanted, language())
-        return
-    run = load(paths, window=window, source=source, store=store)
-    if issue is None:
-        report_files.write_run(run, rank, wanted, language())
+        runs = sides.load(paths, source, store)
+        written = report_files.write_comparison(runs, sides.compare(runs), wanted, language())
     else:
-        report_files.write_issue(run, rank, issue, wanted, language())
+        run = load(paths, window=window, source=source, store=store)
+        if issue is None:
+            written = report_files.write_run(run, rank, wanted, language())
+        else:
+            written = report_files.write_issue(run, rank, issue, wanted, language())
+    tell_written("report", written, json)
 
 
 def _wanted(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -59,8 +59,8 @@ def check(wanted: Wanted, directory: bool = False) -> None:
         workbook.check_installed()
 
 
-def write_run(run: Run, ranks: Sequence[int] | None, wanted: Wanted, lang: str) -> None:
-    """A run in all the forms that were asked for."""
+def write_run(run: Run, ranks: Sequence[int] | None, wanted: Wanted, lang: str) -> list[Path]:
+    """A run in all the forms that were asked for; which files that made."""
     from stepscope.report.csv_tables import tables
     from stepscope.report.html import rendered
     from stepscope.report.html.run_page import run_page
@@ -68,22 +68,22 @@ def write_run(run: Run, ranks: Sequence[int] | None, wanted: Wanted, lang: str) 
 
     report = run.report(questions=_all_questions() if wanted.tables else _SHOWN, ranks=ranks)
     if wanted.redact:
-        report = _redacted([run], report)
-    _write_tables(
+        report = redacted_answer([run], report)
+    written = _write_tables(
         wanted,
         lambda: {key: t for name, answer in report.answers.items() for key, t in tables(name, answer).items()},
-        lang,
     )
     if wanted.ending in (".html", ".htm"):
-        _write_text(wanted, rendered(run_page(report, lang)), lang)
+        written += _write_text(wanted, rendered(run_page(report, lang)))
     if wanted.ending == ".md":
-        _write_text(wanted, markdown(report, lang) + "\n", lang)
+        written += _write_text(wanted, markdown(report, lang) + "\n")
     elif wanted.markdown:
         echo(markdown(report, lang))
+    return written
 
 
-def write_comparison(runs: Sequence[Run], comparison: Comparison, wanted: Wanted, lang: str) -> None:
-    """A comparison in all the forms that were asked for."""
+def write_comparison(runs: Sequence[Run], comparison: Comparison, wanted: Wanted, lang: str) -> list[Path]:
+    """The same of a comparison, of these runs."""
     from stepscope.analysis.answer import Answer
     from stepscope.report.compare import markdown
     from stepscope.report.csv_tables import tables
@@ -91,17 +91,18 @@ def write_comparison(runs: Sequence[Run], comparison: Comparison, wanted: Wanted
     from stepscope.report.html.comparison_page import comparison_page
 
     if wanted.redact:
-        comparison = _redacted(runs, comparison)
-    _write_tables(wanted, lambda: tables("compare", Answer(comparison)), lang)
+        comparison = redacted_answer(runs, comparison)
+    written = _write_tables(wanted, lambda: tables("compare", Answer(comparison)))
     if wanted.ending in (".html", ".htm"):
-        _write_text(wanted, rendered(comparison_page(comparison, lang)), lang)
+        written += _write_text(wanted, rendered(comparison_page(comparison, lang)))
     if wanted.ending == ".md":
-        _write_text(wanted, markdown(comparison, lang) + "\n", lang)
+        written += _write_text(wanted, markdown(comparison, lang) + "\n")
     elif wanted.markdown:
         echo(markdown(comparison, lang))
+    return written
 
 
-def write_issue(run: Run, ranks: Sequence[int] | None, number: int, wanted: Wanted, lang: str) -> None:
+def write_issue(run: Run, ranks: Sequence[int] | None, number: int, wanted: Wanted, lang: str) -> list[Path]:
     """One finding as a text, with an excerpt of the trace beside it where a directory is given."""
     from stepscope.deliver import chrome_trace
     from stepscope.deliver.excerpt import excerpt
@@ -109,7 +110,6 @@ def write_issue(run: Run, ranks: Sequence[int] | None, number: int, wanted: Want
     from stepscope.deliver.redacted_values import redacted_value
     from stepscope.deliver.redaction import pseudonyms_of, redacted
     from stepscope.report.issue import finding_numbered, issue
-    from stepscope.report.terminal import show_written
 
     report, store = run.report(questions=(), ranks=ranks), run.store
     finding = finding_numbered(report, number)
@@ -119,7 +119,7 @@ def write_issue(run: Run, ranks: Sequence[int] | None, number: int, wanted: Want
         report, store = redacted_value(names, report), redacted(store, names)
     if wanted.out is None:
         echo(issue(report, number, lang, None))
-        return
+        return []
 
     def write(directory: Path) -> None:
         directory.mkdir()
@@ -129,7 +129,7 @@ def write_issue(run: Run, ranks: Sequence[int] | None, number: int, wanted: Want
         words = issue(report, number, lang, None if picture is None else _EXCERPT_FILE)
         (directory / _ISSUE_FILE).write_text(words + "\n", "utf-8")
 
-    show_written(place(wanted.out, wanted.force, write), lang)
+    return [place(wanted.out, wanted.force, write)]
 
 
 def _all_questions() -> list[str]:
@@ -141,30 +141,32 @@ def _all_questions() -> list[str]:
     ]
 
 
-def _redacted(runs: Sequence[Run], value: Any) -> Any:
+def redacted_answer(runs: Sequence[Run], value: Any) -> Any:
+    """A value that these runs gave, without names of hosts, users and directories."""
     from stepscope.deliver.redacted_values import redacted_value
     from stepscope.deliver.redaction import pseudonyms_of
 
     return redacted_value(pseudonyms_of(*(run.store for run in runs)), value)
 
 
-def _write_tables(wanted: Wanted, frames: Any, lang: str) -> None:
+def _write_tables(wanted: Wanted, frames: Callable[[], dict[str, pl.DataFrame]]) -> list[Path]:
     from stepscope.deliver.placing import place
     from stepscope.report import csv_tables, workbook
-    from stepscope.report.terminal import show_written
 
     if not wanted.tables:
-        return
-    by_name: dict[str, pl.DataFrame] = frames()
+        return []
+    by_name = frames()
+    written = []
     if wanted.csv is not None:
-        show_written(place(wanted.csv, wanted.force, lambda draft: csv_tables.write(by_name, draft)), lang)
+        written.append(place(wanted.csv, wanted.force, lambda draft: csv_tables.write(by_name, draft)))
     if wanted.out is not None and wanted.ending == ".xlsx":
-        show_written(place(wanted.out, wanted.force, lambda draft: workbook.write(by_name, draft)), lang)
+        written.append(place(wanted.out, wanted.force, lambda draft: workbook.write(by_name, draft)))
+    return written
 
 
-def _write_text(wanted: Wanted, words: str, lang: str) -> None:
+def _write_text(wanted: Wanted, words: str) -> list[Path]:
     from stepscope.deliver.placing import place
-    from stepscope.report.terminal import show_written
 
-    if wanted.out is not None:
-        show_written(place(wanted.out, wanted.force, lambda draft: draft.write_text(words, "utf-8")), lang)
+    if wanted.out is None:
+        return []
+    return [place(wanted.out, wanted.force, lambda draft: draft.write_text(words, "utf-8"))]

@@ -7,26 +7,24 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Language, language
+from stepscope.cli.options import Json, Language, language, one_of
 
 
 def simulate(
-    scenario: Annotated[
-        str, typer.Argument(metavar="NAME|FILE.toml", help="A scenario of the library, or a file.", show_default=False)
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="New directory for the run and its truth.json.")],
-    ranks: Annotated[int | None, typer.Option(min=1, help="Ranks in all; data parallelism follows.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, max=100_000, help="Steps to record.")] = None,
+    scenario: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o")],
+    ranks: Annotated[int | None, typer.Option(min=1)] = None,
+    steps: Annotated[int | None, typer.Option(min=1, max=100_000)] = None,
     form: Annotated[
-        str,
-        typer.Option("--format", help="store (opens at once), kineto, ascend-text, ascend-db or ndtimeline."),
+        str, one_of("store", "kineto", "ascend-text", "ascend-db", "ndtimeline", name="--format")
     ] = "store",
-    detail: Annotated[str, typer.Option(help="full, or steps: stretches of compute between communication.")] = "full",
-    seed: Annotated[int | None, typer.Option(min=0, help="Another seed gives other noise.")] = None,
+    detail: Annotated[str, one_of("full", "steps")] = "full",
+    seed: Annotated[int | None, typer.Option(min=0)] = None,
+    json: Json = False,
     lang: Language = None,
 ) -> None:
     """Simulate a distributed training job with planted faults, to try a plan or to test a diagnosis."""
-    from stepscope.report import terminal
+    from stepscope.report import json_document, terminal
     from stepscope.simulate.scenario import load_scenario, resized
     from stepscope.simulate.writing import simulate as write
 
@@ -34,6 +32,9 @@ def simulate(
     chosen = resized(load_scenario(scenario), ranks=ranks, steps=steps, seed=seed)
     done = write(chosen, out, form=form, detail=detail)
     told = done.truth
+    if json:
+        json_document.write_plain("simulate", {"path": str(out), "truth": told})
+        return
     values = {"ranks": told["world_size"], "step_ms": f"{told['step_us'] / 1000:.1f}", "path": out}
     terminal.say("simulated", language(), **values)
     for fault in told["faults"]:

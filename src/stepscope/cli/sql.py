@@ -21,15 +21,7 @@ def _is_query(value: str) -> str:
 
 def sql(
     paths: Captures,
-    query: Annotated[
-        str,
-        typer.Argument(
-            metavar="QUERY",
-            help="One SELECT statement; docs/schema.md lists the tables.",
-            callback=_is_query,
-            is_eager=True,
-        ),
-    ],
+    query: Annotated[str, typer.Argument(metavar="QUERY", callback=_is_query, is_eager=True)],
     window: Window = None,
     source: Form = None,
     store: Store = None,

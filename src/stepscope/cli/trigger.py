@@ -13,29 +13,19 @@ _SCHEMA: Final = "stepscope.trigger/1"
 
 
 def trigger(
-    cfg_path: Annotated[
-        Path, typer.Argument(help="Directory that the job's DynamicProfilerMonitor watches.", show_default=False)
-    ],
-    start: Annotated[int | None, typer.Option(min=1, help="First step to record; steps count from 1.")] = None,
-    stop: Annotated[int | None, typer.Option(min=1, help="Last step to record.")] = None,
-    steps: Annotated[int | None, typer.Option(min=1, help="Record the next N steps instead.")] = None,
-    off: Annotated[
-        bool, typer.Option("--off", help="Cancel the last request; a window that is being recorded ends with its step.")
-    ] = False,
-    level: Annotated[int | None, typer.Option(min=0, max=2, help="Profiler level.")] = None,
-    shapes: Annotated[bool | None, typer.Option(help="Record operator shapes.")] = None,
-    stack: Annotated[bool | None, typer.Option(help="Record Python stacks.")] = None,
-    memory: Annotated[bool | None, typer.Option(help="Record memory.")] = None,
-    parse: Annotated[
-        bool | None, typer.Option(help="Write the documented output files when the window ends.", show_default="parse")
-    ] = None,
-    background: Annotated[
-        bool | None, typer.Option(help="Parse in the background while training goes on.", show_default="background")
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Directory for the captures.")] = None,
-    wait: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait for the recording, whose directory is the answer.")
-    ] = 0.0,
+    cfg_path: Annotated[Path, typer.Argument(show_default=False)],
+    start: Annotated[int | None, typer.Option(min=1)] = None,
+    stop: Annotated[int | None, typer.Option(min=1)] = None,
+    steps: Annotated[int | None, typer.Option(min=1)] = None,
+    off: Annotated[bool, typer.Option("--off")] = False,
+    level: Annotated[int | None, typer.Option(min=0, max=2)] = None,
+    shapes: Annotated[bool | None, typer.Option()] = None,
+    stack: Annotated[bool | None, typer.Option()] = None,
+    memory: Annotated[bool | None, typer.Option()] = None,
+    parse: Annotated[bool | None, typer.Option(show_default="parse")] = None,
+    background: Annotated[bool | None, typer.Option(show_default="background")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None,
+    wait: Annotated[float, typer.Option(min=0)] = 0.0,
     json: Json = False,
     lang: Language = None,
 ) -> None:

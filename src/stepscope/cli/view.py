@@ -11,39 +11,28 @@ from urllib.parse import quote
 
 import typer
 
-from stepscope.cli.options import Form, Language, Store, Thresholds, language
+from stepscope.cli.options import Form, Json, Language, Store, Thresholds, language
 from stepscope.errors import UnreadableInputError, UsageError
 
 
 def view(
-    paths: Annotated[
-        list[Path],
-        typer.Argument(metavar="PATH", help="Captures to list, or directories to open captures from."),
-    ],
-    host: Annotated[str, typer.Option(help="Address to listen on; other machines need a token.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8080,
-    base_path: Annotated[str, typer.Option(help="URL prefix, for use behind a proxy or in a notebook.")] = "",
-    allow_host: Annotated[
-        list[str] | None, typer.Option(help="Host name under which a proxy reaches this server; repeat for several.")
-    ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Do not open a browser.")] = False,
-    token: Annotated[
-        str | None,
-        typer.Option(envvar="STEPSCOPE_TOKEN", help="Require this token instead of a generated one."),
-    ] = None,
-    no_token: Annotated[
-        bool, typer.Option("--no-token", help="Let every user of this machine in; only where you are the only one.")
-    ] = False,
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH")],
+    host: Annotated[str, typer.Option()] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 8080,
+    base_path: Annotated[str, typer.Option()] = "",
+    allow_host: Annotated[list[str] | None, typer.Option()] = None,
+    no_browser: Annotated[bool, typer.Option("--no-browser")] = False,
+    token: Annotated[str | None, typer.Option(envvar="STEPSCOPE_TOKEN")] = None,
+    no_token: Annotated[bool, typer.Option("--no-token")] = False,
     source: Form = None,
     store: Store = None,
     thresholds: Thresholds = None,
-    finding: Annotated[
-        str | None, typer.Option(metavar="ID", help="Open the proof of this finding, as diagnose names it.")
-    ] = None,
+    finding: Annotated[str | None, typer.Option(metavar="ID")] = None,
+    json: Json = False,
     lang: Language = None,
 ) -> None:
     """Show captures in the browser: overview, timeline, steps, operators, data, memory, CPU and SQL."""
-    from stepscope.report import terminal
+    from stepscope.report import json_document, terminal
     from stepscope.server.library import run_id
     from stepscope.server.serve import serve
     from stepscope.server.settings import Settings, is_loopback, normal_base_path
@@ -66,6 +55,9 @@ def view(
     def ready(address: str) -> None:
         if finding is not None:
             address = f"{address}#/run/{run_id(settings.roots[0], None)}/overview?finding={quote(finding)}"
+        if json:
+            json_document.write_plain("view", {"address": address, "roots": [str(root) for root in settings.roots]})
+            return
         terminal.say("view_serving", language(), count=len(paths), address=address)
         if settings.token is not None:
             terminal.say("view_token", language(), roots=", ".join(map(str, settings.roots)))

@@ -19,6 +19,12 @@ def write(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang:
     sys.stdout.buffer.flush()
 
 
+def write_plain(command: str, data: Any) -> None:
+    """Print the document of a command that asks no run."""
+    sys.stdout.buffer.write(encoded({"schema": f"stepscope.{command}/1", "data": data}))
+    sys.stdout.buffer.flush()
+
+
 def document(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang: str = "en") -> dict[str, Any]:
     """``{"schema": "stepscope.<command>/1", "run": …, "notes": …, "note_groups": …, "data": …}``."""
     return {

@@ -83,11 +83,16 @@ def _show_note(ranks: list[int], sentence: str, lang: str) -> None:
 
 def show_written(path: Path, lang: str) -> None:
     """A file or directory that was written."""
-    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
-    megabytes = f"{sum(file.stat().st_size for file in files) / 1e6:,.1f}"
+    megabytes = f"{bytes_of(path) / 1e6:,.1f}"
     Console(highlight=False).print(
         text("report.exported", lang, path=path, megabytes=megabytes), markup=False, soft_wrap=True
     )
+
+
+def bytes_of(path: Path) -> int:
+    """The size of a file, or of all files in a directory."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return sum(file.stat().st_size for file in files)
 
 
 def say(key: str, lang: str, **params: Any) -> None:
