@@ -11,6 +11,7 @@ from diagnosis.cases import context, judged, mean_step
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.measures import Spread
 from stepscope.diagnosis.ranking import ranked
+from stepscope.diagnosis.waits_as_proof import waits_as_proof
 
 
 def test_the_rank_that_computes_longer_and_waits_less_is_slow(tmp_path: Path) -> None:
@@ -57,6 +58,32 @@ def test_an_absent_rank_is_named_where_waits_were_recorded(tmp_path: Path) -> No
     assert (finding.ranks, finding.cause, finding.gain_us) == ([5], "not_captured", 70.0)
     assert [proof.rank for proof in finding.proof] == [0]
     assert finding.next_commands == ["summary", "steps"]
+
+
+def test_the_proof_is_the_longest_wait_and_what_the_slow_rank_did_meanwhile(tmp_path: Path) -> None:
+    # One call, which ends at 1,000 for all. Ranks 0 and 1 came 300 and 250 before rank 2, whose clock is 5,000 ahead.
+    arrivals = {0: 600, 1: 650, 2: 900}
+    ahead = {0: 0, 1: 0, 2: 5_000}
+    rows = [
+        {
+            "rank": rank,
+            "slice": 10 + rank,
+            "group": "all",
+            "kind": "all_reduce",
+            "seq": 1,
+            "step": 1,
+            "start_ns": came + ahead[rank],
+            "end_ns": 1_000 + ahead[rank],
+        }
+        for rank, came in arrivals.items()
+    ]
+    run = RunContext(make_store(tmp_path, ranks=[{"rank": rank} for rank in arrivals], collectives=rows))
+    proof = waits_as_proof(run, 2, [0, 1])
+    assert [(each.rank, each.slices, each.start_ns, each.end_ns) for each in proof] == [
+        (2, [], 5_600, 5_900),
+        (0, [10], 600, 900),
+        (1, [11], 650, 900),
+    ]
 
 
 def test_waits_for_many_peers_in_turn_accuse_none(tmp_path: Path) -> None:

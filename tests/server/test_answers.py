@@ -212,6 +212,23 @@ class TestSql:
         assert "start_ns" in {column["name"] for column in listed["slices"]["columns"]}
 
 
+class TestProofPictures:
+    def test_a_picture_shows_the_slices_around_a_proof(self, server: Served) -> None:
+        run = server.ready()
+        findings = server.client.get(f"{run}/diagnose").json()["data"]["findings"]
+        shown = [each for each in findings if any(proof["end_ns"] is not None for proof in each["proof"])]
+        for finding in shown:
+            for picture in server.client.get(f"{run}/proof-pictures?finding={finding['id']}").json():
+                assert picture["finding"] == finding["id"]
+                assert 0 <= picture["proof_start_ns"] <= picture["proof_end_ns"] <= picture["dur_ns"]
+                at = picture["rank"], picture["start_ns"] + picture["proof_start_ns"]
+                assert at in {(proof["rank"], proof["start_ns"]) for proof in finding["proof"]}
+        assert shown
+
+    def test_an_unknown_finding_has_none(self, server: Served) -> None:
+        assert server.client.get(f"{server.ready()}/proof-pictures?finding=nothing-0").json() == []
+
+
 class TestTexts:
     def test_sentences_of_the_page_come_by_language(self, server: Served) -> None:
         for lang in LANGUAGES:

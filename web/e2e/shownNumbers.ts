@@ -120,7 +120,9 @@ function shareOfPeriod(row: unknown, values: Values): string {
     minimumFractionDigits: 1,
     maximumFractionDigits: 1,
   })
-  return format.format(Number(value) / (row as { period_us: number }).period_us)
+  // A tile of all ranks shows the share that the answer gives.
+  const { period_us: period = 1 } = row as { period_us?: number }
+  return format.format(Number(value) / period)
 }
 
 interface Finding {

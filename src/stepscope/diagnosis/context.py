@@ -13,6 +13,7 @@ from stepscope.analysis.cluster.call_costs import call_costs, exposed_transfers
 from stepscope.analysis.cluster.delays import delays
 from stepscope.analysis.cluster.expert_time import expert_times
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
+from stepscope.analysis.cluster.waits import waits
 from stepscope.diagnosis.computing import Computing, computing_of
 from stepscope.diagnosis.measures import RankTime, rank_times
 from stepscope.diagnosis.own_time import OwnTime, own_times
@@ -107,6 +108,11 @@ class RunContext:
             if step in steps.get(rank, ()):
                 by_rank.setdefault(rank, []).append(delay_ns / 1000)
         return by_rank
+
+    @cached_property
+    def waits(self) -> pl.DataFrame:
+        """Every wait of a rank for another in communication."""
+        return waits(self.store).rows
 
     def lateness(self, rank: int, others: Sequence[int]) -> float:
         """Microseconds per step by which a rank held up its peers.

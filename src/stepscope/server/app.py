@@ -25,7 +25,7 @@ from stepscope.server.library import Library
 from stepscope.server.page import PAGE_DIRECTORY, Page
 from stepscope.server.patience import Patience
 from stepscope.server.replies import error_reply
-from stepscope.server.routes import analyses, compare, plan, runs, sql, texts, timeline, workspace
+from stepscope.server.routes import analyses, compare, findings, plan, runs, sql, texts, timeline, workspace
 from stepscope.server.settings import Settings
 from stepscope.server.sql_workers import SqlWorkers
 from stepscope.version import __version__
@@ -73,6 +73,7 @@ def _routes(library: Library, page_directory: Path) -> FastAPI:
         analyses.router(library, answers),
         compare.router(library, answers),
         plan.router(library, answers),
+        findings.router(library, answers),
     ):
         app.include_router(routes, prefix="/api")
     _add_error_handlers(app, library)

@@ -1285,6 +1285,24 @@ export interface Peak {
   readonly headroom_bytes: number | null
 }
 
+/** A slice; `start_ns` counts from the beginning of the picture. */
+export interface PictureSlice {
+  readonly name: string
+  readonly kind: string
+  readonly row: number
+  readonly start_ns: number | string
+  readonly dur_ns: number | string
+  readonly proves: boolean
+}
+
+/** A track with the slices that the picture shows of it. */
+export interface PictureTrack {
+  readonly name: string
+  readonly kind: string
+  readonly rows: number
+  readonly slices: readonly PictureSlice[]
+}
+
 /** The input pipeline of a run. `verdict` is that of the rank that loses most. */
 export interface Pipeline {
   readonly verdict: Verdict
@@ -1394,6 +1412,20 @@ export interface Proof {
   readonly slices?: readonly number[]
   readonly start_ns?: number | string | null
   readonly end_ns?: number | string | null
+}
+
+/** A stretch of a rank's time; the proof lies between `proof_start_ns` and `proof_end_ns` of it. `start_ns` is on the rank's own clock, `at_ns` counts from its first slice. */
+export interface ProofPicture {
+  readonly finding: string
+  readonly rank: number
+  readonly steps: readonly number[]
+  readonly start_ns: number | string
+  readonly at_ns: number | string
+  readonly dur_ns: number | string
+  readonly proof_start_ns: number | string
+  readonly proof_end_ns: number | string
+  readonly tracks: readonly PictureTrack[]
+  readonly slices_left_out: number
 }
 
 export interface QueryToSave {

@@ -86,3 +86,12 @@ test('a card says what, how serious, on what evidence, what it gains and what to
   expect(screen.getByText('vs. 10.0%')).toBeTruthy()
   expect(screen.getByText('Show me').getAttribute('href')).toContain('rank=2')
 })
+
+test('a slow rank is shown beside one that waits for it at that moment', () => {
+  const slow = proof({ start_ns: '1700000000000010500', end_ns: '1700000000000014500' })
+  const waiting = proof({ rank: 0, start_ns: '1700000000000010200', end_ns: '1700000000000013900', slices: [5] })
+  const later = proof({ rank: 0, start_ns: '1700000000000090000', end_ns: '1700000000000091000' })
+  const both = finding({ kind: 'slow_rank', proof: [slow, later, waiting] })
+  expect(proofLink(slow, both, RUN).params['rank']).toBe('2,0')
+  expect(proofLink(slow, finding({ proof: [slow, later] }), RUN).params['rank']).toBe('2')
+})

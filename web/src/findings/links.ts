@@ -37,13 +37,26 @@ export function proofLink(proof: Proof, finding: Finding, run: RunDetails): Proo
   const step = finding.steps[0]
   if (proof.page !== 'timeline') return { page: proof.page, params: { rank, t: null, ...tabOf(finding) } }
   const span = spanOf(proof, run)
-  if (span) return { page: 'timeline', params: stretchParams(proof.rank, span) }
+  if (span) {
+    const ranks = [proof.rank, ...companions(proof, span, finding, run)].join(',')
+    return { page: 'timeline', params: { ...stretchParams(proof.rank, span), rank: ranks } }
+  }
   const slices = proof.slices ?? []
   if (slices.length > 0) {
     const sel = slices.map((slice) => `${proof.rank}:${slice}`).join(',')
     return { page: 'timeline', params: { rank, step: null, t: null, sel } }
   }
   return { page: 'timeline', params: { rank, t: null, step: step === undefined ? null : String(step) } }
+}
+
+/** A rank that proves the other side of the same moment, such as one that waits for the slow one; at most one. */
+function companions(proof: Proof, span: Span, finding: Finding, run: RunDetails): readonly number[] {
+  const other = finding.proof.find((one) => {
+    if (one.rank === proof.rank || one.page !== 'timeline') return false
+    const theirs = spanOf(one, run)
+    return theirs !== null && theirs.start < span.end && theirs.end > span.start
+  })
+  return other ? [other.rank] : []
 }
 
 /** Pages that show something of a finding: where it is proved and where its numbers stand. */

@@ -6,11 +6,12 @@ from typing import Final
 
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
-from stepscope.diagnosis.finding import Finding, Proof, Where
+from stepscope.diagnosis.finding import Finding, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rhythm import in_which_steps
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.slow_members import SlowMember
+from stepscope.diagnosis.waits_as_proof import waits_as_proof
 
 _TITLES: Final = {
     "compute": "finding_title.slow_host_compute",
@@ -50,7 +51,7 @@ def _loss(run: RunContext, member: SlowMember, rank: int) -> Loss:
         # One step shows no more than that it was so once.
         confidence="likely" if len(member.steps) > 1 or len(run.times[rank].steps) > 1 else "suspect",
         steps=member.slow_steps if len(member.slow_steps) < len(member.steps) else [],
-        proof=[Proof(rank=rank, page="timeline")],
+        proof=waits_as_proof(run, rank, member.others),
     )
 
 

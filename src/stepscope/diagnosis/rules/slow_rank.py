@@ -9,12 +9,13 @@ import polars as pl
 
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
-from stepscope.diagnosis.finding import Finding, Proof
+from stepscope.diagnosis.finding import Finding
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.measures import RankTime
 from stepscope.diagnosis.rhythm import in_which_steps
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.slow_members import SlowMember
+from stepscope.diagnosis.waits_as_proof import waits_as_proof
 from stepscope.diagnosis.words import rank_names
 from stepscope.facts.findings import finding_facts
 
@@ -56,7 +57,7 @@ def _loss(run: RunContext, member: SlowMember, slow: list[SlowMember]) -> Loss:
         # One step shows no more than that it was so once.
         confidence="likely" if len(member.steps) > 1 or len(run.times[rank].steps) > 1 else "suspect",
         steps=member.slow_steps if len(member.slow_steps) < len(member.steps) else [],
-        proof=[Proof(rank=rank, page="timeline")],
+        proof=waits_as_proof(run, rank, waiting),
     )
 
 
@@ -102,7 +103,7 @@ def _absent(run: RunContext, peer: int, victims: list[tuple[RankTime, float]]) -
         gain_method="waiting_removed",
         words={"others": rank_names([time.rank for time, _ in victims], run.ranks)},
         evidence=[number("waiting_of_others", wait, "us", link="cluster")],
-        proof=[Proof(rank=time.rank, page="timeline") for time, _ in victims],
+        proof=waits_as_proof(run, peer, [time.rank for time, _ in victims]),
     )
 
 

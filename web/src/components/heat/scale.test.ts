@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { colourIndex, colourTable, percentileScale } from './scale'
+import { colourIndex, colourTable, percentileScale, deviationScale } from './scale'
 
 test('one outlier does not bleach the rest', () => {
   const values = Float64Array.from({ length: 1000 }, (_, i) => i)
@@ -21,4 +21,11 @@ test('the scale grows darker from step to step in the light theme', () => {
   const table = colourTable(false)
   for (let i = 16; i < 256; i += 16)
     expect(lightness(table[i] as number)).toBeLessThan(lightness(table[i - 16] as number))
+})
+
+test('one value far off stands out of many, and noise does not look like a difference', () => {
+  const one = deviationScale([...Array.from({ length: 511 }, () => 100), 200])
+  expect([colourIndex(100, one), colourIndex(200, one)].map((at) => at > 200)).toEqual([false, true])
+  expect(deviationScale([99, 100, 101])).toEqual({ low: 95, high: 105 })
+  expect(deviationScale([1, 2, 9], 1000)).toEqual({ low: -48, high: 52 })
 })

@@ -13,6 +13,21 @@ export function percentileScale(values: Float64Array, lowest = 0.02, highest = 0
   return { low: at(lowest), high: at(highest) }
 }
 
+/** As little around the middle is noise, whatever the values are: ranks that are all alike look alike. */
+const LEAST_SPREAD = 0.05
+
+/** From the lowest to the highest value, so that a single one that is far off stands out.
+ *
+ * It spans at least a twentieth of `whole` around the median: of the step that values are part of, else of the median itself.
+ */
+export function deviationScale(values: readonly number[], whole?: number | null): Scale {
+  const known = values.filter((value) => Number.isFinite(value)).toSorted((a, b) => a - b)
+  if (known.length === 0) return { low: 0, high: 0 }
+  const median = known[Math.floor(known.length / 2)] as number
+  const around = (whole ?? Math.abs(median)) * LEAST_SPREAD
+  return { low: Math.min(known[0] as number, median - around), high: Math.max(known.at(-1) as number, median + around) }
+}
+
 type Stop = readonly [number, number, number]
 
 /** From pale to deep blue-violet: monotone in lightness, so it also works in grey and for colour-blind readers. */
