@@ -32,6 +32,6 @@ test('gaps between operators: the host is named as the cause, and a gap is one c
   await idle.getByRole('row').nth(1).getByRole('link').click()
   await expect.poll(() => app.param('range')).not.toBeNull()
   await page.goBack()
-  await page.getByRole('region', { name: 'Verdict' }).getByRole('link').click()
+  await page.getByRole('region', { name: 'Verdict' }).getByRole('link', { name: 'Show me' }).click()
   await expect.poll(() => app.param('range')).not.toBeNull()
 })
