@@ -42,6 +42,15 @@ def test_why_a_rank_is_slow_is_told_in_its_finding_and_not_in_a_second_one(devic
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_rank_that_is_slow_by_its_host_stands_first_and_the_others_are_no_part_of_it(
+    device: str, tmp_path: Path
+) -> None:
+    findings = stepscope.load(capture_of(f"four_ranks_{device}_slow_host", tmp_path)).diagnose().findings
+    assert (findings[0].kind, findings[0].ranks) == ("slow_rank", [3])
+    assert not [finding for finding in findings if finding.kind == "host_bound" and 3 in finding.ranks]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_no_rank_of_a_healthy_job_is_accused(device: str, tmp_path: Path) -> None:
     assert _accused(f"four_ranks_{device}_healthy", tmp_path) == []
 

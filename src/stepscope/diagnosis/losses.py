@@ -70,11 +70,28 @@ def severity_of(share: float | None, confidence: Confidence) -> Severity:
 
 
 def findings_of(run: RunContext, kind: str, losses: Iterable[Loss], then: Next) -> list[Finding]:
-    """One finding per cause and place."""
+    """One finding per cause and place; what a slow rank loses beyond its peers is no habit of theirs."""
     groups: dict[tuple[str, str, Where], list[Loss]] = {}
     for loss in losses:
         groups.setdefault((loss.cause, loss.title, loss.where), []).append(loss)
-    return [_finding(run, kind, group, then) for group in groups.values()]
+    parts = [part for group in groups.values() for part in _slow_ranks_apart(run, kind, group)]
+    return [_finding(run, kind, part, then) for part in parts]
+
+
+def _slow_ranks_apart(run: RunContext, kind: str, losses: list[Loss]) -> list[list[Loss]]:
+    """Ranks that are slow because they are idle so long, and the others."""
+    if len(losses) == 1 or losses[0].gain_method != IDLE_REMOVED:
+        return [losses]
+    limits = finding_facts().slow_rank
+    slow = {
+        rank for member in run.slow_members if kind in limits.absorbs.get(member.cause, ()) for rank in member.ranks
+    }
+    usual = [loss for loss in losses if loss.rank not in slow]
+    level = _mean(loss.gain_us for loss in usual) or 0.0
+    apart = [loss for loss in losses if loss.rank in slow and (loss.gain_us or 0.0) > limits.apart_times * level]
+    if not apart or not usual:
+        return [losses]
+    return [apart, [loss for loss in losses if loss not in apart]]
 
 
 def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Finding:

@@ -41,10 +41,14 @@ class ExposedCommunication(msgspec.Struct, frozen=True):
 
 
 class SlowRank(msgspec.Struct, frozen=True):
-    """How much more than its peers a rank must need, how much of all waiting must be for it, and what it absorbs."""
+    """How much more than its peers a rank must need, how much of all waiting must be for it, and what it absorbs.
+
+    ``apart_times``: how much longer it is idle where that is no habit of all.
+    """
 
     least_excess_share: float
     least_share_of_waits: float
+    apart_times: float
     absorbs: dict[str, tuple[str, ...]]
 
 

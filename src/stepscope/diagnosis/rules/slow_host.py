@@ -12,6 +12,7 @@ from stepscope.diagnosis.rhythm import in_which_steps
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.slow_members import SlowMember
 from stepscope.diagnosis.waits_as_proof import waits_as_proof
+from stepscope.diagnosis.words import duration
 
 _TITLES: Final = {
     "compute": "finding_title.slow_host_compute",
@@ -43,7 +44,12 @@ def _loss(run: RunContext, member: SlowMember, rank: int) -> Loss:
         gain_share=run.times[rank].share(member.gain_us),
         gain_method="waiting_removed",
         where=Where(host=member.host),
-        words={"host": member.host, "when": in_which_steps(member.slow_steps, member.steps)},
+        words={
+            "host": member.host,
+            "when": in_which_steps(member.slow_steps, member.steps),
+            "needs": duration(member.needs_us),
+            "usual": duration(member.usual_us),
+        },
         evidence=[
             number(f"slow_rank_{member.cause}", member.needs_us, "us", member.usual_us, "cluster"),
             number("waiting_of_others", member.late_us, "us", link="cluster"),

@@ -16,7 +16,7 @@ from stepscope.diagnosis.rhythm import in_which_steps
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.slow_members import SlowMember
 from stepscope.diagnosis.waits_as_proof import waits_as_proof
-from stepscope.diagnosis.words import rank_names
+from stepscope.diagnosis.words import duration, rank_names
 from stepscope.facts.findings import finding_facts
 
 _TITLES: Final = {
@@ -49,7 +49,12 @@ def _loss(run: RunContext, member: SlowMember, slow: list[SlowMember]) -> Loss:
         gain_us=member.gain_us,
         gain_share=run.times[rank].share(member.gain_us),
         gain_method="waiting_removed",
-        words={"others": rank_names(waiting, run.ranks), "when": in_which_steps(member.slow_steps, member.steps)},
+        words={
+            "others": rank_names(waiting, run.ranks),
+            "when": in_which_steps(member.slow_steps, member.steps),
+            "needs": duration(member.needs_us),
+            "usual": duration(member.usual_us),
+        },
         evidence=[
             number(f"slow_rank_{member.cause}", member.needs_us, "us", member.usual_us, "cluster"),
             number("waiting_of_others", member.late_us, "us", link="cluster"),
@@ -101,7 +106,7 @@ def _absent(run: RunContext, peer: int, victims: list[tuple[RankTime, float]]) -
         gain_us=wait,
         gain_share=statistics.mean(time.share(wait) for time, wait in victims),
         gain_method="waiting_removed",
-        words={"others": rank_names([time.rank for time, _ in victims], run.ranks)},
+        words={"others": rank_names([time.rank for time, _ in victims], run.ranks), "wait": duration(wait)},
         evidence=[number("waiting_of_others", wait, "us", link="cluster")],
         proof=waits_as_proof(run, peer, [time.rank for time, _ in victims]),
     )
