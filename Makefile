@@ -28,10 +28,10 @@ QUICK := tests/store tests/engine tests/questions tests/cli tests/server/test_an
 
 .PHONY: demo test setup lint unit web browser e2e chromium bench score soak docs lock locked lowest clean
 
-demo: $(TORCH_STAMP)  ## record a real small training loop, show where its time goes, and serve the pages
+demo: $(TORCH_STAMP)  ## record a real small training loop, diagnose a simulated cluster, and serve the pages of both; SERVE=0 ends
 	$(BIN)/stepscope demo --out demo-output
 ifneq ($(SERVE),0)
-	$(BIN)/stepscope view demo-output
+	$(BIN)/stepscope view demo-output/simulated demo-output/recorded --page overview
 endif
 
 # Installing waits for disks and registries, and tests wait for the jobs that they start: two at a time, each with its

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -83,7 +84,8 @@ def workplace(captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def _provide_captures(workplace: Path, captures: Path, command: str) -> None:
     if command == "marks":
         script = _TRAINING.format(out=str(workplace / "traces"))
-        subprocess.run([sys.executable, "-c", script], env=_environment(), check=True, timeout=HANGS_AFTER_S)
+        plain = _environment() | {"STEPSCOPE_BACKEND": "plain"}
+        subprocess.run([sys.executable, "-c", script], env=plain, check=True, timeout=HANGS_AFTER_S)
         return
     (workplace / "traces").symlink_to(captures / _RECORDING_FOR.get(command, _FOUR_RANKS))
     if command == "analyse":
@@ -91,7 +93,7 @@ def _provide_captures(workplace: Path, captures: Path, command: str) -> None:
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | ENGLISH | {"STEPSCOPE_BACKEND": "plain"}
+    return os.environ | ENGLISH
 
 
 @pytest.mark.parametrize("command", [name for name in _COMMANDS if name not in _OWN_PROCESS])
@@ -121,7 +123,9 @@ def test_the_examples_of_view_serve_until_they_are_ended(stepscope: Command, wor
         serving = _own_process(line if "--port" in line else f"{line} --port 0")  # 8080 may be taken here
         assert serving.stdout is not None
         try:
-            assert "http://127.0.0.1:" in serving.stdout.readline()
+            address = serving.stdout.readline()
+            assert "http://127.0.0.1:" in address
+            assert ("/overview" in address) == ("--page" in line)
         finally:
             serving.send_signal(signal.SIGINT)
             serving.communicate(timeout=HANGS_AFTER_S)
@@ -142,7 +146,11 @@ def test_the_example_of_demo_runs(stepscope: Command, workplace: Path) -> None:
     running = _own_process(f"{line} --steps 2")
     out, err = running.communicate(timeout=HANGS_AFTER_S)
     assert running.returncode == 0, err
-    assert "slow_rank" in out
+    assert re.search(r"^slow_rank \(compute\) +3 .* slow_rank \(compute\) +3 ", out, re.MULTILINE), out
+    assert "Nobody else is accused." in out
+    truth = json.loads((workplace / "demo-output" / "simulated" / "truth.json").read_text())
+    assert [fault["ranks"] for fault in truth["faults"] if fault["kind"] == "slow_rank"] == [[3]]
+    assert any((workplace / "demo-output" / "recorded").iterdir())
 
 
 def _own_process(line: str) -> subprocess.Popen[str]:

@@ -28,6 +28,7 @@ def view(
     store: Store = None,
     thresholds: Thresholds = None,
     finding: Annotated[str | None, typer.Option(metavar="ID")] = None,
+    page: Annotated[str | None, typer.Option(metavar="PAGE")] = None,
     json: Json = False,
     lang: Language = None,
 ) -> None:
@@ -53,8 +54,9 @@ def view(
     )
 
     def ready(address: str) -> None:
-        if finding is not None:
-            address = f"{address}#/run/{run_id(settings.roots[0], None)}/overview?finding={quote(finding)}"
+        if finding is not None or page is not None:
+            address += f"#/run/{run_id(settings.roots[0], None)}/{quote(page or 'overview')}"
+            address += "" if finding is None else f"?finding={quote(finding)}"
         if json:
             json_document.write_plain("view", {"address": address, "roots": [str(root) for root in settings.roots]})
             return
