@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from stepscope.diagnosis.finding import Bilingual, Finding, Where
 from stepscope.diagnosis.planted import accused_beside, planted_faults
+from support.findings import finding
 
 _SLOW = {"kind": "slow_rank", "cause": "compute", "ranks": [3], "gain_share": 0.15}
 _LINK = {"kind": "slow_link", "cause": "link", "ranks": [8, 10], "gain_share": 0.05}
-
-
-def finding(kind: str, ranks: list[int], severity: Any = "warning") -> Finding:
-    words = Bilingual("", "")
-    return Finding(
-        id=f"{kind}-{ranks}",
-        kind=kind,
-        severity=severity,
-        cause=None,
-        confidence="likely",
-        title=words,
-        ranks=ranks,
-        steps=[],
-        where=Where(),
-        evidence=[],
-        gain_us=None,
-        gain_share=None,
-        gain_method=None,
-        advice=words,
-        proof=[],
-        validate_with=None,
-        next_commands=[],
-    )
 
 
 def test_a_fault_is_named_by_a_finding_of_its_kind_that_accuses_its_ranks() -> None:

@@ -18,6 +18,7 @@ from stepscope.texts import text
 
 _STYLES: Final = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan", "healthy": "bold green"}
 _SCALES: Final = {"share": "%", "us": "us", "bytes": "MiB"}
+_SIGNS: Final = {"ratio": "×"}  # of units that are no scale
 _INDENT: Final = 4
 _LONG_US: Final = 1000
 _AT_A_GLANCE: Final = 3
@@ -91,10 +92,11 @@ def evidence_line(entry: FindingEvidence) -> Bilingual:
     unit = _SCALES.get(entry.unit, "")
     if unit == "us" and entry.value >= _LONG_US:
         unit = "ms"
-    value = f"{cell(entry.value, unit=unit)} {unit or entry.unit}"
+    written = unit or _SIGNS.get(entry.unit, entry.unit)
+    value = f"{cell(entry.value, unit=unit)} {written}"
     if entry.baseline is None:
         return Bilingual(f"{entry.label.en} {value}", f"{entry.label.zh} {value}")
-    baseline = f"{cell(entry.baseline, unit=unit)} {unit or entry.unit}"
+    baseline = f"{cell(entry.baseline, unit=unit)} {written}"
     return Bilingual.of("report.finding_evidence", label=entry.label, value=value, baseline=baseline)
 
 

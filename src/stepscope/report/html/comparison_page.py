@@ -18,6 +18,7 @@ _TONES: Final[dict[str, Tone]] = {
     "not_comparable": "warning",
 }
 _MOST_OPERATORS: Final = 40
+_CERTAIN: Final = 4  # where a row says that it may be chance
 
 
 def comparison_page(comparison: Comparison, lang: str) -> Page:
@@ -100,6 +101,9 @@ def _table(name: str, unit: str, rows: list[list[Words]], *more: Words) -> Table
     numbers = [Column(f"{label} [{unit}]", True) for label in ("A", "B", "Δ")]
     columns = [Column(Bilingual.of("report_column.name"), False), *numbers, Column("", False)]
     columns += [Column(label, False) for label in more]
+    if not any(row[_CERTAIN] for row in rows):  # nothing within the noise: no column of blanks
+        columns = [column for number, column in enumerate(columns) if number != _CERTAIN]
+        rows = [[text for number, text in enumerate(row) if number != _CERTAIN] for row in rows]
     return Table(id=name, title=Bilingual.of(f"report_title.{name}"), columns=columns, rows=rows)
 
 

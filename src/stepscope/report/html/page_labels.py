@@ -10,7 +10,10 @@ from stepscope.version import __version__
 
 _LABELS: Final = (
     "advice",
+    "communication",
+    "computing",
     "contents",
+    "copy",
     "from_start",
     "hint",
     "left_out",

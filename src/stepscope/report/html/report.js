@@ -158,6 +158,11 @@
   const COLOURS = { kernel: 'computing', collective: 'exposed_communication', comm_task: 'exposed_communication' }
   Object.assign(COLOURS, { copy: 'exposed_copy', wait: 'idle_collective', sync: 'idle_sync', gc: 'idle_gc' })
 
+  // Stretches of a whole rank have no name but what is done in them.
+  const nameOf = (slice) => slice.name || partName(slice.kind)
+  const partName = (kind) =>
+    kind === 'kernel' ? label('computing') : kind === 'copy' ? label('copy') : label('communication')
+
   function picture(one) {
     const canvas = node('canvas', '')
     const view = { from: 0, to: one.dur_ns }
@@ -238,7 +243,7 @@
     }
     if (long > 28) {
       pen.fillStyle = COLOURS[slice.kind] ? colour('slice_ink') : colour('ink')
-      pen.fillText(clipped(pen, slice.name, long - 6), start + 3, y + ROW / 2 - 1)
+      pen.fillText(clipped(pen, nameOf(slice), long - 6), start + 3, y + ROW / 2 - 1)
     }
   }
 
@@ -318,7 +323,7 @@
         (each) => each.row === row && each.start_ns - pixel <= time && time <= each.start_ns + each.dur_ns + pixel,
       )
       if (!hit) continue
-      tip.textContent = `${hit.name} · ${duration(hit.dur_ns)}`
+      tip.textContent = `${nameOf(hit)} · ${duration(hit.dur_ns)}`
       tip.style.left = `${Math.min(event.clientX + 12, window.innerWidth - 280)}px`
       tip.style.top = `${event.clientY + 14}px`
       document.body.append(tip)
