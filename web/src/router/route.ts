@@ -10,7 +10,7 @@ export interface Route {
 export const RUN_LIST: Route = { run: null, page: 'runs', params: {} }
 
 /** Parameters that follow the user from page to page of one run. */
-export const SHARED_PARAMS: readonly string[] = ['rank', 'step', 't', 'vs']
+export const SHARED_PARAMS: readonly string[] = ['rank', 'step', 't', 'vs', 'tour', 'stop']
 
 /** Parameters that mean the same in another run: they stay when the run is switched. */
 const KEPT_ACROSS_RUNS = new Set(['rank', 'vs', 'by', 'lane', 'side', 'order', 'tab', 'group', 'measure'])

@@ -22,7 +22,7 @@ test('numbers, ranges, hosts, groups and all of them in one list', () => {
   expect(meant('0-2,6')).toEqual([0, 1, 2, 6])
   expect(meant('host:b')).toEqual([4, 5, 6, 7])
   expect(meant('dp:3')).toEqual([6, 7])
-  expect(meant('tp:1,0')).toEqual([0, 1, 3, 5, 7])
+  expect(meant('tp:1,0,3')).toEqual([1, 3, 5, 7, 0])
   expect(meant(undefined)).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
 })
 

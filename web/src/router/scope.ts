@@ -14,7 +14,7 @@ export interface ScopeContext {
 
 export interface Scope {
   readonly kind: 'all' | 'set' | 'one'
-  /** In ascending order, each once; those of `slow:8` the worst first, so that the first is the culprit. */
+  /** In the order written, each once: the first is the rank of pages that show one. Those of `slow:8` come worst first. */
   readonly ranks: readonly number[]
   /** Pieces that mean no rank of this run. */
   readonly unknown: readonly string[]
@@ -36,9 +36,7 @@ export function parseScope(text: string | undefined, context: ScopeContext): Sco
     else if (meant.length === 0) unknown.push(piece)
     else ranks.push(...meant)
   }
-  const once = [...new Set(ranks)]
-  const ordered = pieces.some((piece) => piece.trim().startsWith('slow:')) ? once : once.toSorted((a, b) => a - b)
-  return scopeOf(ordered, known, unknown, pending)
+  return scopeOf([...new Set(ranks)], known, unknown, pending)
 }
 
 /** Write ranks the short way: `0-7,317`; all of a run's ranks are `all`. */
