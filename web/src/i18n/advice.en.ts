@@ -20,7 +20,7 @@ export const adviceEn: Record<keyof typeof adviceZh, string> = {
   'advice.against': 'instead of {period}.',
   'advice.saves': 'Saves {gain} ({share}).',
   'advice.costs': 'Takes {loss} longer.',
-  'advice.replay_error': 'The replay without a change is {share} off the recorded steps.',
+  'advice.replay_error': 'Replay error {share}',
   'advice.reset': 'Reset',
   'advice.path': 'How the diagnosis got there',
   'advice.yes': 'yes',

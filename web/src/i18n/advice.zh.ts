@@ -17,7 +17,7 @@ export const adviceZh = {
   'advice.against': '原为 {period}。',
   'advice.saves': '可节省 {gain}（{share}）。',
   'advice.costs': '将多用 {loss}。',
-  'advice.replay_error': '不做改变时，回放与记录相差 {share}。',
+  'advice.replay_error': '回放误差 {share}',
   'advice.reset': '还原',
   'advice.path': '诊断过程',
   'advice.yes': '是',

@@ -41,4 +41,10 @@ export const keysEn: Record<keyof typeof keysZh, string> = {
   'key.mouse_box': 'Zoom to the box',
   'key.mouse_pan': 'Pan',
   'key.mouse_scroll': 'Scroll tracks; zoom at the pointer',
+  'key.palette': 'Search pages, runs, ranks, steps, operators and actions',
+  'key.tour': 'Next and previous stop of a tour',
+  'key.explain': 'Where a number comes from',
+  'key.close': 'Close what is open',
+  'key.run_query': 'Run the query',
+  'key.table': 'Move through the rows; open a row',
 }

@@ -39,4 +39,10 @@ export const keysZh = {
   'key.mouse_box': '放大到框选范围',
   'key.mouse_pan': '平移',
   'key.mouse_scroll': '滚动泳道；在指针处缩放',
+  'key.palette': '搜索页面、运行、rank、迭代、算子和操作',
+  'key.tour': '逐处查看时的下一处与上一处',
+  'key.explain': '查看数值的来源',
+  'key.close': '关闭当前打开的内容',
+  'key.run_query': '执行查询',
+  'key.table': '在行间移动；打开一行',
 } as const

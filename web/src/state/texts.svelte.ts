@@ -14,6 +14,15 @@ class Texts {
     return sentence === undefined ? null : fill(sentence, values)
   }
 
+  /** All names of a section, in the order of the catalogue; empty until they are known. */
+  namesOf(section: string): readonly string[] {
+    void this.load(language.current)
+    const start = `${section}.`
+    return Object.keys(this.#known[language.current] ?? {}).flatMap((key) =>
+      key.startsWith(start) ? [key.slice(start.length)] : [],
+    )
+  }
+
   /** Fetch the sentences of a language, once. */
   async load(wanted: Language = language.current): Promise<void> {
     if (this.#asked.has(wanted)) return

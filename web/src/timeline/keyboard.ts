@@ -89,7 +89,7 @@ export const KEY_TABLE: readonly KeyLine[] = [
   { action: 'next_same', shown: ['N'], text: 'key.next_same', match: code('KeyN') },
   { action: 'previous_same', shown: ['P'], text: 'key.previous_same', match: code('KeyP') },
   { action: 'next_gap', shown: ['G'], text: 'key.next_gap', match: code('KeyG') },
-  { action: 'search', shown: ['/', 'Ctrl+K'], text: 'key.search', match: either(key('/'), control('KeyK')) },
+  { action: 'search', shown: ['/'], text: 'key.search', match: either(key('/'), control('KeyK')) },
   {
     action: 'next_hit',
     shown: ['Enter'],

@@ -17,6 +17,8 @@ from stepscope.texts import catalogue
 PAGE_SECTIONS: Final = (
     "finding_kind",
     "finding_metric",
+    "glossary",
+    "glossary_term",
     "idle_cause",
     "leak_reason",
     "memory_cause",
