@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -27,17 +27,25 @@ _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 
 def main() -> None:
     options = _options()
-    known = [] if options.tables is None else [_read(file) for file in options.tables]
-    if known:
-        _tell([outcome for outcomes in known for outcome in outcomes], write=options.write)
+    if options.tables:
+        _tell([outcome for file in options.tables for outcome in _read(file)], write=options.write)
         return
     ranks = range(options.least_ranks, options.most_ranks + 1)
     cases = selected(read_cases(options.file), options.kind, options.strength, ranks, options.count)
     with tempfile.TemporaryDirectory() as scratch:
         directory = options.keep or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
-        outcomes = list(_judged(cases, directory, options))
-    _tell(outcomes, write=options.write)
+        known = _known(options.results)
+        left = [case for case in cases if case.name not in known]
+        known |= {outcome.name: outcome for outcome in _judged(left, directory, options)}
+    _tell([known[case.name] for case in cases], write=options.write)
+
+
+def _known(results: Path | None) -> dict[str, Outcome]:
+    """Outcomes by name that an earlier run, which was ended, had written down."""
+    if results is None or not results.exists():
+        return {}
+    return {outcome.name: outcome for outcome in _read(results)}
 
 
 def _read(file: Path) -> list[Outcome]:
@@ -61,7 +69,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--count", type=int, help="at most so many cases of a kind, cause and strength")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--keep", type=Path, help="keep simulated runs here, and take those that lie there")
-    parser.add_argument("--results", type=Path, help="add each outcome to a file, as a line of JSON")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        help="add each outcome to a file, as a line of JSON; those that are in it are not run again",
+    )
     parser.add_argument("--tables", type=Path, action="append", help="run nothing: the table of such files")
     parser.add_argument("--show", choices=("none", "misses", "all"), default="misses", help="outcomes as they come")
     parser.add_argument("--write", action="store_true", help="put the table into docs/score.md")
@@ -88,11 +100,13 @@ def selected(
 
 
 def _judged(cases: Sequence[Case], directory: Path, options: argparse.Namespace) -> Iterator[Outcome]:
-    """Outcomes in the order of the cases, whichever process they come from."""
+    """Outcomes as they come, from several processes."""
     os.environ["POLARS_MAX_THREADS"] = "1"  # of the processes: each has a core
     one = partial(judge, directory=directory, keep=options.keep is not None)
     with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
-        for number, outcome in enumerate(pool.map(one, cases), 1):
+        futures = [pool.submit(one, case) for case in cases]
+        for number, future in enumerate(as_completed(futures), 1):
+            outcome = future.result()
             _show(outcome, f"{number}/{len(cases)}", options.show)
             if options.results:
                 with options.results.open("ab") as file:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, NotChecked, RunVerdict
@@ -27,8 +29,12 @@ def diagnose(store: RunStore, *, ranks: Sequence[int] | None = None) -> Answer[D
 
     chosen = set(ranks_of(store, ranks))
     findings = [finding for finding in whole.findings if _concerns(finding, chosen)]
+    told = {finding.id for finding in findings}
+    path = [
+        msgspec.structs.replace(step, findings=[id_ for id_ in step.findings if id_ in told]) for step in whole.path
+    ]
     verdict = verdict_on(findings, whole.verdict.checked)
-    return Answer(Diagnosis(verdict, findings, whole.not_checked, whole.period_us))
+    return Answer(Diagnosis(verdict, findings, whole.not_checked, whole.period_us, path))
 
 
 def _concerns(finding: Finding, ranks: set[int]) -> bool:
@@ -41,6 +47,7 @@ def work_out(store: RunStore) -> Diagnosis:
     from stepscope.diagnosis.context import RunContext
     from stepscope.diagnosis.gains import with_replayed_gains
     from stepscope.diagnosis.needed_data import is_there, missing
+    from stepscope.diagnosis.path import path_of
     from stepscope.diagnosis.ranking import in_order, ranked
     from stepscope.diagnosis.rule import all_rules
 
@@ -57,7 +64,8 @@ def work_out(store: RunStore) -> Diagnosis:
             lacking.update((kind, needed) for kind in rule.kinds if kind not in lacking)
     not_checked = [NotChecked(kind, *missing(name)) for kind, name in lacking.items() if kind not in checked]
     findings = in_order(with_replayed_gains(store, ranked(findings), findings))
-    return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked, _mean_period(run.answer("summary")))
+    period_us = _mean_period(run.answer("summary"))
+    return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked, period_us, path_of(run, findings))
 
 
 def _mean_period(summary: Summary | None) -> float | None:

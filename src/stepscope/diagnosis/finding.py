@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from stepscope.analysis.foundation.units import Identifier, InUnitBeside, Microseconds, Nanoseconds, Share
+from stepscope.analysis.foundation.units import Count, Identifier, InUnitBeside, Microseconds, Nanoseconds, Share
 from stepscope.texts import text
 
 Severity = Literal["critical", "warning", "info"]
@@ -104,6 +104,25 @@ class NotChecked(msgspec.Struct, frozen=True):
     collect_with: Bilingual
 
 
+class PathStep(msgspec.Struct, frozen=True, kw_only=True):
+    """A question of a decision tree: what was seen, from what on it is a yes, and the findings that it led to.
+
+    ``depth`` 1 is asked because the question before it at depth 0 was answered with yes. ``ranks`` stand out.
+    """
+
+    tree: str
+    question: str
+    text: Bilingual
+    depth: Count
+    group: str | None
+    ranks: list[Identifier]
+    value: InUnitBeside | None
+    threshold: InUnitBeside | None
+    unit: str | None
+    answer: Literal["yes", "no", "unknown"]
+    findings: list[str]
+
+
 class RunVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """The run in one sentence: its most important finding, or that it is healthy as far as it was checked."""
 
@@ -120,6 +139,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
     findings: list[Finding]
     not_checked: list[NotChecked]
     period_us: Microseconds | None = None
+    path: list[PathStep] = []
 
 
 def finding_id(kind: str, cause: str | None, ranks: list[int], where: Where) -> str:

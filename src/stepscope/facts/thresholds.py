@@ -20,6 +20,7 @@ ENVIRONMENT: Final = "STEPSCOPE_THRESHOLDS"
 #: Tables whose numbers are limits for conclusions. Others hold facts (rates, sizes) or limits of the program itself.
 TABLES: Final = (
     "critical_path",
+    "decision_trees",
     "delimitation",
     "findings",
     "host_activity",
@@ -74,6 +75,11 @@ def chosen() -> dict[str, float]:
     """What a user has set; empty where all is as shipped."""
     path = os.environ.get(ENVIRONMENT)
     return read(Path(path)) if path else {}
+
+
+def in_use() -> dict[str, float]:
+    """All thresholds by name, with what a user has set."""
+    return shipped() | chosen()
 
 
 def with_chosen(table: str, content: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from stepscope.analysis.answer import Answer
-from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, FindingEvidence, NotChecked
+from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, FindingEvidence, NotChecked, PathStep
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, wide_console
 from stepscope.texts import text
@@ -35,6 +35,11 @@ def show(answer: Answer[Diagnosis], lang: str, paths: Sequence[Path] = ()) -> No
         if finding.proof and len(paths) == 1:  # several paths are one run here, and several on the page
             command = f"stepscope view {shlex.quote(str(paths[0]))} --finding {finding.id}"
             _line(console, text("report.finding_proof", lang, command=command), _INDENT)
+    if data.path:
+        console.print()
+        _line(console, text("report.path", lang), style="bold")
+        for step in data.path:
+            _line(console, _in(path_line(step, data.findings), lang), 2 + 2 * step.depth)
     if data.not_checked:
         console.print()
         _line(console, text("report.not_checked", lang), style="bold")
@@ -106,6 +111,21 @@ def next_line(finding: Finding) -> Bilingual | None:
         return None
     commands = ", ".join(f"stepscope {command}" for command in finding.next_commands)
     return Bilingual.of("report.finding_next", commands=commands)
+
+
+def path_line(step: PathStep, findings: Sequence[Finding]) -> Bilingual:
+    """A question, what was seen, and the numbers of the findings that it led to."""
+    numbers = ", ".join(str(number) for number, finding in enumerate(findings, 1) if finding.id in step.findings)
+    seen = Bilingual("", "")
+    if step.value is not None and step.threshold is not None:
+        value, limit = cell(step.value, unit="%"), cell(step.threshold, unit="%")
+        seen = Bilingual.of("report.path_seen", value=value, limit=limit)
+    answer = Bilingual.of(f"decision_answer.{step.answer}")
+    whose, then = (f"{step.group}: " if step.group else ""), (f" → {numbers}" if numbers else "")
+    return Bilingual(
+        f"{whose}{step.text.en} {answer.en}{' ' if seen.en else ''}{seen.en}{then}",
+        f"{whose}{step.text.zh}{answer.zh}{seen.zh}{then}",
+    )
 
 
 def not_checked_line(entry: NotChecked) -> Bilingual:

@@ -395,6 +395,7 @@ export interface Diagnosis {
   readonly findings: readonly Finding[]
   readonly not_checked: readonly NotChecked[]
   readonly period_us?: number | null
+  readonly path?: readonly PathStep[]
 }
 
 /** The slowdown if only one line of ranks kept its durations. */
@@ -1248,6 +1249,21 @@ export interface PathPart {
   readonly start_ns: number | string
   readonly duration_us: number
   readonly bound: string
+}
+
+/** A question of a decision tree: what was seen, from what on it is a yes, and the findings that it led to. `depth` 1 is asked because the question before it at depth 0 was answered with yes. `ranks` stand out. */
+export interface PathStep {
+  readonly tree: string
+  readonly question: string
+  readonly text: Bilingual
+  readonly depth: number
+  readonly group: string | null
+  readonly ranks: readonly number[]
+  readonly value: number | null
+  readonly threshold: number | null
+  readonly unit: string | null
+  readonly answer: 'no' | 'unknown' | 'yes'
+  readonly findings: readonly string[]
 }
 
 /** Every `every`th step takes longer than the others, all of `steps` do, by `extra_us` on average. */
