@@ -256,15 +256,18 @@ def test_causes_are_those_that_a_walk_from_gap_to_gap_finds(tmp_path: Path, seed
         (row for row in case.slices if row["kind"] in ("kernel", "collective")), key=lambda row: row["start_ns"]
     )
     reach, last = 0, None
+    lead = _Lead(case)
     for place, row in enumerate(work):
         start, end = reach, row["start_ns"]
+        lead.step_is(row["step"], reach)
         if end > start:
             together = [other for other in work[place:] if other["start_ns"] == end]
             following = next((other for other in together if other["slice"] in calls), row)
             call = calls.get(following["slice"])
             if call is not None and call["start_ns"] > start:
                 data, collective = (_time_of(case, word, start, end) for word in ("DataLoader", "barrier"))
-                sync = _cost_of_blocking_calls(case, start, end)
+                launching = sum(_time_of(case, word, start, end) for word in ("cudaLaunchKernel", "aten::add"))
+                sync = _time_of(case, "Synchronize", start, end) + lead.used(start, end, launching)
                 expected["data"] += data
                 expected["collective"] += collective
                 expected["sync"] += sync
@@ -284,15 +287,26 @@ def test_causes_are_those_that_a_walk_from_gap_to_gap_finds(tmp_path: Path, seed
     assert {name: round(idle[name].sum() * US) for name in _CAUSES} == expected
 
 
-def _cost_of_blocking_calls(case: Case, start: int, end: int) -> int:
-    """Time in them, and launching that the one at the start of the gap had held up."""
-    held = [
-        start - row["start_ns"]
-        for row in case.slices
-        if "Synchronize" in row["name"] and row["start_ns"] < start <= row["start_ns"] + row["dur_ns"]
-    ]
-    launching = sum(_time_of(case, word, start, end) for word in ("cudaLaunchKernel", "aten::add"))
-    return _time_of(case, "Synchronize", start, end) + min(launching, max(held, default=0))
+class _Lead:
+    """By how much the host would be ahead without the blocking calls of this step and the one before, as a ledger."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.step, self.since = case, 0, 0
+        self.begin, self.begin_before = 0, 0
+        self.whole, self.of_this_step = 0, 0
+
+    def step_is(self, step: int, begin: int) -> None:
+        if step != self.step:
+            self.step, self.begin_before, self.begin = step, self.begin, begin
+            self.whole, self.of_this_step = self.of_this_step, 0
+
+    def used(self, start: int, end: int, launching: int) -> int:
+        held = _time_of(self.case, "Synchronize", max(self.since, self.begin_before), start)
+        self.since = end
+        spent = min(self.whole + held, launching)
+        self.whole = self.whole + held - spent
+        self.of_this_step = max(self.of_this_step + held - launching, 0)
+        return spent
 
 
 def _time_of(case: Case, word: str, start: int, end: int) -> int:

@@ -24,6 +24,18 @@ from stepscope.facts.findings import finding_facts
 IDLE_REMOVED: Final = "idle_removed"
 
 
+#: Titles that speak of a device which waits, and those for a host that computes by itself.
+_WITHOUT_DEVICE: Final = {
+    "finding_title.host_dispatch": "finding_title.host_dispatch_on_cpu",
+    "finding_title.host_python": "finding_title.host_python_on_cpu",
+    "finding_title.host_cpu_contention": "finding_title.host_cpu_contention_on_cpu",
+    "finding_title.gc_pause": "finding_title.gc_pause_on_cpu",
+    "finding_title.operator_compile": "finding_title.operator_compile_on_cpu",
+    "finding_title.idle_dependency": "finding_title.idle_on_cpu",
+    "finding_title.idle_unknown": "finding_title.idle_on_cpu",
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class Loss:
     """What one rank loses in its mean step, and the keys of the sentences that tell it.
@@ -108,7 +120,7 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
         severity=worst.severity or severity_of(share, confidence),
         cause=worst.cause,
         confidence=confidence,
-        title=_as_sentence(Bilingual.of(worst.title, **values), values),
+        title=_as_sentence(Bilingual.of(_title(run, worst), **values), values),
         ranks=ranks,
         steps=sorted({step for loss in losses for step in loss.steps})[: lists.most_steps],
         where=worst.where,
@@ -125,6 +137,10 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
             for command in then.commands
         ],
     )
+
+
+def _title(run: RunContext, loss: Loss) -> str:
+    return _WITHOUT_DEVICE.get(loss.title, loss.title) if run.device_kind(loss.rank) == "cpu" else loss.title
 
 
 def _seen_often(run: RunContext, ranks: list[int]) -> bool:

@@ -8,12 +8,13 @@ from typing import Final
 from stepscope.analysis.cluster.clocks import clocks_of
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Bilingual
-from stepscope.diagnosis.recorded import frequency_tracks, has_shapes
+from stepscope.diagnosis.recorded import frequency_tracks, has_calls_until_end, has_shapes
 
 _AVAILABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
     "step_times": lambda run: bool(run.times),
     "idle_causes": lambda run: any(time.idle_by_cause for time in run.times.values()),
     "other_ranks": lambda run: len(run.times) > 1 or (bool(run.times) and run.waits_name_peers),
+    "calls_until_end": lambda run: has_calls_until_end(run.store),
     "clocks": lambda run: bool(clocks_of(run.store)),
     "stages": lambda run: run.stages is not None,
     "expert_groups": lambda run: bool(run.expert_times),

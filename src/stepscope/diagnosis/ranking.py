@@ -100,6 +100,8 @@ def _explained_once(findings: list[Finding]) -> list[Finding]:
         share = finding.gain_share * rest / finding.gain_us
         if share >= (kinds[finding.kind].least_rest_share or mild):
             severity = severity_of(share, finding.confidence) if finding.accuses else finding.severity
+            if finding.cause in kinds[finding.kind].symptoms and any(map(_is_of_cluster, reasons)):
+                severity = "info"
             kept.append(msgspec.structs.replace(finding, gain_us=rest, gain_share=share, severity=severity))
     return kept
 

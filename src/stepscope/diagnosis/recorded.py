@@ -25,3 +25,8 @@ def frequency_tracks(store: RunStore) -> dict[int, int]:
     name = devices_facts().cube.measured.frequency_track
     rows = store.scan("tracks").filter(pl.col("name").cast(pl.String) == name).select("rank", "track").collect()
     return dict(rows.iter_rows())
+
+
+def has_calls_until_end(store: RunStore) -> bool:
+    """Whether some ranks logged all their calls up to the end of the job."""
+    return not store.scan("ranks").filter(pl.col("calls_until_end")).head(1).collect().is_empty()

@@ -52,6 +52,24 @@ class SlowRank(msgspec.Struct, frozen=True):
     absorbs: dict[str, tuple[str, ...]]
 
 
+class MemoryPressureLimits(msgspec.Struct, frozen=True):
+    """From which share of the device's memory on it is called tight."""
+
+    least_share_of_capacity: float
+
+
+class GcPauseLimits(msgspec.Struct, frozen=True):
+    """How long a rank must collect, of the longest, to collect alike."""
+
+    least_share_of_longest: float
+
+
+class UserCodeLimits(msgspec.Struct, frozen=True):
+    """How much of the waiting for Python must lie behind a batch."""
+
+    least_share_of_idle: float
+
+
 class ExposedCopiesLimits(msgspec.Struct, frozen=True):
     """From which share copies are called those of pageable memory."""
 
@@ -132,8 +150,9 @@ class Retransmission(msgspec.Struct, frozen=True):
 
 
 class StepJitter(msgspec.Struct, frozen=True):
-    """How many steps must be long, and how much of some idle time must lie in them to be what makes them long."""
+    """How many steps must be there and be long, and how much idle time must lie in them to be what makes them long."""
 
+    least_steps: int
     least_long_steps: int
     least_share_of_idle: float
 
@@ -186,6 +205,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     page: Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster"]
     questions: list[str]
     least_rest_share: float | None = None
+    symptoms: list[str] = []
 
 
 class FindingFacts(msgspec.Struct, frozen=True):
@@ -206,6 +226,9 @@ class FindingFacts(msgspec.Struct, frozen=True):
     retransmission: Retransmission
     sequence_imbalance: SequenceImbalance
     slow_rank: SlowRank
+    memory_pressure: MemoryPressureLimits
+    gc_pause: GcPauseLimits
+    user_code: UserCodeLimits
     exposed_copies: ExposedCopiesLimits
     step_jitter: StepJitter
     reachable: Reachable

@@ -27,7 +27,7 @@ class ExtraBlocks:
 
 @dataclass(frozen=True)
 class Failure:
-    """A request that fails at the end of a step; ``in_pieces`` where enough would be free, but not in one piece."""
+    """A request that fails in a step; ``in_pieces`` where enough would be free, but not in one piece."""
 
     rank: int
     step: int

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE, Host
+from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import running_reach
 from stepscope.arrays import Int64s
 
@@ -23,6 +25,7 @@ class BlockingCalls:
     start: Int64s
     end: Int64s
     name: pl.Series
+    thread: Int64s
 
     def at(self, moment: Int64s) -> Int64s:
         """Per moment the position of a call that began before it and had not ended, NONE if there is none."""
@@ -34,20 +37,46 @@ class BlockingCalls:
         call = np.where(position >= 0, furthest[np.maximum(position, 0)], NONE)
         return np.where((call != NONE) & (self.end[call] >= moment), call, NONE)
 
-    def cost(self, call: Int64s, gap_start: Int64s, gap_end: Int64s, dispatch: Int64s, in_calls: Int64s) -> Int64s:
-        """Nanoseconds that blocking calls cost in each gap; ``call`` held the host when the gap began.
-
-        The device ran dry at the start of the gap, so the time until the call ends is how late it returned. Later calls
-        (``in_calls``: time in any) keep the host from launching, too. And of the launching behind the first call
-        (``dispatch``) the host could have done as much before the device ran dry as the call had held it by then. What
-        else the host does after the return is not the call's.
-        """
+    def return_lag(self, call: Int64s, gap_start: Int64s, gap_end: Int64s) -> Int64s:
+        """How much later than the device ran dry, at the start of a gap, the call returned that held the host then."""
         if not len(self.start):
-            return in_calls
-        held = call != NONE
-        return_lag = np.where(held, np.clip(self.end[call], gap_start, gap_end) - gap_start, 0)
-        held_before = np.where(held, gap_start - self.start[call], 0)
-        return np.asarray(np.maximum(return_lag, in_calls) + np.minimum(dispatch, held_before), np.int64)
+            return np.zeros(len(gap_start), np.int64)
+        return np.where(call != NONE, np.clip(self.end[call], gap_start, gap_end) - gap_start, 0)
+
+    def held_between(self, threads: Int64s, since: Int64s, until: Int64s) -> Int64s:
+        """How long calls of some threads held the host in each window."""
+        own = np.isin(self.thread, threads)
+        return union(self.start[own], self.end[own]).covered_within(since, until)
+
+
+def held_up(dispatch: Int64s, held: Int64s, period: Int64s) -> Int64s:
+    """How much of the launching in each gap the host could have done while blocking calls held it.
+
+    Without the calls the host would be ahead by all that they held it, less what it has made use of since: a gap in
+    which it launches shrinks by that much. A step takes over from the step before it, and no more: a host is
+    hardly ever further ahead.
+    """
+    cost = np.zeros(len(dispatch), np.int64)
+    borders = np.append(np.flatnonzero(np.diff(period, prepend=-1)), len(period)).tolist()
+    left = 0
+    for begin, end in pairwise(borders):
+        if begin and period[begin] != period[begin - 1] + 1:
+            left = 0
+        change = held[begin:end] - dispatch[begin:end]
+        ahead = _kept_above_zero(change, left)
+        cost[begin:end] = np.concatenate(([left], ahead[:-1])) + held[begin:end] - ahead
+        left = int(_kept_above_zero(change, 0)[-1])
+    return cost
+
+
+def _kept_above_zero(change: Int64s, first: int) -> Int64s:
+    """A running sum that never falls below zero.
+
+    >>> _kept_above_zero(np.array([5, -3, -4, 2]), 1).tolist()
+    [6, 3, 0, 2]
+    """
+    total = first + np.cumsum(change)
+    return np.asarray(total - np.minimum(np.minimum.accumulate(total), 0), np.int64)
 
 
 def blocking_calls(host: Host) -> BlockingCalls:
@@ -56,5 +85,9 @@ def blocking_calls(host: Host) -> BlockingCalls:
     rows = rows[np.lexsort((-host.end[rows], host.start[rows]))]
     outermost = rows[host.end[rows] > running_reach(host.thread[rows], host.end[rows])]
     return BlockingCalls(
-        host.slice[outermost], host.start[outermost], host.end[outermost], host.name[outermost].cast(pl.String)
+        host.slice[outermost],
+        host.start[outermost],
+        host.end[outermost],
+        host.name[outermost].cast(pl.String),
+        host.thread[outermost],
     )

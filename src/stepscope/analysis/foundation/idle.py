@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from stepscope.analysis.foundation.blocking_calls import BlockingCalls, blocking_calls
+from stepscope.analysis.foundation.blocking_calls import BlockingCalls, blocking_calls, held_up
 from stepscope.analysis.foundation.data_waits import data_waits
 from stepscope.analysis.foundation.host_activity import ALL, CATEGORIES, NONE, Host, expanded, host_of
 from stepscope.analysis.foundation.intervals import Intervals, union
@@ -120,7 +120,12 @@ def _gaps(work: Launched, periods: Periods, calls: BlockingCalls, data_waits: In
     blocked = np.where(late, calls.at(start), NONE)
     communicates = np.append(work.of(COMMUNICATION), False)  # the last position stands for NONE
     cause = np.zeros((len(start), len(CAUSES)), np.int64)
-    cause[late] = _late_causes(start[late], end[late], activity[late], blocked[late], calls)
+    # Only a thread that launches could have launched meanwhile.
+    held = calls.held_between(
+        np.unique(np.append(work.thread, work.host.loop)), _since(start, end, period, late, periods), start
+    )
+    late_gaps = _LateGaps(start[late], end[late], period[late], activity[late], blocked[late], held[late])
+    cause[late] = _late_causes(late_gaps, calls)
     in_time = ~late
     beside_collective = (communicates[follower] | communicates[previous])[in_time]
     waited = np.maximum(
@@ -167,14 +172,38 @@ def _threads(work: Launched, follower: Int64s) -> list[Int64s]:
     return [np.where(launch == NONE, np.where(operator == NONE, ALL, operator), launch), operator, loop]
 
 
-def _late_causes(start: Int64s, end: Int64s, activity: Int64s, blocked: Int64s, calls: BlockingCalls) -> Int64s:
+@dataclass(frozen=True)
+class _LateGaps:
+    """Gaps before work that the host launched too late."""
+
+    start: Int64s
+    end: Int64s
+    period: Int64s
+    activity: Int64s
+    blocked: Int64s
+    held: Int64s  # how long blocking calls held the host since the late gap before, while the device had work
+
+
+def _since(start: Int64s, end: Int64s, period: Int64s, late: Bools, periods: Periods) -> Int64s:
+    """Per gap the end of the late gap before it, at the earliest the beginning of the step before."""
+    earliest = periods.start[np.maximum(period - 1, 0)]
+    ends = np.where(late, end, np.iinfo(np.int64).min)
+    before = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(ends)[:-1])) if len(end) else end
+    return np.minimum(np.maximum(earliest, before), start)
+
+
+def _late_causes(gaps: _LateGaps, calls: BlockingCalls) -> Int64s:
     """The host launched the next work too late: what it did meanwhile is the cause."""
-    cause = np.zeros((len(start), len(CAUSES)), np.int64)
+    activity = gaps.activity
+    cause = np.zeros((len(gaps.start), len(CAUSES)), np.int64)
     for name, number in _CAUSE_OF_ACTIVITY.items():
         cause[:, number] = activity[:, CATEGORIES.index(name)]
-    rest = end - start - cause.sum(axis=1)
-    dispatch, in_calls = activity[:, _DISPATCH].sum(axis=1), activity[:, CATEGORIES.index("sync")]
-    cause[:, SYNC] = np.minimum(calls.cost(blocked, start, end, dispatch, in_calls), rest)
+    rest = gaps.end - gaps.start - cause.sum(axis=1)
+    # In a gap the host is late by what it does there. A call held it: until it returned, and as far as the launching
+    # could have been done meanwhile. What else the host does after that is not the call's.
+    in_calls = np.maximum(calls.return_lag(gaps.blocked, gaps.start, gaps.end), activity[:, CATEGORIES.index("sync")])
+    dispatch = np.minimum(activity[:, _DISPATCH].sum(axis=1), np.maximum(rest - in_calls, 0))
+    cause[:, SYNC] = np.minimum(in_calls + held_up(dispatch, gaps.held, gaps.period), rest)
     cause[:, HOST] = rest - cause[:, SYNC]
     return cause
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
+from stepscope.analysis.cluster.plan import plan_of
 from stepscope.analysis.replay import links
 from stepscope.analysis.replay.changes import NAME, Change
 from stepscope.analysis.replay.effects import OF_CATEGORY, compute, like_its_peers
@@ -96,7 +95,7 @@ def _stage(store: RunStore, weights: Weights, change: Change) -> int:
 
 def stages_of(store: RunStore) -> dict[int, int | None]:
     """The pipeline stage of each rank, where that is known."""
-    return dict(store.scan("ranks").select("rank", pl.col("pp").cast(pl.Int64)).collect().iter_rows())
+    return {each.rank: each.pp for each in plan_of(store).ranks}
 
 
 def _number(change: Change) -> int:

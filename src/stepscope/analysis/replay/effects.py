@@ -18,12 +18,14 @@ from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE
 from stepscope.analysis.foundation.idle import GC, HOST, SYNC, idle_of
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE
+from stepscope.analysis.pipeline import pipeline
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.changes import Change
 from stepscope.analysis.replay.names import operators_of
 from stepscope.analysis.replay.rank_graph import RankGraph
 from stepscope.analysis.replay.weights import DELAYS, Weights
 from stepscope.arrays import Bools, Int64s
+from stepscope.errors import NoAnswerError
 from stepscope.facts.launches import launches_facts
 from stepscope.facts.replay import replay_facts
 from stepscope.store.run_store import RunStore
@@ -37,6 +39,8 @@ _NOT_ITS_OWN: Final = ("data_loading", "gc", "compile", "collective", "sync", "p
 def data(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Waits for batches, on the host and on the device, and the pace of a loader that works beside the training."""
     part = weights.replay.parts[part_index]
+    if change.word == "next":
+        weights.least[part_index] = np.maximum(weights.least[part_index], _next_pace_ns(store, part.rank))
     paced = weights.edges(part_index, (edge_kinds.DATA,))
     if change.factor == 0:
         weights.drop(paced)
@@ -49,6 +53,16 @@ def data(store: RunStore, weights: Weights, part_index: int, change: Change) -> 
     takes = part.work.name.cast(pl.String).str.contains(pattern).fill_null(False).to_numpy()
     on_device = weights.scale_work(part_index, part.work.slice[takes], change.factor)
     return on_host + on_device + weights.scale_delays(part_index, waiting, change.factor)
+
+
+def _next_pace_ns(store: RunStore, rank: int) -> int:
+    """How long a step takes at least when the slowest stage of the input pipeline is mended; 0 where none is next."""
+    try:
+        verdicts = pipeline(store, ranks=[rank]).data.verdicts
+    except NoAnswerError:
+        return 0
+    known = [each for each in verdicts if each.potential_speedup and each.period_us and each.limited_by != "training"]
+    return max((round(1000 * (each.period_us or 0) / (each.potential_speedup or 1)) for each in known), default=0)
 
 
 def sync(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.analysis.pipeline.structure import Pipeline, Verdict
+from stepscope.diagnosis.batch_code import idle_behind_batch_us
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Proof, Where
@@ -33,6 +34,7 @@ def judge(run: RunContext) -> list[Finding]:
         verdict = verdicts.get(rank)
         by_pipeline = pipeline is not None and verdict is not None and verdict.bound in _CAUSES
         loss = _by_pipeline(run, pipeline, verdict) if by_pipeline and pipeline and verdict else _by_idle(run, rank)
+        loss = loss or _by_own_code(run, rank)
         if loss is not None:
             losses.append(loss)
     return findings_of(run, "data_starved", losses, Next(("pipeline", "cpu"), "pipeline"))
@@ -117,6 +119,28 @@ def _by_idle(run: RunContext, rank: int) -> Loss | None:
         evidence=[_idle_for_data(time)],
         steps=time.spread.long_steps if time.spread is not None and when(time, "data") else [],
         proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "data"),
+    )
+
+
+def _by_own_code(run: RunContext, rank: int) -> Loss | None:
+    """The batch was there in time, and the script did something else first."""
+    time = run.times.get(rank)
+    if time is None or not worth_telling(time.share(time.idle_by_cause.get("host", 0.0))):
+        return None
+    gain = idle_behind_batch_us(run.store, time)
+    if not worth_telling(time.share(gain)):
+        return None
+    return Loss(
+        rank=rank,
+        cause="user_code",
+        title="finding_title.data_user_code",
+        advice="finding_advice.data_user_code",
+        gain_us=gain,
+        gain_share=time.share(gain),
+        gain_method="host_work_removed",
+        words={"when": when(time, "host")},
+        evidence=[number("idle_behind_batch_share", time.share(gain), "share", link="timeline")],
+        proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "host"),
     )
 
 

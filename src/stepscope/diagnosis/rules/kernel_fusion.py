@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
 
 from stepscope.diagnosis.context import RunContext
@@ -10,6 +12,9 @@ from stepscope.diagnosis.finding import Finding, Where
 from stepscope.diagnosis.kernel_evidence import leading_operator, line_of, longest_kernels
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
+
+_TITLES: Final = {"elementwise": "finding_title.kernel_fusion", "optimizer": "finding_title.unfused_optimizer"}
+_ADVICE: Final = {"elementwise": "finding_advice.kernel_fusion", "optimizer": "finding_advice.unfused_optimizer"}
 
 
 def judge(run: RunContext) -> list[Finding]:
@@ -21,17 +26,22 @@ def judge(run: RunContext) -> list[Finding]:
             continue
         groups = computing.groups.filter("chained")
         operator = leading_operator(groups)
+        cause = "optimizer" if _mostly_updates(groups) else "elementwise"
         losses.append(
             Loss(
                 rank=rank,
-                cause="elementwise",
-                title="finding_title.kernel_fusion",
-                advice="finding_advice.kernel_fusion",
+                cause=cause,
+                title=_TITLES[cause],
+                advice=_ADVICE[cause],
                 gain_us=computing.fusible_us,
                 gain_share=share,
                 gain_method="fused",
                 where=Where(operator=operator, site=line_of(run.store, rank, groups)),
-                words={"operator": operator or "?", "length": f"{computing.chain_length:.0f}"},
+                words={
+                    "operator": operator or "?",
+                    "length": f"{computing.chain_length:.0f}",
+                    "count": f"{float(groups['count'].sum()):.0f}",
+                },
                 evidence=[
                     number("fusible_share", share, "share", link="operators"),
                     number("fusible_kernels", float(groups["count"].sum()), "kernels", link="operators"),
@@ -41,6 +51,12 @@ def judge(run: RunContext) -> list[Finding]:
             )
         )
     return findings_of(run, "kernel_fusion", losses, Next(("operators --by operator", "drill"), "operators"))
+
+
+def _mostly_updates(groups: pl.DataFrame) -> bool:
+    """Whether most of the time is that of updates of parameters, one after the other."""
+    updates = groups.filter(pl.col("phase").cast(pl.String) == "optimizer")
+    return float(updates["us"].sum()) * 2 > float(groups["us"].sum())
 
 
 RULE = Rule(kinds=("kernel_fusion",), needs=("kernels",), judge=judge)

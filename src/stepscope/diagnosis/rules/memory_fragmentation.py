@@ -34,7 +34,8 @@ def _loss(failure: OutOfMemory) -> Loss:
         gain_method=None,
         where=Where(device=failure.device),
         words={"free": byte_size(failure.pool_free_bytes), "requested": byte_size(failure.requested_bytes)},
-        severity="warning",
+        confidence="confirmed",
+        severity="critical",
         evidence=[number(name, size, "bytes", link="memory") for name, size in known.items() if size is not None],
         proof=[Proof(rank=failure.rank, page="memory", start_ns=failure.time_ns, end_ns=failure.time_ns)],
     )

@@ -1,26 +1,60 @@
-"""``memory_pressure``: an allocation failed."""
+"""``memory_pressure``: an allocation failed, or hardly any memory is left at the peak."""
 
 from __future__ import annotations
 
-from stepscope.analysis.memory.structures import Memory, OutOfMemory
+from stepscope.analysis.memory.out_of_memory import FRAGMENTATION
+from stepscope.analysis.memory.structures import Memory, OutOfMemory, Peak
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import byte_size
+from stepscope.diagnosis.words import byte_size, percent
+from stepscope.facts.findings import finding_facts
 
 
 def judge(run: RunContext) -> list[Finding]:
-    """One finding per device that ran out of memory, with the reason of its first failure."""
+    """One finding per device that ran out of memory, with the reason of its first failure, or that nearly did.
+
+    Memory that was free in pieces is a kind of its own.
+    """
     memory: Memory | None = run.answer("memory")
     first: dict[tuple[int, str], OutOfMemory] = {}
     for failure in memory.out_of_memory if memory is not None else []:
         first.setdefault((failure.rank, failure.device), failure)
-    return findings_of(run, "memory_pressure", map(_loss, first.values()), Next(("memory", "leaks"), "memory"))
+    losses = [_failed(failure) for failure in first.values() if failure.cause != FRAGMENTATION]
+    peaks = memory.peaks if memory is not None else []
+    losses += [_nearly_full(peak) for peak in peaks if (peak.rank, peak.device) not in first and _is_nearly_full(peak)]
+    return findings_of(run, "memory_pressure", losses, Next(("memory", "leaks"), "memory"))
 
 
-def _loss(failure: OutOfMemory) -> Loss:
+def _is_nearly_full(peak: Peak) -> bool:
+    """By what tensors hold: a pool that keeps all memory for itself harms nobody."""
+    least = finding_facts().memory_pressure.least_share_of_capacity
+    return bool(peak.capacity_bytes) and peak.peak_bytes >= least * (peak.capacity_bytes or 0)
+
+
+def _nearly_full(peak: Peak) -> Loss:
+    share = peak.peak_bytes / (peak.capacity_bytes or 1)
+    return Loss(
+        rank=peak.rank,
+        cause="nearly_full",
+        title="finding_title.memory_nearly_full",
+        advice="finding_advice.out_of_memory",
+        gain_us=None,
+        gain_share=None,
+        gain_method=None,
+        where=Where(device=peak.device),
+        words={"used": percent(share), "capacity": byte_size(peak.capacity_bytes)},
+        # It has worked, and may be meant so.
+        severity="info",
+        evidence=[number("peak_memory", peak.peak_bytes, "bytes", peak.capacity_bytes, "memory")],
+        steps=[] if peak.peak_step is None else [peak.peak_step],
+        proof=[Proof(rank=peak.rank, page="memory", start_ns=peak.peak_ns, end_ns=peak.peak_ns)],
+    )
+
+
+def _failed(failure: OutOfMemory) -> Loss:
     return Loss(
         rank=failure.rank,
         cause="out_of_memory",

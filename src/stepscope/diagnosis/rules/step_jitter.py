@@ -32,6 +32,8 @@ def judge(run: RunContext) -> list[Finding]:
                 gain_share=share,
                 gain_method="usual_step",
                 words={"which": long_steps_in_words(spread, len(time.steps))},
+                # Of a few steps some are always the longer ones.
+                severity=None if len(time.steps) >= finding_facts().step_jitter.least_steps else "info",
                 evidence=[
                     number("step_mean", time.period_us, "us", link="steps"),
                     number("step_usual", spread.usual_us, "us", link="steps"),

@@ -10,7 +10,7 @@ import polars as pl
 
 from stepscope.arrays import NULL, Int64s
 from stepscope.simulate.execution import Machine
-from stepscope.simulate.memory import ActivationRows, at_end_of, reserved
+from stepscope.simulate.memory import ActivationRows, Failure, at_end_of, reserved
 from stepscope.simulate.outputs.capture import Capture
 from stepscope.simulate.recording import HOST_END, HOST_START
 
@@ -110,7 +110,7 @@ class RankMemory:
         rows = [
             {
                 "device": self.device,
-                "time_ns": int(capture.times[failure.step, 0, HOST_END]) - 1000,
+                "time_ns": self._moment(failure, curve),
                 "seq": 1_000_000 + number,
                 "kind": "oom",
                 "bytes": requested,
@@ -121,6 +121,14 @@ class RankMemory:
             for number, failure in enumerate(own)
         ]
         return pl.DataFrame(rows)
+
+    def _moment(self, failure: Failure, curve: pl.DataFrame) -> int:
+        """Memory in pieces shows at the end of a step, when much of it is free; a shortage where most is in use."""
+        begin, end = (int(self.capture.times[failure.step, 0, column]) for column in (HOST_START, HOST_END))
+        within = curve.filter(pl.col("time_ns").is_between(begin, end - 1000))
+        if failure.in_pieces or within.is_empty():
+            return end - 1000
+        return int(within.sort("allocated", "time_ns")["time_ns"][-1]) + 1
 
 
 def _curve(blocks: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
