@@ -43,7 +43,7 @@ FAULTS = {
     "channels_first": Fault(device_faults.ChannelsFirst, ("layout_conversion",), devices=("cuda",)),
     "work_on_the_cpu": Fault(device_faults.WorkOnTheCpu, ("cpu_fallback",), devices=("cuda",)),
     "unfused": Fault(device_faults.Unfused, ("kernel_fusion",)),
-    "slow_optimizer": Fault(device_faults.SlowOptimizer, ("tail_long", "host_bound"), recorded_steps=3),
+    "slow_optimizer": Fault(device_faults.SlowOptimizer, ("kernel_fusion", "host_bound"), recorded_steps=3),
     "memory_leak": Fault(
         device_faults.MemoryLeak,
         ("memory_leak",),
