@@ -126,16 +126,18 @@ class Synchronisations(Training):
         super().train(number)
 
 
-class GarbageCollection(Training):
-    """Collects garbage in every step, with so many objects alive that it takes longer than the host is ahead."""
+#: So many that a collection takes longer than the host is ahead of the device.
+_OBJECTS = {"cpu": 150_000, "cuda": 1_500_000}
 
-    objects = {"cpu": 150_000, "cuda": 1_500_000}
+
+class GarbageCollection(Training):
+    """Collects garbage in every step, with many objects alive."""
 
     def __init__(self, device: str, faulty: bool) -> None:
         super().__init__(device)
         self.faulty = faulty
         gc.freeze()  # PyTorch's own objects, of which each version has another number
-        self._alive = [[number] for number in range(self.objects[device])]
+        self._alive = [[number] for number in range(_OBJECTS[device])]
 
     def train(self, number: int) -> None:
         super().train(number)

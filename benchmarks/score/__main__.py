@@ -22,6 +22,8 @@ from score.report import misses, tables
 
 _HERE: Final = Path(__file__).resolve().parent
 _DOCUMENT: Final = _HERE.parents[1] / "docs" / "score.md"
+#: Ranks of a job that takes minutes.
+_LARGE: Final = 100
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 
 
@@ -36,9 +38,9 @@ def main() -> None:
         directory = options.keep or Path(scratch)
         directory.mkdir(parents=True, exist_ok=True)
         known = _known(options.results)
-        left = [case for case in cases if case.name not in known]
+        left = [case for case in evenly(cases) if case.name not in known]
         known |= {outcome.name: outcome for outcome in _judged(left, directory, options)}
-    _tell([known[case.name] for case in cases], write=options.write)
+    _tell([known[case.name] for case in cases if case.name in known], write=options.write)
 
 
 def _known(results: Path | None) -> dict[str, Outcome]:
@@ -97,6 +99,20 @@ def selected(
             taken[label] += 1
             chosen.append(case)
     return chosen
+
+
+def evenly(cases: Sequence[Case]) -> list[Case]:
+    """The first case of each kind, cause and strength, then the second of each; large jobs behind all others.
+
+    So a run that is ended early has looked at everything.
+    """
+    seen: Counter[tuple[str, str, str]] = Counter()
+    order: list[tuple[bool, int, int]] = []
+    for position, case in enumerate(cases):
+        label = (case.group, case.cause, case.strength)
+        seen[label] += 1
+        order.append((case.scenario.world > _LARGE, seen[label], position))
+    return [cases[position] for _, _, position in sorted(order)]
 
 
 def _judged(cases: Sequence[Case], directory: Path, options: argparse.Namespace) -> Iterator[Outcome]:

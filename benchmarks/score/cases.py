@@ -91,7 +91,18 @@ def read_cases(file: Path) -> list[Case]:
         drawn += _mixed(content, both)
     for sound in content.healthy:
         drawn += _healthy(content, sound)
-    return drawn
+    return _named_apart(drawn)
+
+
+def _named_apart(cases: list[Case]) -> list[Case]:
+    """A kind that the file has several times, on other topologies, gets their names."""
+    names: set[str] = set()
+    apart = []
+    for case in cases:
+        name = case.name if case.name not in names else f"{case.name}-{case.topology}"
+        names.add(name)
+        apart.append(msgspec.structs.replace(case, name=name))
+    return apart
 
 
 def _faulty(content: ScoreFile, entry: Drawn, cause: str, strength: str, runs: int) -> Iterator[Case]:
