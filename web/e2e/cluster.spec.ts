@@ -1,26 +1,26 @@
-// The Cluster page on a recording of four ranks of which rank 2 computes longer than the others.
+// The page of all ranks: on four of which rank 2 computes longer, and on a simulated pipeline of sixteen.
 import type { Page } from '@playwright/test'
 import { expect, test, type App, type Run } from './fixtures'
 import { compare } from './shownNumbers'
 
 const NAME = 'four_ranks'
 const SLOW = 2
+const PIPELINE = 'simulated'
 
 interface Answer {
-  readonly data: {
-    readonly waits: readonly { rank: number; blames: number; root: number; wait_us: number; calls: number }[]
-    readonly findings: readonly { id: string; title: { en: string } }[]
-  }
+  readonly data: { readonly findings: readonly { id: string; title: { en: string } }[] }
 }
 
 async function open(
   app: App,
   page: Page,
+  name = NAME,
   look: { language?: 'zh' | 'en'; theme?: 'dark' | 'light' } = {},
 ): Promise<Run> {
-  const run = await app.run(NAME)
+  const run = await app.run(name)
   await app.open(`/run/${run.id}/cluster`, look)
   await expect(page.getByRole('grid').first()).toBeVisible()
+  await expect(page.locator('[aria-busy=true]')).toHaveCount(0)
   await page.waitForLoadState('networkidle')
   return run
 }
@@ -39,55 +39,87 @@ test('its numbers are those of the analyses', async ({ app, page }) => {
   const run = await open(app, page)
   const seen = await compare(app, run.id, 0, { path: 'cluster' })
   expect(seen.wrong).toEqual([])
-  // Four ranks of six numbers, twelve waits of five, and one operation at the least.
-  expect(seen.compared).toBeGreaterThan(4 * 6 + 12 * 5 + 8)
-  const { data } = await app.api<Answer>(`run/${run.id}/communication`)
-  const waits = page.getByRole('grid', { name: 'Who waits for whom' })
-  await expect(waits.getByRole('row')).toHaveCount(data.waits.length + 1)
-  await expect(waits.locator('[data-field=root]').first()).toHaveAttribute('data-value', String(SLOW))
-  await expect(page.getByText('What moved between which ranks was not recorded').last()).toBeVisible()
+  // Four ranks of six numbers at the least.
+  expect(seen.compared).toBeGreaterThan(4 * 6)
 })
 
-test('a click on a bar opens that rank', async ({ app, page }) => {
+test('the rank that stands apart comes first, and a click on it opens that rank', async ({ app, page }) => {
   await open(app, page)
-  const chart = page.getByRole('img', { name: 'What the step is made of, per rank' })
-  await expect(chart.locator('canvas')).toBeVisible()
-  await page.getByRole('radio', { name: 'most computing' }).click()
-  await expect.poll(() => app.param('order')).toBe('computing')
-  const box = await chart.boundingBox()
-  if (!box) throw new Error('the chart has no place')
-  // The first of four bars, where most is computed; its lowest part.
-  await page.mouse.click(box.x + 50 + (box.width - 98) / 8, box.y + box.height - 50)
+  const table = page.getByRole('grid', { name: 'Every rank in numbers' })
+  await expect(table.locator('[data-field=rank]').first()).toHaveAttribute('data-value', String(SLOW))
+  const map = page.locator('canvas[aria-label^="All ranks: Deviation"]')
+  await map.hover({ position: { x: 8, y: 8 } })
+  await expect(map).toHaveAttribute('aria-label', new RegExp(`rank ${SLOW} `))
+  await map.click({ position: { x: 8, y: 8 } })
   await expect(page.getByRole('heading', { name: 'Steps', level: 1 })).toBeVisible()
   expect(app.param('rank')).toBe(String(SLOW))
 })
 
-test('a click on who waits for whom opens both ranks on the timeline', async ({ app, page }) => {
+test('measure and order are chosen, and a bar opens its rank', async ({ app, page }) => {
   await open(app, page)
-  const map = page.locator('canvas[aria-label^="Who waits for whom"]')
+  await page.getByRole('combobox', { name: 'Measure' }).selectOption('computing_us')
+  await expect.poll(() => app.param('measure')).toBe('computing_us')
+  await page.getByRole('combobox', { name: 'Order' }).selectOption('rank')
+  await expect.poll(() => app.param('order')).toBe('rank')
+  const map = page.locator('canvas[aria-label^="All ranks: Computing"]')
   const box = await map.boundingBox()
   if (!box) throw new Error('the map has no place')
-  const cell = { x: (box.width * (SLOW + 0.5)) / 4, y: box.height / 8 }
-  await map.hover({ position: cell })
-  await expect(map).toHaveAttribute('aria-label', /Waiting rank 0 · Goes back to 2: 399 ms/)
-  await map.click({ position: cell })
-  await expect.poll(() => app.param('rank')).toBe(`0,${SLOW}`)
-  expect(page.url()).toContain('/timeline')
+  await map.hover({ position: { x: box.width - 8, y: 8 } })
+  await expect(map).toHaveAttribute('aria-label', /rank 3 /)
+  const chart = page.getByRole('img', { name: 'What the step is made of' })
+  const place = await chart.boundingBox()
+  if (!place) throw new Error('the chart has no place')
+  // The first of four bars, by number; its lowest part.
+  await page.mouse.click(place.x + 50 + (place.width - 98) / 8, place.y + place.height - 50)
+  await expect(page.getByRole('heading', { name: 'Steps', level: 1 })).toBeVisible()
+  expect(app.param('rank')).toBe('0')
 })
 
-test('a wait counts for the root or for the last to arrive', async ({ app, page }) => {
-  await open(app, page)
-  await page.getByRole('radio', { name: 'Last to arrive' }).click()
-  await expect.poll(() => app.param('blame')).toBe('direct')
-  await page.getByRole('radio', { name: 'Root cause' }).click()
-  await expect.poll(() => app.param('blame')).toBeNull()
+test('stages, hosts, dimensions and groups of a pipeline, and its picture', async ({ app, page }) => {
+  const run = await open(app, page, PIPELINE)
+  for (const [name, value] of [
+    ['Hosts', 'hosts'],
+    ['Dimensions', 'by_dimension'],
+    ['Groups', 'groups'],
+    ['Stages', 'stages'],
+  ] as const) {
+    await page.getByRole('radio', { name, exact: true }).click()
+    await expect.poll(() => app.param('by')).toBe(value)
+    const seen = await compare(app, run.id, 0, { path: 'cluster' })
+    expect(seen.wrong).toEqual([])
+  }
+  for (const order of ['host', 'pp', 'dp', 'tp'])
+    await page.getByRole('combobox', { name: 'Order' }).selectOption(order)
+  const picture = page.locator('canvas[aria-label^="Pipeline of step"]')
+  const box = await picture.boundingBox()
+  if (!box) throw new Error('the picture has no place')
+  await picture.hover({ position: { x: box.width / 2, y: 60 } })
+  await expect(picture).toHaveAttribute('aria-label', /rank 8 · (forward|backward)/)
+  await picture.click({ position: { x: box.width / 2, y: 60 } })
+  await expect.poll(() => app.param('rank')).toBe('8')
+})
+
+test('a parallel plan is given, counts, and is forgotten again', async ({ app, page }) => {
+  app.refusals = true
+  await open(app, page, PIPELINE)
+  await page.getByText('Change the plan').click()
+  await page.getByRole('spinbutton', { name: 'tp' }).fill('3')
+  await page.getByRole('button', { name: 'Use this plan' }).click()
+  await expect(page.getByRole('alert')).toContainText('16')
+  await page.getByRole('spinbutton', { name: 'tp' }).fill('4')
+  await page.getByRole('button', { name: 'Use this plan' }).click()
+  await expect(page.getByText('given by you')).toBeVisible()
+  await expect(page.locator('[data-question^="cluster.plan.dimensions"]')).toContainText('tp 4')
+  await page.getByRole('button', { name: 'Forget it' }).click()
+  await expect(page.getByText('stated by the files')).toBeVisible()
 })
 
 for (const look of [{ language: 'en', theme: 'dark' } as const, { language: 'zh', theme: 'light' } as const])
   test(`axe finds nothing serious (${look.language}, ${look.theme})`, async ({ app, page }) => {
-    await open(app, page, look)
+    await open(app, page, PIPELINE, look)
     await app.axe()
   })
+
 test('ranks without communication: the page says why it is empty and how to collect', async ({ app, page }) => {
   const run = await app.run('job')
   await app.open(`/run/${run.id}/cluster`)

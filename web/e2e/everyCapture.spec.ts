@@ -20,6 +20,7 @@ const PLACES: readonly (Place & { heading: string; needs: readonly string[] })[]
   { path: 'data', heading: 'Data pipeline', needs: ['pipeline_ops', 'pipeline_batches', 'pipeline_samples'] },
   { path: 'cpu', heading: 'CPU use', needs: ['cpu'] },
   { path: 'cluster', heading: 'Ranks', needs: ['collectives', 'transfers'] },
+  { path: 'communication', heading: 'Communication', needs: ['collectives', 'transfers'] },
   { path: 'memory', heading: 'Memory', needs: ['memory', 'allocations'] },
   { path: 'memory', heading: 'Memory', params: { tab: 'leaks', sites: 'all' }, needs: ['allocations'] },
   { path: 'memory', heading: 'Memory', params: { tab: 'lifetimes' }, needs: ['allocations'] },

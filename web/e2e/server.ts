@@ -14,6 +14,18 @@ const READY_MS = 300_000
 /** Four ranks of which rank 2 computes longer than the others: a recording of the project's own. */
 const FOUR_RANKS = fileURLToPath(new URL('../../tests/data/four_ranks_cuda_slow_compute.tar.xz', import.meta.url))
 
+/** The same training in two precisions, one of them more than a third faster: recordings of the project's own. */
+const PAIR = ['pair_fp32', 'pair_bf16'].map((name) =>
+  fileURLToPath(new URL(`../../tests/data/${name}.json.gz`, import.meta.url)),
+)
+
+/** Sixteen simulated ranks in two pipeline stages, of which the last is the longer one. */
+function simulated(folder: string): string {
+  const path = join(folder, 'pipeline')
+  spawnSync(PYTHON, ['-m', 'stepscope', 'simulate', 'last-stage', '-o', path, '--detail', 'steps', '--steps', '4'])
+  return path
+}
+
 function unpacked(archive: string, folder: string): string {
   mkdirSync(folder)
   spawnSync('tar', ['xf', archive, '-C', folder])
@@ -38,10 +50,12 @@ export default async function start(): Promise<() => void> {
     ...cases,
     ...writeCardCaptures(folder),
     unpacked(FOUR_RANKS, join(folder, 'four_ranks')),
+    ...PAIR,
+    simulated(folder),
     ...REAL.map((one) => one.path),
     ...recordMindSpore(folder),
   ]
-  const started = await serve(paths, join(folder, 'store'), 9 + REAL.length + Number(HAS_MINDSPORE))
+  const started = await serve(paths, join(folder, 'store'), 12 + REAL.length + Number(HAS_MINDSPORE))
   process.env['STEPSCOPE_URL'] = started.address
   return () => {
     started.stop()
@@ -56,7 +70,8 @@ export async function serve(
   least: number,
 ): Promise<{ address: string; stop: () => void }> {
   const options = ['--port', '0', '--no-browser', '--no-token', '--store', store]
-  const server = spawn(PYTHON, ['-m', 'stepscope', 'view', ...paths, ...options])
+  const env = { ...process.env, STEPSCOPE_WORKSPACE: `${store}-workspace` }
+  const server = spawn(PYTHON, ['-m', 'stepscope', 'view', ...paths, ...options], { env })
   const address = await firstAddress(server)
   await allRead(address, least)
   return { address, stop: () => server.kill() }

@@ -95,9 +95,12 @@ async function rowsOf(app: App, run: string, rank: number, asked: Asked): Promis
       ['lane', 'compute'],
     ] as const)
       if (own === '') query.set(key, asked.place.params?.[key] ?? usual)
+  // A comparison is of two runs and says in its own query which.
+  if (name === 'compare') query.delete('rank')
+  const route = name === 'compare' ? 'compare' : `run/${run}/${name}`
   const answer =
     asked.request === null
-      ? await app.api<{ data?: unknown }>(`run/${run}/${name}?${query.toString()}`)
+      ? await app.api<{ data?: unknown }>(`${route}?${query.toString()}`)
       : await app.api<{ data?: unknown }>(`run/${run}/${name}`, JSON.parse(asked.request))
   return path.reduce<unknown[]>(
     (parts, key) => parts.flatMap((part) => (part as Record<string, unknown>)[key] ?? []),

@@ -123,12 +123,41 @@ export interface ClusterDocument {
   readonly data: Cluster
 }
 
+/** One rank's part in a call; `call` is the same for all who took part, and `start_ns` is on the run's clock. */
+export interface CollectiveCall {
+  readonly rank: number
+  readonly slice: number | null
+  readonly call: number | null
+  readonly step: number | null
+  readonly group: string | null
+  readonly kind: string | null
+  readonly name: string
+  readonly seq: number | null
+  readonly start_ns: number | string
+  readonly duration_us: number
+  readonly wait_us: number | null
+  readonly transit_us: number | null
+  readonly skew_us: number | null
+  readonly bytes: number | null
+}
+
+export interface CollectivesDocument {
+  readonly schema: string
+  readonly run: RunHead
+  readonly notes: readonly NoteEntry[]
+  readonly note_groups: readonly NoteGroupEntry[]
+  readonly data: readonly CollectiveCall[]
+}
+
 /** The communication of a run. */
 export interface Communication {
   readonly operations: readonly Operation[]
+  readonly by_rank: readonly RankTimes[]
+  readonly durations: readonly DurationBin[]
   readonly waits: readonly Wait[]
   readonly matrix: readonly Link[]
   readonly links: readonly Transport[]
+  readonly packets: readonly PacketSize[]
   readonly groups: readonly Group[]
   readonly unjoined: readonly Unjoined[]
   readonly clocks: readonly HostClock[]
@@ -425,6 +454,16 @@ export interface DrillDocument {
   readonly data: Drill
 }
 
+/** How many calls of an operation took at least `from_us` and less than `to_us`. */
+export interface DurationBin {
+  readonly group: string | null
+  readonly kind: string | null
+  readonly name: string
+  readonly from_us: number
+  readonly to_us: number
+  readonly count: number
+}
+
 /** How many occurrences lasted from `from_us` to `to_us`. */
 export interface DurationClass {
   readonly from_us: number
@@ -621,6 +660,13 @@ export interface GetNext {
   readonly overlapped_us: number
   readonly overlapped_share: number
   readonly flagged: boolean
+}
+
+/** Sizes with the order of ranks, the fastest dimension first; or groups of ranks by dimension. */
+export interface GivenPlan {
+  readonly sizes?: Readonly<Record<string, number>>
+  readonly order?: readonly string[]
+  readonly groups?: Readonly<Record<string, readonly (readonly number[])[]>>
 }
 
 /** Leaking sites of one place and rhythm: most likely an output that is kept with its autograd graph. */
@@ -1017,6 +1063,12 @@ export interface Operation {
   readonly count: number
   readonly total_us: number | null
   readonly mean_us: number | null
+  readonly min_us: number | null
+  readonly p50_us: number | null
+  readonly p95_us: number | null
+  readonly max_us: number | null
+  readonly skew_us: number | null
+  readonly max_skew_us: number | null
   readonly transit_us: number | null
   readonly wait_us: number | null
   readonly overlapped_us: number | null
@@ -1169,6 +1221,17 @@ export interface Owner {
   readonly last_step: number | null
   readonly saving_bytes: number | null
   readonly stack: string | null
+}
+
+/** What moved over one transport in packets of at least `from_bytes` and less than `to_bytes`. */
+export interface PacketSize {
+  readonly transport: string | null
+  readonly from_bytes: number
+  readonly to_bytes: number
+  readonly packets: number
+  readonly bytes: number
+  readonly time_us: number
+  readonly gb_per_s: number | null
 }
 
 /** Something to choose; without choices any value of its type, from `least` on. */
@@ -1401,6 +1464,12 @@ export interface PlanRank {
   readonly cp: number | null
 }
 
+/** Sizes such as `tp=8,pp=4` (`auto` forgets what was given), or the ranks of each group by dimension. */
+export interface PlanRequest {
+  readonly parallel?: string | null
+  readonly groups?: Readonly<Record<string, readonly (readonly number[])[]>> | null
+}
+
 export interface PmuValue {
   readonly metric: string
   readonly value: number | null
@@ -1603,6 +1672,7 @@ export interface RankRow {
   readonly peak_memory_bytes: number | null
   readonly memory_capacity_bytes: number | null
   readonly expert_tokens: number | null
+  readonly deviation_share: number | null
   readonly outliers: readonly string[]
 }
 
@@ -1651,6 +1721,17 @@ export interface RankSummary {
   readonly stage_us: number | null
   readonly statistics: StepStatistics
   readonly window: WholeWindow | null
+}
+
+/** All calls of one rank; `wait_us` and `transit_us` add up to `total_us` where waiting is known. */
+export interface RankTimes {
+  readonly rank: number
+  readonly count: number
+  readonly total_us: number | null
+  readonly transit_us: number | null
+  readonly wait_us: number | null
+  readonly overlapped_us: number | null
+  readonly bytes: number | null
 }
 
 export interface RankTracks {

@@ -15,6 +15,8 @@ import { dataEn } from './data.en'
 import { memoryEn } from './memory.en'
 import { cpuEn } from './cpu.en'
 import { clusterEn } from './cluster.en'
+import { communicationEn } from './communication.en'
+import { compareEn } from './compare.en'
 import type { zh } from './zh'
 
 export const en: Record<keyof typeof zh, string> = {
@@ -34,4 +36,6 @@ export const en: Record<keyof typeof zh, string> = {
   ...memoryEn,
   ...cpuEn,
   ...clusterEn,
+  ...communicationEn,
+  ...compareEn,
 }

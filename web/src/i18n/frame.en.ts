@@ -20,6 +20,8 @@ export const frameEn: Record<keyof typeof frameZh, string> = {
   'page.memory': 'Memory',
   'page.cpu': 'CPU use',
   'page.cluster': 'Ranks',
+  'page.communication': 'Communication',
+  'page.compare': 'Compare',
   'page.sql': 'SQL',
   'page.unknown': 'There is no page named “{page}”.',
   'nav.missing': 'Not in this capture: {what}',

@@ -18,6 +18,8 @@ export const frameZh = {
   'page.memory': '内存',
   'page.cpu': 'CPU 利用率',
   'page.cluster': '各 rank',
+  'page.communication': '通信',
+  'page.compare': '对比',
   'page.sql': 'SQL 查询',
   'page.unknown': '没有名为“{page}”的页面。',
   'nav.missing': '此次采集没有该数据：{what}',

@@ -15,6 +15,8 @@ import { dataZh } from './data.zh'
 import { memoryZh } from './memory.zh'
 import { cpuZh } from './cpu.zh'
 import { clusterZh } from './cluster.zh'
+import { communicationZh } from './communication.zh'
+import { compareZh } from './compare.zh'
 
 export const zh = {
   ...frameZh,
@@ -33,4 +35,6 @@ export const zh = {
   ...memoryZh,
   ...cpuZh,
   ...clusterZh,
+  ...communicationZh,
+  ...compareZh,
 } as const

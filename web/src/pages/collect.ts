@@ -32,6 +32,8 @@ export const COLLECT: Readonly<Record<string, readonly Recording[]>> = {
   cpu: [withStepscope('pytorch'), withStepscope('mindspore')],
   // All ranks of the job record alike, each into its own file of the same folder.
   cluster: OPERATORS,
+  communication: OPERATORS,
+  compare: OPERATORS,
 }
 
 const TITLES: Readonly<Record<Framework, string>> = { pytorch: 'PyTorch', mindspore: 'MindSpore' }

@@ -68,6 +68,13 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         needs: ['collectives', 'transfers'],
         load: () => import('./cluster/Cluster.svelte'),
       },
+      {
+        id: 'communication',
+        title: 'page.communication',
+        icon: 'communication',
+        needs: ['collectives', 'transfers'],
+        load: () => import('./communication/Communication.svelte'),
+      },
     ],
   },
   {
@@ -94,6 +101,19 @@ export const PAGE_GROUPS: readonly PageGroup[] = [
         icon: 'memory',
         needs: ['memory', 'allocations'],
         load: () => import('./memory/Memory.svelte'),
+      },
+    ],
+  },
+  {
+    id: 'compare',
+    title: null,
+    pages: [
+      {
+        id: 'compare',
+        title: 'page.compare',
+        icon: 'compare',
+        needs: ['steps'],
+        load: () => import('./compare/Compare.svelte'),
       },
     ],
   },

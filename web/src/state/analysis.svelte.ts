@@ -9,6 +9,7 @@ import { Resource } from './resource.svelte'
 export interface Answers {
   readonly 'api-statistics': schema.ApiStatisticsDocument
   readonly cluster: schema.ClusterDocument
+  readonly collectives: schema.CollectivesDocument
   readonly communication: schema.CommunicationDocument
   readonly copies: schema.CopiesDocument
   readonly cpu: schema.CpuDocument

@@ -94,7 +94,7 @@ export class Session {
   /** Run and rank as the beginning of a file's name; a query and the cluster are of all ranks. */
   get filePrefix(): string {
     if (!this.run) return ''
-    const ranks = ['sql', 'cluster'].includes(router.route.page)
+    const ranks = ['sql', 'cluster', 'communication', 'compare'].includes(router.route.page)
       ? []
       : router.route.page === 'timeline'
         ? this.ranks

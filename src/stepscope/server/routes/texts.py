@@ -15,6 +15,8 @@ from stepscope.texts import catalogue
 # Sections whose sentences are named by a value of an answer, such as the reason of a leak.
 # What fields mean is in ``/questions``; notes and errors travel with their documents.
 PAGE_SECTIONS: Final = (
+    "compare_idle",
+    "compare_part",
     "finding_kind",
     "finding_metric",
     "glossary",

@@ -28,6 +28,12 @@ export function deviationScale(values: readonly number[], whole?: number | null)
   return { low: Math.min(known[0] as number, median - around), high: Math.max(known.at(-1) as number, median + around) }
 }
 
+/** One of a few kinds that a cell can be of, with the CSS variable of its colour. */
+export interface Category {
+  readonly name: string
+  readonly colour: string
+}
+
 type Stop = readonly [number, number, number]
 
 /** From pale to deep blue-violet: monotone in lightness, so it also works in grey and for colour-blind readers. */

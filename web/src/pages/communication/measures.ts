@@ -7,6 +7,8 @@ export const BLAMES = ['root', 'blames'] as const
 export type Blame = (typeof BLAMES)[number]
 
 export const MEASURES = ['gb_per_s', 'bytes', 'time_us', 'packets'] as const
+/** What the matrix can show: a number of each link, or of which kind it is. */
+export type Shown = Measure | 'transport'
 export type Measure = (typeof MEASURES)[number]
 
 export function waitCells(waits: readonly Wait[], blame: Blame): Cell[] {
@@ -34,6 +36,20 @@ export function linkCells(links: readonly Link[], measure: Measure, transport: s
       const value = link[measure]
       return value === null ? [] : [{ row, column, value }]
     })
+}
+
+/** Per pair of ranks the transport that carried most between them, as its position among `transports`. */
+export function transportCells(links: readonly Link[], transports: readonly string[]): Cell[] {
+  const most = new Map<string, Link>()
+  for (const link of between(links)) {
+    const pair = `${link.rank} ${link.peer}`
+    if (link.bytes > (most.get(pair)?.bytes ?? -1)) most.set(pair, link)
+  }
+  return [...most.values()].map((link) => ({
+    row: link.rank,
+    column: link.peer,
+    value: transports.indexOf(link.transport ?? ''),
+  }))
 }
 
 function between(links: readonly Link[]): Link[] {

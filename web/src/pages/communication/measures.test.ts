@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Link } from '../../api/schema'
-import { linkCells, recordedMeasures, transportsOf, waitCells } from './measures'
+import { linkCells, recordedMeasures, transportCells, transportsOf, waitCells } from './measures'
 
 const link = (rank: number, peer: number, transport: string, packets: number | null = null): Link => ({
   rank,
@@ -34,4 +34,18 @@ test('only recorded measures are offered', () => {
   expect(recordedMeasures([link(0, 1, 'HCCS')])).toEqual(['gb_per_s', 'bytes', 'time_us'])
   expect(recordedMeasures([link(0, 1, 'HCCS', 3)])).toContain('packets')
   expect(recordedMeasures([])).toEqual([])
+})
+
+test('of two transports between the same ranks the one that carried more is shown', () => {
+  const links = [
+    link(0, 1, 'RDMA'),
+    { ...link(0, 1, 'HCCS'), bytes: 5_000_000 },
+    link(1, 0, 'RDMA'),
+    link(2, 2, 'LOCAL'),
+  ]
+  const cells = transportCells(links, ['HCCS', 'RDMA'])
+  expect(cells).toEqual([
+    { row: 0, column: 1, value: 0 },
+    { row: 1, column: 0, value: 1 },
+  ])
 })

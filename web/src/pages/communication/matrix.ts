@@ -19,8 +19,13 @@ export interface RankMatrix {
 /** As many rows and columns can be told apart on a screen. */
 export const MOST_BLOCKS = 512
 
-/** Cells in a square of these ranks, and of whatever other ranks the cells name. */
-export function matrixOf(cells: readonly Cell[], known: readonly number[], most = MOST_BLOCKS): RankMatrix {
+/** Cells in a square of these ranks, and of whatever other ranks the cells name; amounts add up, of kinds the first stands. */
+export function matrixOf(
+  cells: readonly Cell[],
+  known: readonly number[],
+  most = MOST_BLOCKS,
+  together: 'sum' | 'first' = 'sum',
+): RankMatrix {
   const named = new Set(known)
   for (const { row, column } of cells) named.add(row).add(column)
   const ranks = [...named].toSorted((a, b) => a - b)
@@ -31,7 +36,9 @@ export function matrixOf(cells: readonly Cell[], known: readonly number[], most 
   const divisors = new Float64Array(blocks.length ** 2)
   for (const { row, column, value, per } of cells) {
     const at = (blockOf.get(row) ?? 0) * blocks.length + (blockOf.get(column) ?? 0)
-    values[at] = (Number.isNaN(values[at]) ? 0 : (values[at] ?? 0)) + value
+    const before = values[at] ?? 0
+    if (Number.isNaN(before)) values[at] = value
+    else if (together === 'sum') values[at] = before + value
     divisors[at] = (divisors[at] ?? 0) + (per ?? 0)
   }
   for (let at = 0; at < values.length; at += 1) {

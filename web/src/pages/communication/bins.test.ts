@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { binText, operationsIn } from './bins'
+
+const bin = (name: string, from: number, count: number, group: string | null = null) => ({
+  group,
+  kind: 'all_reduce',
+  name,
+  from_us: from,
+  to_us: 2 * from,
+  count,
+})
+
+test('operations are told apart by group too, the one with most calls first', () => {
+  const found = operationsIn([bin('a', 1, 2, 'tp'), bin('a', 2, 3, 'tp'), bin('a', 1, 7, 'dp')])
+  expect(found.map((one) => [one.title, one.bins.length])).toEqual([
+    ['a (dp)', 1],
+    ['a (tp)', 2],
+  ])
+})
+
+test('the unit of both ends is written once', () => {
+  expect(binText('8 µs', '16 µs')).toBe('8 – 16 µs')
+  expect(binText('512 µs', '1.02 ms')).toBe('512 µs – 1.02 ms')
+})

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { compareQuery, numbersOf, sideA, swapped, waterfall } from './sides'
+
+const scope = (ranks: readonly number[], kind: 'all' | 'set' | 'one' = 'one') => ({
+  kind,
+  ranks,
+  unknown: [],
+  pending: false,
+})
+
+test('two runs are compared with all their ranks, or with the same ones', () => {
+  const b = { run: 'b', rank: null, step: null }
+  const whole = compareQuery(sideA('a', scope([0, 1], 'all'), false, null, b), b)
+  expect(whole).toEqual({ a: 'a', b: 'b', rank_a: null, rank_b: null, step_a: null, step_b: null })
+  const one = compareQuery(sideA('a', scope([1]), true, 3, b), b)
+  expect(one).toMatchObject({ rank_a: [1], rank_b: [1], step_a: 3, step_b: 3 })
+})
+
+test('two ranks of one run: the first against the named one', () => {
+  const b = { run: 'a', rank: '2', step: null }
+  expect(compareQuery(sideA('a', scope([0, 1, 2], 'all'), false, null, b), b)).toMatchObject({
+    rank_a: [0],
+    rank_b: [2],
+  })
+  expect(numbersOf('0-2,7')).toEqual([0, 1, 2, 7])
+})
+
+test('sides change places', () => {
+  const route = { run: 'a', page: 'compare', params: { rank: '0', tab: 'kernels', vs: 'a:2' } }
+  expect(swapped(route, { run: 'a', rank: '2', step: null })).toEqual({
+    run: 'a',
+    page: 'compare',
+    params: { rank: '2', tab: 'kernels', vs: 'a:0' },
+  })
+  expect(swapped({ ...route, params: { vs: 'b' } }, { run: 'b', rank: null, step: null })).toEqual({
+    run: 'b',
+    page: 'compare',
+    params: { vs: 'a' },
+  })
+})
+
+test('the bars of the waterfall lead from A to B', () => {
+  const side = (period_us: number) => ({ period_us }) as never
+  const steps = waterfall({
+    a: side(100),
+    b: side(130),
+    explained: [{ delta_us: 50 }, { delta_us: -20 }] as never,
+  })
+  expect(steps.map((step) => step.key)).toEqual(['a', 'e0', 'e1', 'b'])
+  expect(steps[1]?.from).toBe(steps[0]?.to)
+  expect(steps[2]?.from).toBe(steps[1]?.to)
+  expect(steps[2]?.to).toBe(steps[3]?.to)
+  expect(steps[1]?.to).toBe(1)
+})
