@@ -125,7 +125,9 @@ def test_no_sentence_is_left_over() -> None:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     said = {name for word in words for name in (word, word.partition(".")[2])}
-    assert [f"{section}.{name}" for section, name in _ENTRIES if name not in said and section not in _DERIVED | _SENT_WHOLE] == []
+    assert [
+        f"{section}.{name}" for section, name in _ENTRIES if name not in said and section not in _DERIVED | _SENT_WHOLE
+    ] == []
 
 
 def test_values_are_put_into_a_sentence() -> None:

@@ -1,0 +1,42 @@
+"""Real trainings with a planted fault, and their twins without it (benchmarks/planted): what is named, at what cost.
+
+What the fault costs was measured without a profiler, in the same program with and without it.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from typing import Any
+
+import pytest
+
+from stepscope.diagnosis.finding import Finding
+from support.samples import RECORDINGS, open_sample
+
+TRUTH: dict[str, dict[str, Any]] = json.loads((RECORDINGS / "planted.truth.json").read_text("utf-8"))
+TWINS = sorted(path.name for path in RECORDINGS.glob("planted_*_healthy.tar.xz"))
+
+
+def _accused(file: str) -> list[Finding]:
+    return [finding for finding in open_sample(RECORDINGS / file).diagnose().findings if finding.accuses]
+
+
+@pytest.mark.parametrize("fault", TRUTH)
+def test_the_fault_is_named_first(fault: str) -> None:
+    assert _accused(f"planted_{fault}.tar.xz")[0].kind in TRUTH[fault]["kinds"]
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_its_twin_is_not_accused(twin: str) -> None:
+    assert _accused(twin) == []
+
+
+def test_half_of_the_predicted_gains_are_within_a_quarter_of_the_measured_ones() -> None:
+    errors = []
+    for fault, truth in TRUTH.items():
+        if truth["gains_time"]:
+            (told, *_) = _accused(f"planted_{fault}.tar.xz")
+            assert told.gain_share is not None
+            errors.append(abs(told.gain_share - truth["gain_share"]) / truth["gain_share"])
+    assert statistics.median(errors) <= 0.25
