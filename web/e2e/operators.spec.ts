@@ -1,5 +1,6 @@
 // The Operators page: the numbers of `operators` and `flops`, its groupings, search, choice and links.
 import { CARD_STEPS } from './cardCaptures'
+import { COPY_US, KERNEL_US, STEPS } from './captures'
 import { expect, test } from './fixtures'
 
 /** Kernels of 2000, 2001, … µs, one in each step. */
@@ -8,16 +9,17 @@ const TOTAL_US = CARD_STEPS * 2000 + (CARD_STEPS * (CARD_STEPS - 1)) / 2
 test('the table has the numbers of the analysis, by type and by kernel', async ({ app, page }) => {
   const run = await app.run('leaky')
   const { data } = await app.api<{ data: { name: string; total_us: number; count: number }[] }>(
-    `run/${run.id}/operators?by=kernel&rank=0`,
+    `run/${run.id}/operators?by=kernel&lane=all&rank=0`,
   )
   expect(data.find((row) => row.name === 'gemm_kernel')).toMatchObject({ total_us: TOTAL_US, count: CARD_STEPS })
   await app.open(`/run/${run.id}/operators`)
   const grid = page.getByRole('grid', { name: 'Operators in detail' })
   await expect(grid).toContainText('gemm_kernel')
-  await expect(grid.getByRole('gridcell', { name: `${(TOTAL_US / 1000).toPrecision(4)} ms` }).first()).toBeVisible()
+  await expect(grid.getByRole('gridcell', { name: `${(TOTAL_US / 1000).toFixed(3)} ms` }).first()).toBeVisible()
   await page.getByRole('radio', { name: 'Kernel' }).click()
   await expect.poll(() => app.param('by')).toBe('kernel')
-  await expect(grid).toContainText('aten::mm')
+  await grid.getByText('gemm_kernel').first().click()
+  await expect(page.getByRole('complementary', { name: 'Details' })).toContainText('aten::mm')
 })
 
 test('every grouping answers, on the device and on the host', async ({ app, page }) => {
@@ -55,17 +57,76 @@ test('search by kernel and by owning operator, and a way back from nothing', asy
   await expect(grid).toContainText('gemm_kernel')
 })
 
-test('a chosen row shows its longest runs, each a link to its slice on the timeline', async ({ app, page }) => {
+test('a chosen row shows beside it what it consists of, and its longest runs lead to the timeline', async ({
+  app,
+  page,
+}) => {
   const run = await app.run('leaky')
   await app.open(`/run/${run.id}/operators?by=kernel`)
   await page.getByRole('grid', { name: 'Operators in detail' }).getByText('gemm_kernel').first().click()
-  await expect(page.getByText(`1 selected: ${CARD_STEPS} calls`)).toBeVisible()
-  const runs = page.getByRole('grid', { name: /runs$/ })
+  const panel = page.getByRole('complementary', { name: 'Details' })
+  await expect(panel.getByRole('img', { name: 'Total in each step' })).toBeVisible()
+  await expect(panel.getByRole('img', { name: 'Distribution of durations' })).toBeVisible()
+  await expect(panel.getByRole('grid', { name: 'By input shapes' })).toContainText('[[512,512]')
+  const runs = panel.getByRole('grid', { name: 'Longest executions' })
   // The kernel of the last step is the longest.
-  await expect(runs.getByRole('row').nth(1)).toContainText(`${(2000 + CARD_STEPS - 1) / 1000} ms`)
+  await expect(runs.getByRole('row').nth(1)).toContainText(`${((2000 + CARD_STEPS - 1) / 1000).toFixed(3)} ms`)
   await runs.getByRole('link').first().click()
   await expect(page.getByRole('heading', { name: 'Timeline' })).toBeAttached()
   await expect.poll(() => app.param('sel')).toMatch(/^0:\d+$/)
+})
+
+test('rows added with Ctrl have a sub-total', async ({ app, page }) => {
+  app.refusals = true
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/operators?by=kernel`)
+  const rows = page.getByRole('grid', { name: 'Operators in detail' }).getByRole('row')
+  await rows.nth(1).click()
+  await rows.nth(2).click({ modifiers: ['Control'] })
+  await expect(page.getByText(`2 selected: ${2 * STEPS.length} calls`)).toBeVisible()
+  await page.getByRole('button', { name: 'Clear the selection' }).first().click()
+  await expect.poll(() => app.param('pick')).toBeNull()
+})
+
+test('all work is shown until one kind is chosen, and the donut shows the same', async ({ app, page }) => {
+  app.refusals = true
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/operators?by=category`)
+  const grid = page.getByRole('grid', { name: 'Operators in detail' })
+  await expect(grid).toContainText('Copy')
+  const copies = (STEPS.length * COPY_US) / 1000
+  const all = STEPS.length * (COPY_US + KERNEL_US)
+  await expect(grid).toContainText(`${((copies * 100_000) / all).toFixed(1)}%`)
+  await page.getByRole('button', { name: 'Show as table: Device time by category' }).click()
+  await expect(page.getByRole('grid', { name: 'Device time by category' })).toContainText('Copy')
+  await page.getByRole('combobox', { name: 'Work' }).selectOption('compute')
+  await expect(grid).not.toContainText('Copy')
+  await expect(page.getByRole('grid', { name: 'Device time by category' })).not.toContainText('Copy')
+})
+
+test('the table begins near the top, is sorted by the server, and a pinned column stays in sight', async ({
+  app,
+  page,
+}) => {
+  app.refusals = true
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/operators?by=kernel`)
+  const grid = page.getByRole('grid', { name: 'Operators in detail' })
+  await expect(grid.getByRole('row').nth(1)).toBeVisible()
+  expect((await grid.boundingBox())?.y).toBeLessThan(260)
+  const asked = page.waitForRequest((request) => request.url().includes('sort=avg_us'))
+  await grid.getByRole('button', { name: 'Mean' }).click()
+  await asked
+  await expect(grid.getByRole('columnheader', { name: 'Mean' })).toHaveAttribute('aria-sort', 'descending')
+  await page.getByRole('button', { name: 'Columns' }).click()
+  for (const name of ['Core', 'Owning operator', 'Min', 'Max', 'p95', 'Median', 'Per step'])
+    await page.getByRole('checkbox', { name, exact: true }).check()
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('checkbox', { name: 'Core', exact: true })).toHaveCount(0)
+  const first = grid.getByRole('gridcell', { name: 'gemm_kernel' })
+  const before = (await first.boundingBox())?.x
+  await grid.evaluate((element) => (element.scrollLeft = 400))
+  await expect.poll(async () => (await first.boundingBox())?.x).toBe(before)
 })
 
 test('FLOPs are counted: 2 · 512³ for each product', async ({ app, page }) => {
@@ -84,10 +145,9 @@ test('charts have twins, PNG and CSV', async ({ app, page }) => {
   const picture = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Export PNG: Device time by category' }).click()
   expect((await picture).suggestedFilename()).toBe('leaky-rank0-Device_time_by_category.png')
-  await page.getByRole('button', { name: /Show as table: Top 1/ }).click()
-  await expect(page.getByRole('grid', { name: /^Top 1/ })).toContainText('100.0%')
-  await page.getByRole('radio', { name: 'Donut' }).click()
-  await expect.poll(() => app.param('chart')).toBe('donut')
+  const table = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export CSV' }).first().click()
+  expect((await table).suggestedFilename()).toBe('leaky-rank0-Operators_in_detail.csv')
 })
 
 test('script in an operator’s name stays text, on both sides', async ({ app, page }) => {
@@ -110,13 +170,15 @@ for (const look of [{ language: 'en', theme: 'light' } as const, { language: 'zh
 test('a click on a row of any grouping brings the slices that its total is made of', async ({ app, page }) => {
   app.refusals = true
   const run = await app.run('job')
-  for (const by of ['type', 'kernel', 'operator', 'category', 'core']) {
-    await app.open(`/run/${run.id}/operators?by=${by}&lane=all&side=device`)
-    const grid = page.getByRole('grid', { name: 'Operators in detail' })
-    await grid.getByRole('row').nth(1).getByRole('gridcell').last().click()
-    const runs = page.getByRole('grid', { name: / runs$/ })
-    await expect(runs.getByRole('row').nth(1), by).toBeInViewport()
-    await runs.getByRole('row').nth(1).getByRole('link').first().click()
-    await expect.poll(() => app.param('sel')).not.toBeNull()
-  }
+  for (const by of ['type', 'kernel', 'operator', 'shape', 'module', 'category', 'core'])
+    for (const side of ['device', 'host']) {
+      await app.open(`/run/${run.id}/operators?by=${by}&side=${side}`)
+      const grid = page.getByRole('grid', { name: 'Operators in detail' })
+      const total = await grid.getByRole('row').nth(1).getByRole('gridcell').nth(1).textContent()
+      await grid.getByRole('row').nth(1).getByRole('gridcell').last().click()
+      const panel = page.getByRole('complementary', { name: 'Details' })
+      await expect(panel.getByRole('grid', { name: 'Longest executions' }).getByRole('row').nth(1), by).toBeInViewport()
+      const shown = Number(await panel.locator('[data-field=total_us]').first().getAttribute('data-value'))
+      expect(shown, `${by} ${side}`).toBeCloseTo(parseFloat(total ?? '') * (total?.endsWith('ms') ? 1000 : 1), 0)
+    }
 })

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -46,6 +46,9 @@ class RunSummary:
     progress: ReadProgress
     error: Fault | None
     uploaded: bool
+    verdict: VerdictLine | None
+    label: str | None
+    tags: list[str]
     ranks: int | None = None
     steps: int | None = None
     slices: int | None = None
@@ -58,9 +61,6 @@ class RunSummary:
     recorded_ns: str | None = None
     source_bytes: int | None = None
     device_names: list[str] | None = None
-    verdict: VerdictLine | None = None
-    label: str | None = None
-    tags: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

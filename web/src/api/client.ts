@@ -19,6 +19,12 @@ export async function postJson<T>(path: string, body: unknown, signal?: AbortSig
   return (await response.json()) as T
 }
 
+/** Keep a JSON body on the server; what is kept there now comes back. */
+export async function putJson<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const response = await send(apiUrl(path), { ...jsonBody(body, signal), method: 'PUT' })
+  return (await response.json()) as T
+}
+
 /** The answer to a JSON body, as bytes. */
 export async function postForBytes(path: string, body: unknown, signal?: AbortSignal): Promise<ArrayBuffer> {
   const response = await send(apiUrl(path), jsonBody(body, signal))
@@ -32,8 +38,8 @@ export async function upload<T>(path: string, file: File, query: Query = {}, sig
   return (await response.json()) as T
 }
 
-export async function remove(path: string): Promise<void> {
-  await send(apiUrl(path), { method: 'DELETE' })
+export async function remove(path: string, query: Query = {}): Promise<void> {
+  await send(apiUrl(path, query), { method: 'DELETE' })
 }
 
 /** `api/<path>?…` relative to the page; lists repeat their name. */

@@ -1835,6 +1835,9 @@ export interface RunSummary {
   readonly progress: ReadProgress
   readonly error: Fault | null
   readonly uploaded: boolean
+  readonly verdict: VerdictLine | null
+  readonly label: string | null
+  readonly tags: readonly string[]
   readonly ranks?: number | null
   readonly steps?: number | null
   readonly slices?: number | null
@@ -1846,9 +1849,6 @@ export interface RunSummary {
   readonly recorded_ns?: string | null
   readonly source_bytes?: number | null
   readonly device_names?: readonly string[] | null
-  readonly verdict?: VerdictLine | null
-  readonly label?: string | null
-  readonly tags?: readonly string[]
 }
 
 /** The run in one sentence: its most important finding, or that it is healthy as far as it was checked. */

@@ -1,5 +1,10 @@
 // 表格、图表等通用部件的文字。
 export const partsZh = {
+  'views.title': '已保存的视图',
+  'views.name': '将当前视图保存为…',
+  'views.save': '保存',
+  'views.none': '还没有保存的视图。视图即当前页面及其上的全部选择。',
+  'views.forget': '删除“{name}”',
   'table.filter': '筛选',
   'table.filter_hint': '文字，或 列名:文字、列名>数值，空格分隔',
   'table.rows': '{shown} / {total} 行',
@@ -8,6 +13,10 @@ export const partsZh = {
   'table.csv': '导出 CSV',
   'table.sort': '按“{column}”排序',
   'table.columns': '列',
+  'table.pin': '固定“{column}”列',
+  'table.stretch': '第 {from}–{to} 行，共 {total} 行',
+  'table.previous': '上一页',
+  'table.next': '下一页',
   'table.empty': '没有数据行。',
   'chart.as_table': '显示为表格',
   'chart.as_chart': '显示为图',

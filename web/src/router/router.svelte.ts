@@ -23,6 +23,12 @@ class Router {
     history.pushState(null, '', formatRoute(route))
   }
 
+  /** Go somewhere in place of here: Back leads to what was before. */
+  replace(route: Route): void {
+    this.route = route
+    history.replaceState(null, '', formatRoute(route))
+  }
+
   /** Change parameters of this page as one step of the history. */
   change(params: Record<string, string | null>): void {
     this.push({ ...this.#now, params: merged(this.#now.params, params) })

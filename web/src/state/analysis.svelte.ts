@@ -21,6 +21,7 @@ export interface Answers {
   readonly leaks: schema.LeaksDocument
   readonly marks: schema.MarksDocument
   readonly memory: schema.MemoryDocument
+  readonly occurrences: schema.OccurrencesDocument
   readonly operators: schema.OperatorsDocument
   readonly pipeline: schema.PipelineDocument
   readonly ranks: schema.RanksDocument

@@ -3,6 +3,7 @@ import { durationNs } from '../../format/units'
 import { locale } from '../../i18n/language.svelte'
 import { byteTicks } from './byteAxis'
 import type { Band } from './moments'
+import type { CurveSource } from './told'
 
 export interface CurveSeries {
   readonly name: string
@@ -17,6 +18,8 @@ export interface CurveSeries {
   readonly stack?: string
   /** A value that holds until the next one, such as the fill of a queue. */
   readonly holds?: boolean
+  /** The entry of an answer that it draws, where it is one. */
+  readonly source?: CurveSource
 }
 
 export interface Limit {

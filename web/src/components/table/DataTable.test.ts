@@ -54,7 +54,7 @@ test('rows are reached and opened with the keyboard', async () => {
   await fireEvent.keyDown(grid, { key: 'ArrowDown' })
   await fireEvent.keyDown(grid, { key: 'ArrowDown' })
   await fireEvent.keyDown(grid, { key: 'Enter' })
-  expect(opened).toHaveBeenCalledWith({ name: 'op 2', total: 2 })
+  expect(opened.mock.calls[0]?.[0]).toEqual({ name: 'op 2', total: 2 })
 })
 
 test('names that try to be markup stay text', () => {
@@ -65,4 +65,38 @@ test('names that try to be markup stay text', () => {
 test('an empty table says so', () => {
   render(DataTable<Line>, { rows: [], columns, name: 'Operators' })
   expect(screen.getByText('No rows.')).toBeTruthy()
+})
+
+test('numbers of a quantity stand in one unit with the same decimals', () => {
+  const times: readonly Column<Line>[] = [
+    { id: 'total', title: 'Total', numeric: true, quantity: 'us', value: (row) => row.total },
+  ]
+  const rows = [
+    { name: 'a', total: 46_700 },
+    { name: 'b', total: 900 },
+  ]
+  render(DataTable<Line>, { rows, columns: times, name: 'Operators' })
+  expect(texts()).toEqual(['46.700 ms', '0.900 ms'])
+})
+
+test('a column that is not always wanted is hidden until it is asked for, and any can be pinned', async () => {
+  const more: readonly Column<Line>[] = [
+    ...columns,
+    { id: 'half', title: 'Half', numeric: true, optional: true, value: (row) => row.total / 2 },
+  ]
+  render(DataTable<Line>, { rows: lines(2), columns: more, name: 'Operators' })
+  expect(screen.queryByRole('columnheader', { name: /Half/ })).toBeNull()
+  await fireEvent.click(screen.getByRole('button', { name: 'Columns' }))
+  await fireEvent.click(screen.getByRole('checkbox', { name: 'Half' }))
+  expect(texts()[1]).toBe('op 1 1 µs 0.5')
+  await fireEvent.click(screen.getByRole('button', { name: 'Pin column Half' }))
+  expect(texts()[1]).toBe('0.5 op 1 1 µs')
+})
+
+test('rows that the server sorts stay as they come', async () => {
+  const wished = vi.fn()
+  render(DataTable<Line>, { rows: lines(8), columns, name: 'Operators', onsort: wished })
+  await fireEvent.click(screen.getByText('Total'))
+  expect(wished).toHaveBeenCalledWith({ column: 'total', descending: true })
+  expect(texts()[0]).toBe('op 0 0 µs')
 })

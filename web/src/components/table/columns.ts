@@ -1,4 +1,5 @@
 // What a table column is, and how rows are filtered, sorted and written as CSV.
+import { columnText, type Quantity } from '../../format/column'
 
 export type CellValue = string | number | boolean | null | undefined
 
@@ -9,6 +10,8 @@ export interface Column<T> {
   readonly value: (row: T) => CellValue
   /** What is shown; the raw value when absent. */
   readonly text?: (row: T) => string
+  /** What its numbers measure: all are then shown in one unit, with the same decimals. */
+  readonly quantity?: Quantity
   /** Exact value for the tooltip of a rounded number. */
   readonly hint?: (row: T) => string | null
   /** A link the cell leads to. */
@@ -23,11 +26,26 @@ export interface Column<T> {
   readonly derived?: boolean | ((row: T) => boolean)
   /** A column of links only: not in the CSV. */
   readonly linksOnly?: boolean
+  /** Hidden until the user asks for it. */
+  readonly optional?: boolean
 }
 
 export interface Sorting {
   readonly column: string
   readonly descending: boolean
+}
+
+/** The columns with a text for every quantity: in the unit that suits all the rows. */
+export function withUnits<T>(columns: readonly Column<T>[], rows: readonly T[]): readonly Column<T>[] {
+  return columns.map((column) => {
+    if (!column.quantity || column.text) return column
+    const number = (row: T): number | null => {
+      const value = column.value(row)
+      return typeof value === 'number' ? value : null
+    }
+    const write = columnText(column.quantity, rows.map(number))
+    return { ...column, text: (row: T) => write(number(row)) }
+  })
 }
 
 /** The number of a cell, where it is the value of a field of an answer. */
@@ -42,6 +60,16 @@ export function cellText<T>(column: Column<T>, row: T): string {
   if (column.text) return column.text(row)
   const value = column.value(row)
   return value === null || value === undefined ? '–' : String(value)
+}
+
+/** An order as the address holds it: `avg_us`, or `-avg_us` from the least. */
+export function sortingOf(text: string | undefined): Sorting | null {
+  if (!text) return null
+  return text.startsWith('-') ? { column: text.slice(1), descending: false } : { column: text, descending: true }
+}
+
+export function sortingText(sorting: Sorting): string {
+  return sorting.descending ? sorting.column : `-${sorting.column}`
 }
 
 /** Rows in order; missing values stand last in either direction, equal ones keep their place. */

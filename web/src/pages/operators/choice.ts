@@ -1,6 +1,7 @@
 // What the user chose on the page, as the address holds it.
 import type { Query } from '../../api/client'
-import { GROUPINGS, METRICS, type Grouping, type Metric } from './rows'
+import { sortingOf, type Sorting } from '../../components/table/columns'
+import { GROUPINGS, type Grouping } from './rows'
 
 export interface Choice {
   readonly by: Grouping
@@ -9,12 +10,16 @@ export interface Choice {
   readonly lane: 'compute' | 'communication' | 'copy' | 'all'
   readonly search: string
   readonly searchIn: 'kernel' | 'operator'
-  readonly metric: Metric
-  readonly chart: 'bar' | 'donut'
   readonly type: string | null
   readonly category: string | null
   readonly picked: readonly string[]
+  /** Null: as the server sorts, the longest first. */
+  readonly sort: Sorting | null
+  readonly offset: number
 }
+
+/** Rows that the server sends at a time. */
+export const STRETCH = 500
 
 const LANES = ['compute', 'communication', 'copy', 'all'] as const
 
@@ -23,25 +28,31 @@ export function choiceOf(params: Readonly<Record<string, string>>): Choice {
   return {
     by: oneOf(GROUPINGS, params['by']) ?? 'type',
     side: side === 'device' || side === 'host' ? side : null,
-    lane: oneOf(LANES, params['lane']) ?? 'compute',
+    lane: oneOf(LANES, params['lane']) ?? 'all',
     search: params['q'] ?? '',
     searchIn: params['in'] === 'operator' ? 'operator' : 'kernel',
-    metric: oneOf(METRICS, params['metric']) ?? 'total_us',
-    chart: params['chart'] === 'donut' ? 'donut' : 'bar',
     type: params['type'] ?? null,
     category: params['category'] ?? null,
     picked: params['pick']?.split('\n') ?? [],
+    sort: sortingOf(params['sort']),
+    offset: Math.max(0, Number(params['from'] ?? 0) || 0),
   }
 }
 
-/** The part of a choice that the server answers; type and category are chosen among its rows. */
+/** The part of a choice that the server answers. */
 export function queryOf(choice: Choice): Query {
   return {
     by: choice.by,
     side: choice.side,
-    lane: choice.by === 'category' && choice.lane === 'compute' ? null : choice.lane,
+    lane: choice.lane,
     search: choice.searchIn === 'kernel' ? choice.search : null,
     search_operator: choice.searchIn === 'operator' ? choice.search : null,
+    kernel_type: choice.type,
+    category: choice.category,
+    sort: choice.sort?.column ?? null,
+    ascending: choice.sort?.descending === false ? true : null,
+    offset: choice.offset || null,
+    limit: STRETCH,
   }
 }
 

@@ -14,11 +14,6 @@ export interface ItemColour {
   readonly opacity: number
 }
 
-export function colourAt(index: number, variable: (name: string) => string): ItemColour {
-  const round = Math.floor(index / CYCLE.length)
-  return { color: variable(CYCLE[index % CYCLE.length] ?? '--idle'), opacity: Math.max(0.35, 1 - round * 0.35) }
-}
-
 /** Colours of categories: fixed ones first, the rest in order among the colours that are left. */
 export function categoryColours(
   names: readonly string[],

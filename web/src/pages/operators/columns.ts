@@ -1,11 +1,11 @@
 // Columns of the table of operators; those that no row has a value for are left out.
-import { count, durationUs, plain, share } from '../../format/units'
+import { count, plain, share } from '../../format/units'
 import type { Operator } from '../../api/schema'
 import type { Column } from '../../components/table/columns'
 import { lookUp, t, type PlainKey } from '../../i18n/language.svelte'
 import { router } from '../../router/router.svelte'
 import { helpOf } from '../../state/help'
-import { shortened, type Grouping } from './rows'
+import type { Grouping } from './rows'
 
 type Time = keyof Operator & `${string}_us`
 
@@ -20,6 +20,9 @@ const TIMES: readonly (readonly [Time, PlainKey])[] = [
   ['device_self_us', 'operators.device_self'],
 ]
 
+/** Times that are shown without being asked for, beside total and mean. */
+const ALWAYS: ReadonlySet<Time> = new Set<Time>(['self_us', 'device_total_us'])
+
 /** The word for a category; categories of later versions keep their own name. */
 export function categoryName(category: string | null): string {
   return lookUp(`operators.cat.${category ?? 'other'}`) ?? category ?? ''
@@ -28,13 +31,6 @@ export function categoryName(category: string | null): string {
 export function nameOf(row: Operator, by: Grouping): string {
   if (row.name === null) return t('operators.unnamed')
   return by === 'category' ? categoryName(row.name) : row.name
-}
-
-/** A name for charts: of a long kernel name its type and the operator that launched it. */
-export function labelOf(row: Operator, by: Grouping, most: number): string {
-  const name = nameOf(row, by)
-  if (name.length <= most || row.type === null || row.type === name) return shortened(name, most)
-  return shortened(row.operator === null ? row.type : `${row.type} · ${row.operator}`, most)
 }
 
 /** The search of the timeline that finds what a row stands for. */
@@ -46,27 +42,21 @@ export function timelineLink(row: Operator, by: Grouping): string | null {
 
 export function columnsOf(rows: readonly Operator[], by: Grouping, counters: readonly string[]): Column<Operator>[] {
   const known = (field: keyof Operator): boolean => rows.some((row) => row[field] !== null)
+  const longest = Math.max(0, ...rows.map((row) => row.total_us))
   const columns: Column<Operator>[] = [
     {
       id: 'name',
       title: t('operators.name'),
-      width: 'minmax(220px, 4fr)',
+      width: 'minmax(200px, 1fr)',
       value: (row) => nameOf(row, by),
-      href: (row) => (by === 'type' ? router.href('operators', { by: 'kernel', type: row.name }) : null),
     },
   ]
-  if (rows.some((row) => timelineLink(row, by) !== null)) {
-    columns.push({
-      id: 'timeline',
-      linksOnly: true,
-      title: t('operators.open'),
-      width: '86px',
-      value: () => null,
-      text: (row) => (timelineLink(row, by) ? t('operators.open') : ''),
-      href: (row) => timelineLink(row, by),
-    })
-  }
-  columns.push(time('total_us', 'operators.total'), shareColumn('share', 'operators.share'), {
+  columns.push({
+    ...time('total_us', 'operators.total'),
+    width: '124px',
+    bar: (row) => (longest > 0 ? row.total_us / longest : null),
+  })
+  columns.push(shareColumn('share', 'operators.share'), {
     id: 'count',
     title: t('operators.count'),
     numeric: true,
@@ -75,28 +65,38 @@ export function columnsOf(rows: readonly Operator[], by: Grouping, counters: rea
     text: (row) => count(row.count),
   })
   columns.push(time('avg_us', 'operators.avg'))
-  if (by !== 'type' && known('type')) columns.push(text('type', 'operators.type', 'minmax(130px, 1.4fr)'))
-  if (by !== 'core' && known('core')) columns.push(text('core', 'operators.core', '118px'))
-  if (by !== 'operator' && known('operator')) columns.push(text('operator', 'operators.owner', 'minmax(150px, 1.8fr)'))
+  if (by !== 'type' && known('type')) columns.push(text('type', 'operators.type', '130px'))
+  if (by !== 'core' && known('core')) columns.push(text('core', 'operators.core', '90px'))
+  if (by !== 'operator' && known('operator')) columns.push(text('operator', 'operators.owner', '150px'))
   if (by !== 'category' && known('category')) {
     columns.push({
       id: 'category',
       title: t('operators.category'),
       width: '120px',
+      optional: true,
       value: (row) => (row.category === null ? null : categoryName(row.category)),
     })
   }
-  if (known('input_shapes')) columns.push(text('input_shapes', 'operators.shapes', 'minmax(160px, 2fr)'))
-  if (known('dtypes')) columns.push(text('dtypes', 'operators.dtypes', '110px'))
-  for (const [field, title] of TIMES) if (known(field)) columns.push(time(field, title))
-  if (known('busy_share')) columns.push(shareColumn('busy_share', 'operators.busy_share'))
+  if (known('input_shapes')) {
+    columns.push({ ...text('input_shapes', 'operators.shapes', '220px'), optional: by !== 'shape' })
+  }
+  if (known('dtypes')) columns.push({ ...text('dtypes', 'operators.dtypes', '110px'), optional: by !== 'shape' })
+  for (const [field, title] of TIMES) {
+    if (known(field)) columns.push({ ...time(field, title), optional: !ALWAYS.has(field) })
+  }
+  if (known('busy_share')) columns.push({ ...shareColumn('busy_share', 'operators.busy_share'), optional: true })
   return [...columns, ...counters.map(counterColumn)]
 }
 
-const text = (id: 'type' | 'core' | 'operator' | 'input_shapes' | 'dtypes', title: PlainKey, width: string) => ({
+const text = (
+  id: 'type' | 'core' | 'operator' | 'input_shapes' | 'dtypes',
+  title: PlainKey,
+  width: string,
+): Column<Operator> => ({
   id,
   title: t(title),
   width,
+  optional: true,
   value: (row: Operator) => row[id],
   ...helpOf('operators', id),
 })
@@ -105,9 +105,9 @@ const time = (field: Time, title: PlainKey): Column<Operator> => ({
   id: field,
   title: t(title),
   numeric: true,
-  width: '92px',
+  width: '104px',
   value: (row) => row[field],
-  text: (row) => durationUs(row[field]),
+  quantity: 'us',
   hint: (row) => (row[field] === null ? null : `${row[field]} µs`),
   ...helpOf('operators', field),
 })
@@ -120,7 +120,6 @@ function shareColumn(field: 'share' | 'busy_share', title: PlainKey): Column<Ope
     width: '84px',
     value: (row) => row[field],
     text: (row) => share(row[field]),
-    bar: (row) => row[field],
     ...helpOf('operators', field),
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Operator } from '../../api/schema'
-import { counterNames, filtered, shortened, subTotal, topRows } from './rows'
+import { counterNames, isPicked, keyOf, pickedRow, siteName, subTotal } from './rows'
 
 function row(name: string, total_us: number, more: Partial<Operator> = {}): Operator {
   return {
@@ -34,21 +34,6 @@ function row(name: string, total_us: number, more: Partial<Operator> = {}): Oper
 
 const rows = [row('a', 10), row('b', 40), row('c', 30), row('d', 20)]
 
-test('the chart shows the highest and the rest, and loses nothing', () => {
-  const top = topRows(rows, 'total_us', 3)
-  expect(top.map((one) => [one.row?.name ?? null, one.value, one.others])).toEqual([
-    ['b', 40, 0],
-    ['c', 30, 0],
-    ['d', 20, 0],
-    [null, 10, 1],
-  ])
-  expect(top.reduce((sum, one) => sum + one.value, 0)).toBe(100)
-})
-
-test('means do not add up, so they have no rest', () => {
-  expect(topRows(rows, 'avg_us', 3).map((one) => one.row?.name)).toEqual(['b', 'c', 'd'])
-})
-
 test('a sub-total adds calls, time and shares of the chosen rows', () => {
   expect(subTotal([rows[1], rows[3]] as Operator[])).toEqual({
     rows: 2,
@@ -58,22 +43,27 @@ test('a sub-total adds calls, time and shares of the chosen rows', () => {
   })
 })
 
-test('rows are narrowed to a type and to a category', () => {
-  const some = [row('a', 1, { category: 'matmul' }), row('b', 1), row('c', 1, { category: 'copy' })]
-  expect(filtered(some, null, 'other').map((one) => one.name)).toEqual(['b'])
-  expect(filtered(some, 'a', 'matmul').map((one) => one.name)).toEqual(['a'])
-  expect(filtered(some, 'a', 'copy')).toEqual([])
+test('a row is picked by all that tells it apart, or by its name alone', () => {
+  const [one, other] = [row('gemm', 1, { core: 'GPU' }), row('gemm', 2, { core: 'CPU' })]
+  expect(pickedRow([one, other], [keyOf(other)])).toBe(other)
+  expect(isPicked(one, [keyOf(other)])).toBe(false)
+  expect(pickedRow([one, other], ['gemm'])).toBe(one)
+  expect(isPicked(other, ['gemm'])).toBe(true)
+  expect(pickedRow([one, other], ['gone'])).toBeNull()
+})
+
+test('a stack is named by the line of the user’s own program', () => {
+  const frames = [
+    'train.py(9): main',
+    'net.py(3): forward',
+    'torch/nn/modules/linear.py(130): forward',
+    '<built-in linear>',
+  ]
+  expect(siteName(frames)).toBe('net.py(3): forward')
+  expect(siteName(['<built-in linear>'])).toBe('<built-in linear>')
 })
 
 test('counters that say something stand first', () => {
   const some = [row('a', 1, { pmu: { zero: 0, mac: 0.5 } }), row('b', 1, { pmu: { late: null, zero: 0 } })]
   expect(counterNames(some)).toEqual(['mac', 'late', 'zero'])
-})
-
-test('long kernel names keep both ends', () => {
-  const name = 'void at::native::elementwise_kernel<128, 4>'
-  expect(shortened(name, 20)).toHaveLength(20)
-  expect(shortened(name, 20).startsWith('void at::')).toBe(true)
-  expect(shortened(name, 20).endsWith('4>')).toBe(true)
-  expect(shortened('mm', 20)).toBe('mm')
 })

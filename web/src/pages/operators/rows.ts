@@ -1,49 +1,46 @@
-// Rows of the operators: what is chosen, the top of them, and sub-totals.
+// Rows of the operators: what is chosen of them, and sub-totals.
+import type { Query } from '../../api/client'
 import type { Operator } from '../../api/schema'
 
 export const GROUPINGS = ['type', 'kernel', 'operator', 'shape', 'module', 'category', 'core'] as const
 export type Grouping = (typeof GROUPINGS)[number]
-export const METRICS = ['total_us', 'self_us', 'avg_us', 'count'] as const
-export type Metric = (typeof METRICS)[number]
-
-/** The chart shows this many rows in all; with more, the last is the rest. */
-export const SHOWN = 20
-
-export interface TopRow {
-  readonly row: Operator | null
-  readonly value: number
-  /** How many rows the rest stands for; 0 for a row of its own. */
-  readonly others: number
-}
-
-/** The value of a metric; time of calls inside counts once where the rows are nested calls. */
-export function metricOf(row: Operator, metric: Metric): number {
-  return row[metric] ?? 0
-}
-
-/** The highest rows and the rest of them. Means have no rest: they do not add up. */
-export function topRows(rows: readonly Operator[], metric: Metric, shown = SHOWN): TopRow[] {
-  const ordered = rows.toSorted((a, b) => metricOf(b, metric) - metricOf(a, metric))
-  const own = (some: readonly Operator[]): TopRow[] =>
-    some.map((row) => ({ row, value: metricOf(row, metric), others: 0 }))
-  if (ordered.length <= shown) return own(ordered)
-  if (metric === 'avg_us') return own(ordered.slice(0, shown))
-  const rest = ordered.slice(shown)
-  const value = rest.reduce((sum, row) => sum + metricOf(row, metric), 0)
-  return [...own(ordered.slice(0, shown)), { row: null, value, others: rest.length }]
-}
-
-/** Rows of one type or category, as the links of other pages and the chart of categories ask. */
-export function filtered(rows: readonly Operator[], type: string | null, category: string | null): readonly Operator[] {
-  if (type === null && category === null) return rows
-  return rows.filter(
-    (row) => (type === null || row.type === type) && (category === null || (row.category ?? 'other') === category),
-  )
-}
-
 /** What stands for a row in the address: rows have no number. */
 export function keyOf(row: Operator): string {
   return [row.name ?? '', row.core ?? '', row.input_shapes ?? '', row.dtypes ?? ''].join('\t').trimEnd()
+}
+
+/** A link may name a row without what tells it from others of that name. */
+export function isPicked(row: Operator, picked: readonly string[]): boolean {
+  return picked.includes(keyOf(row)) || (row.name !== null && picked.includes(row.name))
+}
+
+/** The row that was picked last. */
+export function pickedRow(rows: readonly Operator[], picked: readonly string[]): Operator | null {
+  const last = picked.at(-1)
+  return rows.find((row) => keyOf(row) === last) ?? rows.find((row) => row.name !== null && row.name === last) ?? null
+}
+
+/** What to ask of the server so that it tells of exactly the slices behind a row. */
+export function occurrencesQuery(row: Operator, by: Grouping, lane: string, step: number | null): Query {
+  return {
+    by,
+    name: row.name,
+    side: row.side,
+    lane,
+    core: row.core,
+    kernel_type: row.type,
+    input_shapes: row.input_shapes,
+    dtypes: row.dtypes,
+    step,
+  }
+}
+
+/** The line that says most of a stack: the innermost that is neither built in nor a part of the framework. */
+export function siteName(frames: readonly string[]): string {
+  const own = frames.findLast(
+    (frame) => !/^<|^nn\.Module|site-packages|dist-packages|(^|\/)(torch|mindspore)\//.test(frame),
+  )
+  return own ?? frames.at(-1) ?? ''
 }
 
 export interface SubTotal {
@@ -72,11 +69,4 @@ export function counterNames(rows: readonly Operator[]): readonly string[] {
     for (const [name, value] of Object.entries(row.pmu ?? {})) names.set(name, (names.get(name) ?? false) || !!value)
   }
   return [...names].toSorted(([a, x], [b, y]) => Number(y) - Number(x) || a.localeCompare(b)).map(([name]) => name)
-}
-
-/** A long name, cut in the middle: template arguments at the end tell kernels apart as much as their beginning. */
-export function shortened(name: string, most: number): string {
-  if (name.length <= most) return name
-  const head = Math.ceil((most - 1) * 0.65)
-  return `${name.slice(0, head)}…${name.slice(name.length - (most - 1 - head))}`
 }

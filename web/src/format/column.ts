@@ -1,0 +1,55 @@
+// Numbers that stand below each other: one unit and one number of decimals for all, so that they can be compared at a glance.
+import { locale } from '../i18n/language.svelte'
+
+export type Quantity = 'us' | 'ns' | 'bytes'
+
+type Maybe = number | null | undefined
+type Unit = readonly [size: number, name: string]
+
+const MISSING = '–'
+const DECIMALS = 3
+/** A column whose largest number would have more digits than this keeps the larger unit. */
+const MOST_UNITS = 100_000
+const TIMES: readonly Unit[] = [
+  [1e9, 's'],
+  [1e6, 'ms'],
+  [1e3, 'µs'],
+  [1, 'ns'],
+]
+const SIZES: readonly Unit[] = [5, 4, 3, 2, 1, 0].map(
+  (power) => [1024 ** power, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'][power] ?? 'B'] as const,
+)
+
+/** How to write the values of a column. */
+export function columnText(quantity: Quantity, values: readonly Maybe[]): (value: Maybe) => string {
+  const factor = quantity === 'us' ? 1000 : 1
+  const [size, name] = unitOf(quantity === 'bytes' ? SIZES : TIMES, values, factor)
+  // Whole nanoseconds and bytes have no decimals.
+  const decimals = size === 1 ? 0 : DECIMALS
+  const format = new Intl.NumberFormat(locale(), { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+  return (value) =>
+    typeof value === 'number' && Number.isFinite(value) ? `${format.format((value * factor) / size)} ${name}` : MISSING
+}
+
+/** The unit of the largest value; a smaller one where the least would read as zero in it. */
+function unitOf(units: readonly Unit[], values: readonly Maybe[], factor: number): Unit {
+  const sizes = values.flatMap((value) =>
+    typeof value === 'number' && Number.isFinite(value) && value !== 0 ? [Math.abs(value) * factor] : [],
+  )
+  const smallest = units.at(-1) ?? [1, '']
+  if (sizes.length === 0) return units.find(([, name]) => name === 'µs') ?? smallest
+  let [least, greatest] = [Infinity, 0]
+  for (const size of sizes) {
+    least = Math.min(least, size)
+    greatest = Math.max(greatest, size)
+  }
+  const wanted = units.findIndex(([size]) => greatest >= size)
+  let index = wanted < 0 ? units.length - 1 : wanted
+  const seen = (unit: Unit): boolean => least / unit[0] >= 10 ** -DECIMALS / 2
+  while (index < units.length - 1) {
+    const [now, next] = [units[index] ?? smallest, units[index + 1] ?? smallest]
+    if (seen(now) || greatest / next[0] >= MOST_UNITS) break
+    index += 1
+  }
+  return units[index] ?? smallest
+}
