@@ -12,6 +12,7 @@ import comparison
 import ingest
 import peers
 import results
+import simulated_jobs
 import timeline_tiles
 
 HERE = Path(__file__).resolve().parent
@@ -28,7 +29,7 @@ def main() -> None:
         "Analyses of one rank": analyses.run(options.data, options.megabytes),
         "Beside other tools": peers.run(options.data),
         "Comparing": comparison.run(options.data),
-        "Many ranks": cluster.run(options.data),
+        "Many ranks": [*cluster.run(options.data), *simulated_jobs.run(options.data)],
         "Timeline": timeline_tiles.run(options.data),
         "Recording": capture.run(),
     }

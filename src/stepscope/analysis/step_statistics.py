@@ -39,7 +39,18 @@ class StepStatistics(msgspec.Struct, frozen=True):
 
 def step_statistics(steps: pl.DataFrame) -> list[StepStatistics]:
     """Statistics per rank, from the frame that ``steps`` gives."""
-    return [_of_rank(int(rank), rows) for (rank,), rows in steps.group_by(["rank"], maintain_order=True)]
+    counted = typical(steps)
+    others = steps.join(counted.select("rank", "step"), on=["rank", "step"], how="anti")
+    counted_of, others_of = _by_rank(counted), _by_rank(others)
+    return [
+        _of_rank(rank, counted_of[rank], others_of.get(rank, others.clear()))
+        for rank in steps["rank"].unique(maintain_order=True)
+    ]
+
+
+def _by_rank(steps: pl.DataFrame) -> dict[int, pl.DataFrame]:
+    parts = steps.partition_by("rank", as_dict=True, maintain_order=True)
+    return {int(rank): rows for (rank,), rows in parts.items()}
 
 
 def typical(steps: pl.DataFrame) -> pl.DataFrame:
@@ -52,13 +63,11 @@ def typical(steps: pl.DataFrame) -> pl.DataFrame:
     kept = kept.filter(told | ~told.any().over("rank"))
     # Evaluation is left out where a rank trains; a step without any work is a stall, and counts.
     trains = (pl.col("mode") == "training").any().over("rank")
-    return kept.filter(~trains | (pl.col("mode") != "inference")).sort("rank", "start_ns")
+    return kept.filter(~trains | (pl.col("mode") != "inference")).sort("rank", "start_ns", maintain_order=True)
 
 
-def _of_rank(rank: int, rows: pl.DataFrame) -> StepStatistics:
-    counted = typical(rows)
-    others = rows.join(counted.select("step"), on="step", how="anti")
-    fields = [name for name in rows.columns if name.endswith("_us")]
+def _of_rank(rank: int, counted: pl.DataFrame, others: pl.DataFrame) -> StepStatistics:
+    fields = [name for name in counted.columns if name.endswith("_us")]
     return StepStatistics(
         rank=rank,
         mode="training" if (counted["mode"] == "training").any() else str(counted["mode"][0]),

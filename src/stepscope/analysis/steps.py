@@ -13,7 +13,7 @@ from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.idle import CAUSES, IdleByCause
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
-from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_parts import step_parts
 from stepscope.analysis.foundation.units import Identifier, Microseconds, Nanoseconds, fields_in
@@ -73,7 +73,7 @@ def steps(
         if step_marks(store, rank).is_empty():
             notes.append(Note("steps_as_reported" if rows_of_rank is not None else "no_steps", file=file, rank=rank))
             continue
-        notes += _remarks(store, rank)
+        notes += remarks_of_rank(store, rank)
     if not frames:
         raise NoAnswerError("no_steps")
     rows = pl.concat(frames)
@@ -92,7 +92,8 @@ def steps_of_rank(store: RunStore, rank: int) -> tuple[pl.DataFrame | None, str]
     return (_as_steps(rows) if len(rows) else None), file
 
 
-def _remarks(store: RunStore, rank: int) -> list[Note]:
+@cached_summary_per_rank
+def remarks_of_rank(store: RunStore, rank: int) -> list[Note]:
     """What a reader of the step trace of a rank should know."""
     notes = []
     work = work_of(store, rank)
@@ -131,7 +132,7 @@ def _as_steps(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-@cached_per_rank
+@cached_summary_per_rank
 def _devices(store: RunStore, rank: int) -> int:
     """How many devices computed; one process may use several."""
     work = work_of(store, rank)
@@ -140,7 +141,7 @@ def _devices(store: RunStore, rank: int) -> int:
     return int(tracks.select(pl.col("process").drop_nulls().n_unique()).collect().item())
 
 
-@cached_per_rank
+@cached_summary_per_rank
 def step_trace(store: RunStore, rank: int) -> pl.DataFrame:
     """The rows of one rank whose steps are marked."""
     marks = step_marks(store, rank)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import msgspec
@@ -15,10 +16,11 @@ from stepscope.analysis.foundation.idle import IdleByCause, idle_of
 from stepscope.analysis.foundation.intervals import joined, union
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
+from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
 from stepscope.analysis.foundation.step_pattern import Pattern
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Share, fields_in
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
-from stepscope.analysis.step_statistics import StepStatistics, step_statistics, typical
+from stepscope.analysis.step_statistics import StepStatistics, typical
 from stepscope.analysis.steps import Step
 from stepscope.analysis.steps import steps as step_trace
 from stepscope.facts.delimitation import delimitation_facts
@@ -127,7 +129,7 @@ def summary(
     trace = step_trace(store, ranks=ranks, steps=steps)
     means = _mean_steps(typical(trace.data))
     about = store.scan("ranks").select("rank", pl.col("host", "device_kind", "device_name").cast(pl.String)).collect()
-    statistics = {entry.rank: entry for entry in step_statistics(trace.data)}
+    statistics = {entry.rank: entry for entry in trace.beside["statistics"]}
     entries = []
     for row in means.join(about, on="rank", how="left", maintain_order="left").iter_rows(named=True):
         rank, own = row["rank"], statistics[row["rank"]]
@@ -137,13 +139,31 @@ def summary(
                 **row,
                 idle_by_cause=None if row["idle_us"] is None else IdleByCause(**causes),
                 pattern=own.pattern,
-                before_window_us=before_window_us(work_of(store, rank)),
-                profiler_overhead_us=_profiler_overhead_us(store, rank),
                 statistics=own,
-                window=whole_window(work_of(store, rank), periods_of(store, rank).unseen[1]),
+                **vars(outside_steps(store, rank)),
             )
         )
     return Answer(Summary(entries, _parts(store, means)), trace.notes)
+
+
+@dataclass(frozen=True)
+class OutsideSteps:
+    """What a rank did whatever step it belongs to."""
+
+    before_window_us: float
+    profiler_overhead_us: float
+    window: WholeWindow | None
+
+
+@cached_summary_per_rank
+def outside_steps(store: RunStore, rank: int) -> OutsideSteps:
+    """That of a rank."""
+    work = work_of(store, rank)
+    return OutsideSteps(
+        before_window_us(work),
+        _profiler_overhead_us(store, rank),
+        whole_window(work, periods_of(store, rank).unseen[1]),
+    )
 
 
 def _mean_steps(counted: pl.DataFrame) -> pl.DataFrame:

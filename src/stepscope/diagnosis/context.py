@@ -14,6 +14,12 @@ from stepscope.analysis.cluster.delays import delays
 from stepscope.analysis.cluster.expert_time import expert_times
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
 from stepscope.analysis.cluster.waits import waits
+from stepscope.analysis.foundation.computing_time import computing_of as computing_intervals_of
+from stepscope.analysis.foundation.data_waits import data_waits
+from stepscope.analysis.foundation.step_marks import step_marks
+from stepscope.analysis.foundation.work import does_work_on_device
+from stepscope.analysis.steps import remarks_of_rank, steps_of_rank
+from stepscope.analysis.summary import outside_steps
 from stepscope.diagnosis.computing import Computing, computing_of
 from stepscope.diagnosis.measures import RankTime, rank_times
 from stepscope.diagnosis.own_time import OwnTime, own_times
@@ -78,6 +84,8 @@ class RunContext:
     @cached_property
     def times(self) -> dict[int, RankTime]:
         """The mean step of each rank and how it divides; only ranks of which that is known."""
+        for rank in self.ranks:
+            _visit(self.store, rank)
         return rank_times(self.answer("summary"), self.answer("steps"))
 
     @cached_property
@@ -198,3 +206,14 @@ class RunContext:
             if known[rank] >= finding_facts().exposed_communication.least_share_of_calls * expected:
                 times[rank] = exposed_ns / 1000 / len(time.steps)
         return times
+
+
+def _visit(store: RunStore, rank: int) -> None:
+    """Work out at once what rules will ask of each rank: its slices are in memory now, and not those of all ranks."""
+    if not step_marks(store, rank).is_empty():
+        steps_of_rank(store, rank)
+        remarks_of_rank(store, rank)
+        outside_steps(store, rank)
+        computing_intervals_of(store, rank)
+        data_waits(store, rank)
+        does_work_on_device(store, rank)

@@ -39,6 +39,7 @@ from stepscope.store.integrity import (
     read_document,
     save_document,
 )
+from stepscope.store.merged_table import MergedTable
 from stepscope.store.notes import Note
 from stepscope.store.workspace import Workspace
 
@@ -91,6 +92,11 @@ class Manifest:
         positions = sorted({position for rank in ranks for position in self._positions.get(rank, ())})
         return [name for position in positions for name in self.parts[position].tables.get(table, {})]
 
+    def rows_of_rank(self, table: str, rank: int) -> int:
+        """How many rows a rank has in a table that has files by rank."""
+        parts = (self.parts[position] for position in self._positions.get(rank, ()))
+        return sum(sum(part.tables.get(table, {}).values()) for part in parts)
+
     @cached_property
     def _positions(self) -> dict[int, list[int]]:
         by_rank: dict[int, list[int]] = {}
@@ -118,6 +124,8 @@ class RunStore:
     workspace: Workspace | None = field(default=None, repr=False, compare=False)
     #: Files that were whole, with their state at that time.
     checked: dict[str, tuple[int, int, int]] = field(default_factory=dict, repr=False, compare=False)
+    #: Tables of all ranks that were asked for single ranks, each with its files.
+    _merged: dict[str, tuple[list[str], MergedTable]] = field(default_factory=dict, repr=False, compare=False)
     _mending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @property
@@ -134,9 +142,18 @@ class RunStore:
         if not files:
             return schema.empty(table).lazy()
         frame = pl.scan_parquet([self.directory / name for name in files])
-        if ranks is not None and "rank" in schema.TABLES[table].schema:
-            frame = frame.filter(pl.col("rank").is_in(ranks))
-        return frame
+        if ranks is None or "rank" not in schema.TABLES[table].schema:
+            return frame
+        if schema.TABLES[table].per_rank:
+            return frame.filter(pl.col("rank").is_in(ranks))
+        return self._merged_table(table, files).of_ranks(ranks)
+
+    def _merged_table(self, table: str, files: list[str]) -> MergedTable:
+        known = self._merged.get(table)
+        if known is None or known[0] != files:  # mended ones have new names
+            paths = [self.directory / name for name in files]
+            known = self._merged[table] = (files, MergedTable(paths, self.manifest.rows(table)))
+        return known[1]
 
     def whole(self, wanted: Callable[[], list[str]]) -> list[str]:
         """The wanted files, whose bytes are those that were written: damaged ones are made again first."""

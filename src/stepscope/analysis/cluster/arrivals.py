@@ -16,7 +16,18 @@ from stepscope.store.run_store import RunStore
 
 def arrivals(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
     """``arrival_ns`` of each rank and slice of calls."""
-    return pl.concat(_of_rank(store, int(rank), own) for (rank,), own in calls.group_by("rank", maintain_order=True))
+    on_host = _on_host(store, calls)
+    return pl.concat(
+        _of_rank(store, int(rank), own) if rank in on_host else own.select("rank", "slice", arrival_ns="start_ns")
+        for (rank,), own in calls.group_by("rank", maintain_order=True)
+    )
+
+
+def _on_host(store: RunStore, calls: pl.DataFrame) -> set[int]:
+    """Ranks with calls that run on no stream of a device."""
+    wanted = calls.lazy().select("rank", pl.col("slice").cast(pl.Int64))
+    slices = store.scan("slices").filter(pl.col("stream").is_null()).select("rank", pl.col("slice").cast(pl.Int64))
+    return set(slices.join(wanted, on=["rank", "slice"], how="semi").select(pl.col("rank").unique()).collect()["rank"])
 
 
 def _of_rank(store: RunStore, rank: int, calls: pl.DataFrame) -> pl.DataFrame:

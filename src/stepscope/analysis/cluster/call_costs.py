@@ -11,8 +11,8 @@ import polars as pl
 from stepscope.analysis.cluster.matched_calls import matched_calls
 from stepscope.analysis.cluster.paired_calls import paired_calls
 from stepscope.analysis.cluster.plan import plan_of
+from stepscope.analysis.foundation.computing_time import computing_of
 from stepscope.analysis.foundation.intervals import Intervals, union
-from stepscope.analysis.foundation.work import COMPUTE, work_of
 from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
@@ -64,18 +64,12 @@ def _stated(store: RunStore) -> pl.DataFrame:
 
 
 def _exposed(store: RunStore, rank: int, calls: pl.DataFrame) -> pl.DataFrame:
-    computing = _computing(store, rank)
+    computing = computing_of(store, rank)
     arrived, begins, end = (calls[name].to_numpy() for name in ("arrival_ns", "begins", "end_ns"))
     return calls.with_columns(
         exposed_wait_ns=pl.Series(begins - arrived - computing.covered_within(arrived, begins)),
         exposed_transfer_ns=pl.Series(end - begins - computing.covered_within(begins, end)),
     )
-
-
-def _computing(store: RunStore, rank: int) -> Intervals:
-    work = work_of(store, rank)
-    computing = work.of(COMPUTE)
-    return union(work.start[computing], work.end[computing])
 
 
 def exposed_transfers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
@@ -86,7 +80,7 @@ def exposed_transfers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for (rank,), own in calls.group_by("rank", maintain_order=True):
         moving = union(own["begins"].to_numpy(), own["end_ns"].to_numpy())
-        computing = _computing(store, int(rank))
+        computing = computing_of(store, int(rank))
         spans = own.group_by("step").agg(pl.min("begins"), pl.max("end_ns")).sort("step")
         first, last = spans["begins"].to_numpy(), spans["end_ns"].to_numpy()
         exposed = _difference_within(moving, computing, first, last)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.analysis.cluster.rank_chain import ENDS, NO_CALL, STARTS, STARTS_BEHIND, STEP_ENDS, RankChain
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import Bools, Int32s, Int64s
 
 Weights = npt.NDArray[np.float64]
 
@@ -40,19 +40,19 @@ class Keeps:
 class _Level:
     """Events that can happen at once, and calls that are complete after them."""
 
-    rank: Int64s  # whose chain advances, by `event`
+    rank: Int32s  # whose chain advances, by `event`
     event: Int64s
-    end_rank: Int64s  # of those, which wait for the end of `end_call`
-    end_call: Int64s
-    start_rank: Int64s  # starts, sorted by call; `start_first` are the first of each
-    start_call: Int64s
+    end_rank: Int32s  # of those, which wait for the end of `end_call`
+    end_call: Int32s
+    start_rank: Int32s  # starts, sorted by call; `start_first` are the first of each
+    start_call: Int32s
     start_first: Int64s
     queued: Int64s  # events of starts behind another call, sorted by call
-    queued_call: Int64s
-    queued_behind: Int64s
-    done_rank: Int64s  # steps that end
-    done_step: Int64s
-    complete: Int64s  # calls whose last member has arrived
+    queued_call: Int32s
+    queued_behind: Int32s
+    done_rank: Int32s  # steps that end
+    done_step: Int32s
+    complete: Int32s  # calls whose last member has arrived
 
 
 class CallReplay:
@@ -61,7 +61,7 @@ class CallReplay:
     def __init__(self, ranks: Sequence[int], chains: Sequence[RankChain], calls: int) -> None:
         self.ranks = list(ranks)
         self.calls = calls
-        self.rank = np.repeat(np.arange(len(chains)), [len(chain.kind) for chain in chains])
+        self.rank = np.repeat(np.arange(len(chains), dtype=np.int32), [len(chain.kind) for chain in chains])
         self.kind = np.concatenate([chain.kind for chain in chains])
         self.call = np.concatenate([chain.call for chain in chains])
         self.step = np.concatenate([chain.step for chain in chains])
@@ -111,7 +111,7 @@ class CallReplay:
             levels.append(self._level(*level))
         return levels if order.finished else None
 
-    def _level(self, event: Int64s, complete: Int64s) -> _Level:
+    def _level(self, event: Int64s, complete: Int32s) -> _Level:
         kind, call, rank = self.kind[event], self.call[event], self.rank[event]
         queued = kind == STARTS_BEHIND
         chain, ends = ~queued, kind == ENDS
@@ -149,7 +149,7 @@ class _Order:
         is_first = np.ones(len(on_chain), np.bool_)
         is_first[1:] = ~same
         needs_call = np.where(kind == ENDS, call, np.where(kind == STARTS_BEHIND, replay.behind, NO_CALL))
-        self._waits = (kind != STARTS_BEHIND).astype(np.int64) + (needs_call != NO_CALL)
+        self._waits = (kind != STARTS_BEHIND).astype(np.int8) + (needs_call != NO_CALL)
         self._waits[on_chain[is_first]] -= 1
         starts = (kind == STARTS) | (kind == STARTS_BEHIND)
         self._missing = np.bincount(call[starts], minlength=replay.calls)
@@ -164,7 +164,7 @@ class _Order:
         """Whether all events were taken."""
         return self._taken == len(self._waits)
 
-    def take(self) -> tuple[Int64s, Int64s] | None:
+    def take(self) -> tuple[Int64s, Int32s] | None:
         """The next events, and the calls that are complete with them."""
         event = self._ready
         if not len(event):
@@ -184,7 +184,7 @@ class _Order:
         self._ready = both[self._waits[both] == 0]
         return event, complete
 
-    def _held_by(self, calls: Int64s) -> Int64s:
+    def _held_by(self, calls: Int32s) -> Int64s:
         first, last = self._first_waiting[calls], self._first_waiting[calls + 1]
         count = last - first
         index = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)

@@ -20,7 +20,7 @@ from stepscope.analysis.cluster.slowdown import (
     Slowdown,
     StageSlowdown,
 )
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import Bools, Int32s, Int64s
 from stepscope.facts.training_operations import training_operations_facts
 
 #: Own time of ranks, beside which stand the names of calls.
@@ -41,7 +41,7 @@ class CallSlowdown:
         self._ranks = sorted(chains)
         self._replay = CallReplay(self._ranks, [chains[rank] for rank in self._ranks], len(calls))
         self._recorded = Durations(self._replay.busy, self._replay.gap, calls.transfer)
-        self._stage = np.array([plan.stage_of(rank) or 0 for rank in self._ranks])
+        self._stage = np.array([plan.stage_of(rank) or 0 for rank in self._ranks], np.int32)
         self._ideal = _ideal(self._replay, self._stage, calls.usual)
         position = {rank: index for index, rank in enumerate(self._ranks)}
         rows = calls.rows.filter(pl.col("rank").is_in(self._ranks)).sort("call")
@@ -162,7 +162,7 @@ def call_slowdown(plan: ParallelPlan, calls: CallTimes | None, chains: dict[int,
     return slowdown if slowdown.possible else None
 
 
-def _ideal(replay: CallReplay, stage: Int64s, transfer: Int64s) -> Durations:
+def _ideal(replay: CallReplay, stage: Int32s, transfer: Int64s) -> Durations:
     """Own time up to each call as that of the peers in the same step; stages compute alike.
 
     The n-th call of a rank in a step belongs to the n-th of its peers, where they have as many.
@@ -174,7 +174,7 @@ def _ideal(replay: CallReplay, stage: Int64s, transfer: Int64s) -> Durations:
             "rank": replay.rank,
             "stage": stage[replay.rank],
             "step": replay.step,
-            "number": number,
+            "number": number.astype(np.int32),
             "busy": replay.busy,
             "gap": np.where(replay.kind == STARTS_BEHIND, 0, replay.gap),
         }

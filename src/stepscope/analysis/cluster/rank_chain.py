@@ -11,10 +11,11 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.analysis.foundation.intervals import Intervals, union
+from stepscope.analysis.foundation.computing_time import computing_of
+from stepscope.analysis.foundation.intervals import Intervals, joined, union
 from stepscope.analysis.foundation.periods import Periods, periods_of
-from stepscope.analysis.foundation.work import COMPUTE, work_of
-from stepscope.arrays import Bools, Int64s
+from stepscope.analysis.foundation.work import work_of
+from stepscope.arrays import Bools, Int8s, Int32s, Int64s
 from stepscope.store.run_store import RunStore
 
 #: Kinds of events. At one moment ends come first, and a step ends before the next begins.
@@ -38,15 +39,16 @@ class RankCalls:
 class RankChain:
     """Events of one rank in time order. A queued call started ``gap`` after the call that it was ``behind``.
 
-    ``step`` is the position of the step that an event belongs to, -1 beyond all.
+    ``step`` is the position of the step that an event belongs to, -1 beyond all. The events of all ranks are in memory
+    at once, so numbers are no wider than they need to be.
     """
 
-    kind: Int64s
-    call: Int64s
-    step: Int64s
+    kind: Int8s
+    call: Int32s
+    step: Int32s
     busy: Int64s
     gap: Int64s
-    behind: Int64s
+    behind: Int32s
     steps: Int64s  # numbers of all steps, and how long each took
     recorded: Int64s
 
@@ -56,10 +58,11 @@ def rank_chain(store: RunStore, rank: int, calls: RankCalls) -> RankChain | None
     periods = periods_of(store, rank)
     if not len(periods.step) or not periods.known.any():
         return None
-    work = work_of(store, rank)
-    work = work if work.on_device else work.with_enclosing()
-    computing = work.of(COMPUTE)
-    return chain_of(periods, union(work.start[computing], work.end[computing]), calls)
+    computing = computing_of(store, rank)
+    enclosing = work_of(store, rank).enclosing
+    if len(enclosing.start):  # operators around others keep a host busy that computes by itself
+        computing = joined(computing, union(enclosing.start, enclosing.end))
+    return chain_of(periods, computing, calls)
 
 
 def chain_of(periods: Periods, computing: Intervals, calls: RankCalls) -> RankChain:
@@ -92,12 +95,12 @@ def chain_of(periods: Periods, computing: Intervals, calls: RankCalls) -> RankCh
     gap = np.where(on_chain, until - before - busy, lag)
     step = np.searchsorted(periods.end, moment, side="left")
     return RankChain(
-        kind,
-        of_call,
-        np.where(step < len(periods.end), step, -1),
+        kind.astype(np.int8),
+        of_call.astype(np.int32),
+        np.where(step < len(periods.end), step, -1).astype(np.int32),
         busy,
         gap,
-        follows,
+        follows.astype(np.int32),
         periods.step,
         periods.end - periods.start,
     )

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.intervals import Intervals, union
-from stepscope.analysis.foundation.work import COMPUTE, work_of
+from stepscope.analysis.foundation.computing_time import computing_of
+from stepscope.analysis.foundation.intervals import Intervals
 from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
@@ -111,10 +111,8 @@ def _axis(waits: pl.DataFrame) -> dict[int, int]:
 
 def _not_computing(store: RunStore, rank: int, waits: pl.DataFrame) -> pl.DataFrame:
     """The parts of its waits, ``from`` to ``to``, in which a rank did not compute meanwhile."""
-    work = work_of(store, rank)
-    computing = work.of(COMPUTE)
     first, last = int(waits["start"].min()), int(waits["end"].max())  # type: ignore[arg-type]
-    idle = union(work.start[computing], work.end[computing]).gaps(first, last)
+    idle = computing_of(store, rank).gaps(first, last)
     wait, _, begins, ends = overlaps(waits["start"].to_numpy(), waits["end"].to_numpy(), idle)
     return waits[wait].with_columns(pl.Series("from", begins), pl.Series("to", ends))
 
@@ -122,6 +120,7 @@ def _not_computing(store: RunStore, rank: int, waits: pl.DataFrame) -> pl.DataFr
 def overlaps(start: Int64s, end: Int64s, others: Intervals) -> tuple[Int64s, Int64s, Int64s, Int64s]:
     """Which window overlaps which of the disjoint intervals, and from when to when.
 
+    >>> from stepscope.analysis.foundation.intervals import union
     >>> two = union(np.array([1, 5]), np.array([3, 9]))
     >>> [column.tolist() for column in overlaps(np.array([0, 8]), np.array([6, 9]), two)]
     [[0, 0, 1], [0, 1, 1], [1, 5, 8], [3, 6, 9]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import msgspec
 import polars as pl
@@ -18,12 +19,15 @@ from stepscope.analysis.communication.hangs import never_joined
 from stepscope.analysis.communication.links import links_of, matrix_of
 from stepscope.analysis.communication.operations import operations_of, times_by_rank
 from stepscope.analysis.communication.types import Communication, Link, Wait
+from stepscope.analysis.foundation.kept import kept
 from stepscope.analysis.foundation.question import question
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
 __all__ = ["Communication", "communication"]
+
+_MADE_FROM: Final = ("analysis", "facts", "store")
 
 
 @question()
@@ -36,6 +40,21 @@ def communication(
     operation: str | None = None,
 ) -> Answer[Communication]:
     """What the ranks asked for called, waited for and moved; calls are matched over all ranks all the same."""
+    if ranks or steps or group or operation:
+        answer = _work_out(store, ranks=ranks, steps=steps, group=group, operation=operation)
+    else:
+        answer = kept(store, "communication", Communication, _MADE_FROM, _work_out)
+    return Answer(answer, _notes(store, answer))
+
+
+def _work_out(
+    store: RunStore,
+    *,
+    ranks: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
+    group: str | None = None,
+    operation: str | None = None,
+) -> Communication:
     asked = AskedCalls(store, ranks, steps, group, operation)
     matrix = matrix_of(asked.transfers)
     groups = groups_of(store)
@@ -44,7 +63,7 @@ def communication(
     calls, waited = asked.timed()
     missing = unjoined(numbered_calls(store), groups, store.scan("steps").select("rank", "step").collect())
     missing = [call for call in missing if not steps or call.step in steps] + never_joined(store, groups)
-    answer = Communication(
+    return Communication(
         operations=operations_of(calls, groups),
         by_rank=times_by_rank(calls),
         durations=durations_of(calls),
@@ -56,7 +75,6 @@ def communication(
         unjoined=[call for call in missing if group is None or call.group == group],
         clocks=clocks_of(store),
     )
-    return Answer(answer, _notes(store, answer))
 
 
 def _blame(store: RunStore, waited: pl.DataFrame, asked: pl.DataFrame) -> list[Wait]:

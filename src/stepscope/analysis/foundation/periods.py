@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
-from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.unseen_work import unseen_work
 from stepscope.analysis.foundation.work import COMPUTE, Work, work_of
@@ -54,7 +54,7 @@ class Periods:
         return np.where((moment >= self.start[position]) & (moment < self.end[position]), position, -1)
 
 
-@cached_per_rank
+@cached_summary_per_rank
 def periods_of(store: RunStore, rank: int) -> Periods:
     """The periods of a rank; none where nothing marks a step."""
     marks = step_marks(store, rank)

@@ -31,8 +31,7 @@ _MOST_ROWS: Final = 2_000_000
 
 def slices_of(store: RunStore, rank: int) -> pl.LazyFrame:
     """The slices of a rank in the order of the store, with ``COLUMNS``."""
-    parts = (part for part in store.manifest.parts if part.rank == rank)
-    rows = sum(sum(part.tables.get("slices", {}).values()) for part in parts)
+    rows = store.manifest.rows_of_rank("slices", rank)
     return _slices(store, rank).lazy() if rows <= _MOST_ROWS else store.scan("slices", [rank]).select(COLUMNS)
 
 

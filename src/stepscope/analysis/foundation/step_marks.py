@@ -6,14 +6,15 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
+from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.facts.steps import steps_facts
 from stepscope.store.run_store import RunStore
 
 _DEVICE: Final = ["kernel", "collective", "copy"]
 
 
-@cached_per_rank
+@cached_summary_per_rank
 def step_marks(store: RunStore, rank: int) -> pl.DataFrame:
     """Rows of ``steps`` of a rank in time order, with warm_up and incomplete decided."""
     marks = store.scan("steps", [rank]).filter(pl.col("host_start_ns").is_not_null()).sort("host_start_ns").collect()
@@ -31,7 +32,7 @@ def _with_host_phases(store: RunStore, rank: int, marks: pl.DataFrame) -> pl.Dat
     """Without device work, forward and backward are where their operators ran on the host."""
     start, end = pl.col("start_ns"), pl.col("start_ns") + pl.col("dur_ns")
     phases = (
-        store.scan("slices", [rank])
+        slices_of(store, rank)
         .filter(pl.col("kind").is_in(["operator", "collective"]) & pl.col("step").is_not_null())
         .group_by("step")
         .agg(
@@ -83,15 +84,15 @@ def _work_is_missing(store: RunStore, rank: int, marks: pl.DataFrame) -> bool:
     """Whether the last step has far less device work than the one before, or no operator where that has some."""
     last_two = marks["step"].tail(2).to_list()
     counts = (
-        store.scan("slices", [rank])
+        slices_of(store, rank)
         .filter(pl.col("kind").is_in([*_DEVICE, "operator"]) & pl.col("step").is_in(last_two))
         .group_by("step", on_device=pl.col("kind").is_in(_DEVICE))
         .len()
         .collect()
     )
-    slices_of = {(step, on_device): count for step, on_device, count in counts.iter_rows()}
-    before, last = (slices_of.get((step, True), 0) for step in last_two)
+    slices_in = {(step, on_device): count for step, on_device, count in counts.iter_rows()}
+    before, last = (slices_in.get((step, True), 0) for step in last_two)
     if last < before * steps_facts().incomplete.least_share_of_previous:
         return True
-    before, last = (slices_of.get((step, False), 0) for step in last_two)
+    before, last = (slices_in.get((step, False), 0) for step in last_two)
     return bool(last == 0 < before)

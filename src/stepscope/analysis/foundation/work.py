@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.analysis.foundation.rank_cache import cached_per_rank, cached_summary_per_rank
 from stepscope.analysis.foundation.rank_tables import links_of, slices_of
 from stepscope.arrays import Bools, Int64s
 from stepscope.errors import UsageError
@@ -89,7 +89,7 @@ class Enclosing:
 @cached_per_rank
 def work_of(store: RunStore, rank: int) -> Work:
     """The work of a rank. On-device where any device slice exists, else leaf operators on the host."""
-    slices = store.scan("slices", [rank])
+    slices = slices_of(store, rank)
     device = slices.filter(pl.col("kind").is_in(list(_DEVICE_LANES))).select(_COLUMNS).collect()
     on_device = _any_on_device(store, rank, device)
     rows, enclosing = device, device.clear()
@@ -128,6 +128,7 @@ def _before_window(store: RunStore, rank: int, rows: pl.DataFrame) -> Bools:
     return np.asarray(outside & ~launched & (start < first[track]), np.bool_)
 
 
+@cached_summary_per_rank
 def does_work_on_device(store: RunStore, rank: int) -> bool:
     """Whether any slice of a rank ran on a device."""
     wanted = pl.col("kind").is_in(list(_DEVICE_LANES))

@@ -16,7 +16,7 @@ from stepscope.analysis.replay.changes import Change
 from stepscope.analysis.replay.replay import Replay, replay_of
 from stepscope.analysis.replay.weights import Weights
 from stepscope.analysis.step_statistics import typical
-from stepscope.analysis.steps import steps as step_trace
+from stepscope.analysis.steps import steps_of_rank
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
 from stepscope.facts.replay import replay_facts
@@ -74,7 +74,8 @@ def estimate_of(store: RunStore, ranks: list[int]) -> Estimate | None:
 
 def _recorded(store: RunStore, replay: Replay) -> pl.DataFrame:
     ranks = [part.rank for part in replay.parts]
-    usual = typical(step_trace(store, ranks=ranks).data).select("rank", "step")
+    recorded = [rows for rank in ranks if (rows := steps_of_rank(store, rank)[0]) is not None]
+    usual = typical(pl.concat(recorded)).select("rank", "step")
     counted = set(usual.iter_rows())
     parts = []
     for part, periods in zip(replay.parts, replay.periods, strict=True):

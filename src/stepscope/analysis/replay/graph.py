@@ -8,10 +8,13 @@ path is as long as the recorded time, and changed weights give the time that wou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from stepscope.arrays import Int8s, Int64s
+
+_EDGES_AT_ONCE: Final = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -46,8 +49,11 @@ class Graph:
         """How long after the beginning each node can come, with these weights or the recorded ones."""
         weights = self.weight if weight is None else weight
         reached = [0] * len(self.time)
-        for source, target, least in zip(self.source.tolist(), self.target.tolist(), weights.tolist(), strict=True):
-            reached[target] = max(reached[target], reached[source] + least)
+        for first in range(0, len(weights), _EDGES_AT_ONCE):  # as Python's integers they take ten times the memory
+            part = slice(first, first + _EDGES_AT_ONCE)
+            edges = zip(self.source[part].tolist(), self.target[part].tolist(), weights[part].tolist(), strict=True)
+            for source, target, least in edges:
+                reached[target] = max(reached[target], reached[source] + least)
         return np.array(reached, np.int64)
 
     def longest_path(self, sink: int, weight: Int64s | None = None) -> Int64s:

@@ -40,6 +40,13 @@ class Replay:
         part: Int64s = self.part_of_node[self.graph.target]
         return part
 
+    @cached_property
+    def edges_of_part(self) -> list[Int64s]:
+        """The edges of each rank, by its position, in ascending order."""
+        order = np.argsort(self.part_of_edge, kind="stable")
+        first = np.searchsorted(self.part_of_edge[order], np.arange(len(self.parts) + 1))
+        return [order[low:high] for low, high in pairwise(first.tolist())]
+
     def step_times(self, weight: Int64s | None = None) -> list[Int64s]:
         """Per rank how long each of its steps takes with these weights, or as recorded."""
         reached = self.graph.earliest(weight)

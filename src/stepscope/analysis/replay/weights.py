@@ -10,7 +10,7 @@ import numpy as np
 from stepscope.analysis.foundation.intervals import Intervals
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.replay import Replay
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import Int64s
 
 #: Of a dependency that no longer holds: whatever its source is, its target comes later.
 _GONE = -(2**61)
@@ -36,12 +36,8 @@ class Weights:
 
     def edges(self, part_index: int, kinds: tuple[int, ...]) -> Int64s:
         """Dependencies of a rank, by its position."""
-        mine = self._of_kind(kinds) & (self.replay.part_of_edge == part_index)
-        return np.flatnonzero(mine)
-
-    def _of_kind(self, kinds: tuple[int, ...]) -> Bools:
-        known: Bools = np.isin(self.replay.graph.kind, kinds)
-        return known
+        own = self.replay.edges_of_part[part_index]
+        return own[np.isin(self.replay.graph.kind[own], kinds)]
 
     def took(self, edges: Int64s) -> int:
         """Nanoseconds that dependencies take."""

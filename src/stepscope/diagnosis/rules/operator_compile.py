@@ -16,9 +16,10 @@ from stepscope.diagnosis.rule import Rule
 def judge(run: RunContext) -> list[Finding]:
     """Compiling in counted steps costs time; warm-up is worth knowing."""
     steps: pl.DataFrame | None = run.answer("steps")
+    warm_up = None if steps is None else steps.filter("warm_up")
     losses = []
     for rank, time in run.times.items():
-        losses += [loss for loss in (_compiling(run, time), _warm_up(rank, time, steps)) if loss is not None]
+        losses += [loss for loss in (_compiling(run, time), _warm_up(rank, time, warm_up)) if loss is not None]
     return findings_of(run, "operator_compile", losses, Next(("steps", "launches"), "steps"))
 
 
@@ -42,9 +43,9 @@ def _compiling(run: RunContext, time: RankTime) -> Loss | None:
 
 
 def _warm_up(rank: int, time: RankTime, steps: pl.DataFrame | None) -> Loss | None:
-    if steps is None:
+    if steps is None or steps.is_empty():
         return None
-    rows = steps.filter((pl.col("rank") == rank) & pl.col("warm_up"))
+    rows = steps.filter(pl.col("rank") == rank)
     longest = rows["duration_us"].max()
     if rows.is_empty() or not isinstance(longest, float):
         return None

@@ -1,0 +1,16 @@
+"""When a rank computed: the union of its compute slices."""
+
+from __future__ import annotations
+
+from stepscope.analysis.foundation.intervals import Intervals, union
+from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
+from stepscope.analysis.foundation.work import COMPUTE, work_of
+from stepscope.store.run_store import RunStore
+
+
+@cached_summary_per_rank
+def computing_of(store: RunStore, rank: int) -> Intervals:
+    """Compute on the device, or in leaf operators of a host that computes by itself."""
+    work = work_of(store, rank)
+    computing = work.of(COMPUTE)
+    return union(work.start[computing], work.end[computing])
