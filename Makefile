@@ -26,7 +26,7 @@ PIP := pip install -q --disable-pip-version-check
 # What is tried in environments of other versions: store, engine, readers, questions, commands and server.
 QUICK := tests/store tests/engine tests/questions tests/cli tests/server/test_answers.py tests/readers/kineto tests/readers/ascend_db
 
-.PHONY: demo test setup lint unit web browser e2e chromium bench score soak docs lock locked lowest clean
+.PHONY: demo test setup lint unit web browser e2e chromium bench score soak docs pictures lock locked lowest clean
 
 demo: $(TORCH_STAMP)  ## record a real small training loop, diagnose a simulated cluster, and serve the pages of both; SERVE=0 ends
 	$(BIN)/stepscope demo --out demo-output
@@ -92,6 +92,9 @@ bench: $(VENDOR_STAMP)  ## performance, as ratios in one run; other tools in an 
 
 score: $(STAMP)  ## how often the diagnosis is right, on simulated runs; SCORE="--kind slow_host --count 5" chooses
 	PYTHONPATH=benchmarks $(BIN)/python -m score $(or $(SCORE),--write)
+
+pictures: web chromium  ## the pictures of the README, made anew
+	NODE="$(NODE)" && $(BIN)/python build_steps/pictures.py --node "$$NODE/bin/node"
 
 docs: $(STAMP)  ## references that are made from code
 	$(BIN)/python -m stepscope.store.schema > docs/schema.md

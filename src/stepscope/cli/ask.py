@@ -58,6 +58,7 @@ def ask(
 ) -> None:
     """Open the run, ask, and show the answer as the options say."""
     from stepscope.report import csv_tables, json_document, terminal
+    from stepscope.report.progress import working
     from stepscope.run import load
     from stepscope.store.notes import Note
 
@@ -69,7 +70,8 @@ def ask(
     if step is not None:
         chosen["steps"] = step
     try:
-        answer = run.ask(question, ranks=rank, **chosen)
+        with working(language()):
+            answer = run.ask(question, ranks=rank, **chosen)
     except NoAnswerError:
         # What is missing or damaged is often the reason; the error itself follows.
         terminal.show_notes(about(rank, run.notes), language())

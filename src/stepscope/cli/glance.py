@@ -18,11 +18,13 @@ def glance(
 ) -> None:
     """Show the verdict on a capture, its three most important findings and where to look next: stepscope PATH."""
     from stepscope.report import diagnose, json_document
+    from stepscope.report.progress import working
     from stepscope.run import load
 
     del lang
     run = load(paths, window=window, source=source, store=store)
-    answer = run.ask("diagnose")
+    with working(language()):
+        answer = run.ask("diagnose")
     if json:
         json_document.write("diagnose", run.describe(), [*run.notes, *answer.notes], answer.plain(), language())
         return

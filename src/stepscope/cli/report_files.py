@@ -65,8 +65,10 @@ def write_run(run: Run, ranks: Sequence[int] | None, wanted: Wanted, lang: str) 
     from stepscope.report.html import rendered
     from stepscope.report.html.run_page import run_page
     from stepscope.report.markdown import markdown
+    from stepscope.report.progress import working
 
-    report = run.report(questions=_all_questions() if wanted.tables else _SHOWN, ranks=ranks)
+    with working(lang):
+        report = run.report(questions=_all_questions() if wanted.tables else _SHOWN, ranks=ranks)
     if wanted.redact:
         report = redacted_answer([run], report)
     written = _write_tables(

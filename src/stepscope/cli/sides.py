@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stepscope.cli.options import language
 from stepscope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,6 +59,9 @@ class Sides:
 
     def compare(self, runs: Sequence[Run], fail_if: Sequence[str] = ()) -> Comparison:
         """What changed from the first run to the last, or between two parts of the only one."""
+        from stepscope.report.progress import working
+
         if len(runs) == 1 and not self.differ:
             raise UsageError("compare_needs_two")
-        return runs[0].compare(*runs[1:], ranks=self.ranks, steps=self.steps, fail_if=fail_if)
+        with working(language()):
+            return runs[0].compare(*runs[1:], ranks=self.ranks, steps=self.steps, fail_if=fail_if)

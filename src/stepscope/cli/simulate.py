@@ -25,12 +25,14 @@ def simulate(
 ) -> None:
     """Simulate a distributed training job with planted faults, to try a plan or to test a diagnosis."""
     from stepscope.report import json_document, terminal
+    from stepscope.report.progress import working
     from stepscope.simulate.scenario import load_scenario, resized
     from stepscope.simulate.writing import simulate as write
 
     del lang
     chosen = resized(load_scenario(scenario), ranks=ranks, steps=steps, seed=seed)
-    done = write(chosen, out, form=form, detail=detail)
+    with working(language()):
+        done = write(chosen, out, form=form, detail=detail)
     told = done.truth
     if json:
         json_document.write_plain("simulate", {"path": str(out), "truth": told})

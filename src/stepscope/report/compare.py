@@ -10,6 +10,7 @@ from rich.text import Text
 from stepscope.compare.comparison import ComparedSide, Comparison, part_label
 from stepscope.diagnosis.finding import Bilingual
 from stepscope.report.console import Console
+from stepscope.report.sparkline import beside, largest_of
 from stepscope.report.tables import cell, wide_console
 from stepscope.texts import text
 
@@ -25,8 +26,10 @@ def show(comparison: Comparison, lang: str) -> None:
     _line(console, _in(comparison.verdict.sentence, lang), _STYLES[comparison.verdict.word])
     for reason in comparison.verdict.reasons[1:]:
         _line(console, _in(reason.sentence, lang))
+    steps = {"A": [pair.a_us for pair in comparison.steps], "B": [pair.b_us for pair in comparison.steps]}
+    longest = largest_of([*steps["A"], *steps["B"]])
     for letter, side in (("A", comparison.a), ("B", comparison.b)):
-        _line(console, _in(side_line(letter, side), lang), "dim")
+        _line(console, _in(side_line(letter, side), lang) + beside(console, steps[letter], longest), "dim")
     if len(comparison.history) > 2:  # two are the comparison itself
         _show_history(console, comparison, lang)
     unit = unit_of(comparison)
@@ -91,13 +94,15 @@ def markdown(comparison: Comparison, lang: str) -> str:
 
 def _show_history(console: Console, comparison: Comparison, lang: str) -> None:
     console.print()
-    _line(console, text("report.compare_history", lang), "bold")
+    series = [entry.period_us for entry in comparison.history]
+    _line(console, text("report.compare_history", lang) + beside(console, series), "bold")
     unit = unit_of(comparison)
     table = Table(box=None, pad_edge=False)
-    for name in ("run", "steps", f"step [{unit}]", "Δ [%]", ""):
-        table.add_column(Text(name), justify="left" if name in ("run", "") else "right")
+    period = f"{text('report_column.period_us', lang)} [{unit}]"
+    for name in (text("report_column.name", lang), text("report_column.steps", lang), period, "Δ [%]", ""):
+        table.add_column(Text(name), justify="right" if len(table.columns) in (1, 2, 3) else "left")
     for entry in comparison.history:
-        changed = entry.word if entry.changed else ""
+        changed = text(f"report_word.{entry.word}", lang) if entry.changed and entry.word else ""
         share = f"{100 * entry.delta_share:+.1f}"
         table.add_row(Text(entry.name), str(entry.steps), cell(entry.period_us, unit=unit), share, changed)
     console.print(table)

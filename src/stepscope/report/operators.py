@@ -31,7 +31,13 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
         if rows["operator"].equals(rows["name"].alias("operator")):
             shown = [name for name in shown if name != "operator"]  # it would repeat the names
         names = pl.Series("name", [readable_name(name) for name in rows["name"]], dtype=pl.String)
-        show_table(rows.with_columns(names).select(shown), Operator, lang, most=_MOST)
+        show_table(
+            rows.with_columns(names).select(shown),
+            Operator,
+            lang,
+            most=_MOST,
+            spare=("p50_us", "max_us", "avg_us", "core"),
+        )
 
 
 def _verdict(rows: pl.DataFrame, total: OperatorTotal, lang: str) -> str:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
+
+from stepscope.texts import text
 
 Progress = Callable[[int, int], None]
+_PATIENCE_S: Final = 1.0
 
 
 @contextlib.contextmanager
@@ -33,6 +37,26 @@ def progress_bar(wanted: Progress | bool | None = None) -> Iterator[Progress | N
     ) as bar:
         task = bar.add_task("", total=None)
         yield _Bar(bar, task)
+
+
+@contextlib.contextmanager
+def working(lang: str) -> Iterator[None]:
+    """A sign of life on a terminal while something takes longer than a second; not around a progress bar."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(text("report.working", lang))
+    timer = threading.Timer(_PATIENCE_S, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
 
 
 class _Bar:

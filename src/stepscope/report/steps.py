@@ -8,6 +8,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.step_statistics import StepStatistics
 from stepscope.analysis.steps import Step
 from stepscope.report.console import Console
+from stepscope.report.sparkline import beside
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 
@@ -25,6 +26,8 @@ _SHOWN = (
     "idle_us",
     "overlap_us",
 )
+#: Left out first where the terminal is narrow: they do not add up to the period.
+_SPARE = ("interval_us", "forward_backward_us", "tail_us", "duration_us")
 _MOST = 40
 
 
@@ -42,7 +45,8 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
             median=f"{period.median / 1000:,.3f}",
             p95=f"{period.p95 / 1000:,.3f}",
         )
-        console.print(line, markup=False, soft_wrap=True)
+        series = answer.data.filter(pl.col("rank") == entry.rank)["period_us"].to_list()
+        console.print(line + beside(console, series), markup=False, soft_wrap=True)
         apart = {
             "report.steps_warm_up": entry.warm_up_steps,
             "report.steps_incomplete": entry.incomplete_steps,
@@ -53,7 +57,7 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
             if named:
                 numbers = ", ".join(map(str, named[:_MOST]))
                 console.print("  " + text(key, lang, steps=numbers), markup=False, soft_wrap=True)
-    show_table(_parts(answer.data), Step, lang, most=_MOST)
+    show_table(_parts(answer.data), Step, lang, most=_MOST, spare=_SPARE)
 
 
 def _parts(rows: pl.DataFrame) -> pl.DataFrame:

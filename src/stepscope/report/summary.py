@@ -12,10 +12,10 @@ from stepscope.texts import text
 
 # Shown where there is any.
 _SELDOM = ("overlap_us", "before_window_us", "profiler_overhead_us")
+_NAMES = ("host", "device_name")
 _SHOWN = (
     "rank",
-    "host",
-    "device_name",
+    *_NAMES,
     "steps",
     "period_us",
     "period_p95_us",
@@ -43,7 +43,13 @@ def show(answer: Answer[Summary], lang: str) -> None:
             if part.ranks:
                 ranks = ", ".join(map(str, part.ranks[:16]))
                 console.print("  " + text("report.summary_ranks", lang, ranks=ranks), markup=False, soft_wrap=True)
-    absent = [name for name in _SELDOM if not any(getattr(entry, name) for entry in answer.data.ranks)]
+    absent = [name for name in (*_SELDOM, *_NAMES) if not any(getattr(entry, name) for entry in answer.data.ranks)]
     shown = [name for name in _SHOWN if name not in absent]
     rows = [{name: getattr(entry, name) for name in shown} for entry in answer.data.ranks]
-    show_table(pl.DataFrame(rows, infer_schema_length=None), RankSummary, lang, most=64)
+    show_table(
+        pl.DataFrame(rows, infer_schema_length=None),
+        RankSummary,
+        lang,
+        most=64,
+        spare=("period_max_us", *_NAMES),
+    )

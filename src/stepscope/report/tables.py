@@ -6,19 +6,24 @@ A frame does not say the units of its columns, so each table is told the type of
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import polars as pl
-from rich.table import Table
+from rich.console import RenderableType
+from rich.table import Column, Table
 from rich.text import Text
 
 from stepscope.questions.units import units_within
 from stepscope.report.console import Console
-from stepscope.texts import text
+from stepscope.texts import entries, text
 
 _ANY_WIDTH: Final = 10_000
 # Microseconds from here on are shown as milliseconds.
 _LONG_US: Final = 10_000
+#: To what width a text may be folded, and what stands between columns.
+_LEAST_TEXT: Final = 28
+_BETWEEN: Final = 2
 
 
 def wide_console() -> Console:
@@ -26,19 +31,59 @@ def wide_console() -> Console:
     return Console(highlight=False, width=None if sys.stdout.isatty() else _ANY_WIDTH)
 
 
-def show_table(frame: pl.DataFrame, rows: Any, lang: str, most: int = 20, title: str | None = None) -> None:
-    """The first rows of a frame; ``rows`` is their type, whose units stand in the headers."""
+def show_table(
+    frame: pl.DataFrame,
+    rows: Any,
+    lang: str,
+    most: int = 20,
+    title: str | None = None,
+    spare: Sequence[str] = (),
+) -> None:
+    """The first rows of a frame; ``rows`` is their type, whose units stand in the headers.
+
+    A number is never cut: on a narrow terminal columns are left out, the ``spare`` ones first, and that is said.
+    """
     console = wide_console()
     if title:
         console.print(title, markup=False, soft_wrap=True)
+    left_out: list[str] = []
+    while True:
+        table = _table(frame.drop(left_out), units_within(rows), lang, most)
+        spared = [name for name in [*spare, *reversed(frame.columns[2:])] if name in frame.columns]
+        further = [name for name in spared if name not in left_out]
+        if not further or _width(console, table) <= console.width:
+            break
+        left_out.append(further[0])
+    console.print(table)
+    if len(frame) > most:
+        console.print(text("report.more_rows", lang, count=len(frame) - most), markup=False)
+    if left_out:
+        names = ", ".join(name for name in frame.columns if name in left_out)
+        console.print(text("report.columns_left_out", lang, columns=names), markup=False, style="dim")
+
+
+def _width(console: Console, table: Table) -> int:
+    """What the table needs, however wide the terminal is: texts can be folded, numbers not."""
+    wide = console.options.update(width=_ANY_WIDTH)
+    columns = [max(console.measure(each, options=wide).maximum for each in _cells(column)) for column in table.columns]
+    texts = [column.overflow == "fold" for column in table.columns]
+    widths = [min(width, _LEAST_TEXT) if text else width for width, text in zip(columns, texts, strict=True)]
+    return sum(widths) + _BETWEEN * (len(widths) - 1)
+
+
+def _cells(column: Column) -> Iterator[RenderableType]:
+    yield column.header
+    yield from column.cells
+
+
+def _table(frame: pl.DataFrame, units: dict[str, str], lang: str, most: int) -> Table:
     table = Table(box=None, pad_edge=False)
-    units = units_within(rows)
     shown_units = []
     for name, kind in frame.schema.items():
         number = kind.is_numeric()
         unit = units.get(name, "")
         shown_units.append(readable_unit(unit, frame[name]))
-        label = heading(name, unit, shown_units[-1])
+        label = heading(name, unit, shown_units[-1], lang)
         table.add_column(
             Text(label.replace(" ", "\n") if number else label),
             justify="right" if number else "left",
@@ -47,9 +92,7 @@ def show_table(frame: pl.DataFrame, rows: Any, lang: str, most: int = 20, title:
         )
     for row in frame.head(most).iter_rows():
         table.add_row(*(Text(cell(value, unit)) for value, unit in zip(row, shown_units, strict=True)))
-    console.print(table)
-    if len(frame) > most:
-        console.print(text("report.more_rows", lang, count=len(frame) - most), markup=False)
+    return table
 
 
 #: How the unit of a field is shown, where it is shown otherwise.
@@ -92,13 +135,17 @@ def readable_unit(unit: str, values: pl.Series) -> str:
     return _SHOWN.get(unit, unit)
 
 
-def heading(field: str, unit: str = "", shown_unit: str = "") -> str:
+def heading(field: str, unit: str = "", shown_unit: str = "", lang: str = "en") -> str:
     """A field's name for people, with the unit that its numbers are shown in.
 
     >>> heading("forward_backward_us", "us", "ms"), heading("share", "share", "%"), heading("step", "id", "id")
     ('forward backward [ms]', 'share [%]', 'step')
+    >>> heading("period_us", "us", "ms", "zh")
+    '周期 [ms]'
     """
     words = field.removesuffix(f"_{unit}").replace("_", " ")
+    if lang != "en" and field in entries("report_column"):
+        words = entries("report_column")[field][lang]
     return words if shown_unit in UNWRITTEN else f"{words} [{shown_unit}]"
 
 
