@@ -52,6 +52,15 @@ class SlowRank(msgspec.Struct, frozen=True):
     absorbs: dict[str, tuple[str, ...]]
 
 
+class BandwidthContentionLimits(msgspec.Struct, frozen=True):
+    """How much slower calls must be, how far beside computing or alone, and how large."""
+
+    least_ratio: float
+    least_share_beside: float
+    most_share_alone: float
+    least_bytes: int
+
+
 class MemoryPressureLimits(msgspec.Struct, frozen=True):
     """From which share of the device's memory on it is called tight."""
 
@@ -226,6 +235,7 @@ class FindingFacts(msgspec.Struct, frozen=True):
     retransmission: Retransmission
     sequence_imbalance: SequenceImbalance
     slow_rank: SlowRank
+    bandwidth_contention: BandwidthContentionLimits
     memory_pressure: MemoryPressureLimits
     gc_pause: GcPauseLimits
     user_code: UserCodeLimits

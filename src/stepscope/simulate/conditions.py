@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from stepscope.arrays import Float64s
+
+#: Stands among the dimensions for collectives of any dimension that run beside computing.
+BESIDE_COMPUTE: Final = "beside_compute"
 
 
 @dataclass
@@ -31,6 +35,11 @@ class Conditions:
         self.compute, self.host, self.experts, self.frequency = (np.ones(shape) for _ in range(4))
         self.length = np.ones((*shape, self.micro_batches))
         self.input = np.ones((self.pipeline_stages, *shape))
+
+    @property
+    def beside_compute(self) -> Float64s:
+        """Of collectives that run beside computing."""
+        return self.of_communication(BESIDE_COMPUTE)
 
     def of_operator(self, kind: str) -> Float64s:
         return self.operators.setdefault(kind, np.ones((self.ranks, self.steps)))

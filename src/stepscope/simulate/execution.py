@@ -16,7 +16,7 @@ import numpy as np
 from stepscope.arrays import Float64s, Int64s
 from stepscope.facts.simulation import simulation_facts
 from stepscope.simulate.clocks import Clocks
-from stepscope.simulate.conditions import Conditions
+from stepscope.simulate.conditions import BESIDE_COMPUTE, Conditions
 from stepscope.simulate.data_pipeline import InputPipeline
 from stepscope.simulate.instructions import COMPUTE, STREAMS, Block, Instruction
 from stepscope.simulate.lengths import StageLengths, StepLengths
@@ -253,8 +253,9 @@ class Execution:
         start = layout.spread(by_group[each, latest], dimension)
         last = layout.spread(layout.in_groups(stage.ranks, dimension)[each, latest], dimension)
         cost = self._cost(stage, instruction)
-        factor = self.machine.conditions.communication.get(dimension)
-        for factors in (factor, instruction.factor):
+        conditions = self.machine.conditions.communication
+        beside = conditions.get(BESIDE_COMPUTE) if instruction.beside_compute else None
+        for factors in (conditions.get(dimension), beside, instruction.factor):
             if factors is not None:
                 slowest = layout.in_groups(factors[stage.ranks, self._step_number], dimension).max(axis=1)
                 cost = cost * layout.spread(slowest, dimension)

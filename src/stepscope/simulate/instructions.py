@@ -65,6 +65,7 @@ class Instruction:
     grows: Grows = "none"  # with what of a micro-batch its time grows
     key: tuple[str, int, int] | None = None  # of a transfer between stages: direction, micro-batch, receiving chunk
     holds_up: bool = False  # the next kernel waits for it, where a fault put it in
+    beside_compute: bool = False  # a collective that runs while the device goes on computing
     planted: bool = False  # by a fault; it has no noise, so that nobody else's changes
     keeps_bytes: int = 0  # of activations, until backward of the same layer and micro-batch
     stack: str = ""

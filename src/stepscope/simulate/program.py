@@ -208,7 +208,8 @@ class _Builder:
         count = max(self.workload.buckets // self.plan.chunks, 1)
         due = (position + 1) * count // layers - position * count // layers
         size = self.model.gradient_bytes(self._parameters) // (count * self.plan.chunks)
-        return [self._gradients(size) for _ in range(due)]
+        goes_on = position + 1 < layers  # backward of further layers runs meanwhile
+        return [replace(self._gradients(size), beside_compute=goes_on) for _ in range(due)]
 
     def _gradients(self, size: int) -> Instruction:
         return self._collective(self.workload.gradients, "dp", size, "gradients", "backward", (COMPUTE,))

@@ -18,6 +18,6 @@ class BandwidthContention(Planted):
 
     def apply(self, machine: Machine) -> None:
         active = self.where(machine)
-        reductions, products = machine.conditions.of_communication("dp"), machine.conditions.of_operator("matmul")
+        reductions, products = machine.conditions.beside_compute, machine.conditions.of_operator("matmul")
         reductions *= 1 + self.amount * active
         products *= 1 + 0.02 * min(self.amount, 1.0) * active
