@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from stepscope.analysis.cluster.matched_calls import numbered_calls
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.changes import Change
 from stepscope.analysis.replay.weights import Weights
@@ -17,15 +18,20 @@ def faster_link(store: RunStore, weights: Weights, change: Change) -> int:
     A collective is done when its slowest link is: it takes as long as the slowest one takes afterwards.
     """
     ends = _ends(change)
+    if change.factor <= 0:
+        return 0
+    shares: dict[tuple[int, int], float] = {}
+    for rank, peer in (ends, ends[::-1]):
+        if rank in store.ranks:
+            shares |= _of_pairs(store, rank, peer, change.factor)
+    shares |= _of_collectives(store, ends, change.factor)
     took = 0
     for part_index, part in enumerate(weights.replay.parts):
-        if part.rank not in ends or change.factor <= 0:
-            continue
-        peer = ends[1] if part.rank == ends[0] else ends[0]
-        for slices, share in _shares(store, part.rank, peer, change.factor):
-            edges = weights.edges(part_index, (edge_kinds.COMMUNICATION, edge_kinds.MEMBERS))
-            about = weights.replay.graph.about[edges]
-            took += weights.scale(edges[about == slices], share)
+        edges = weights.edges(part_index, (edge_kinds.COMMUNICATION, edge_kinds.MEMBERS))
+        about = weights.replay.graph.about[edges]
+        for (rank, slice_), share in shares.items():
+            if rank == part.rank:
+                took += weights.scale(edges[about == slice_], share)
     return took
 
 
@@ -36,25 +42,35 @@ def _ends(change: Change) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def _shares(store: RunStore, rank: int, peer: int, factor: float) -> list[tuple[int, float]]:
-    """Slices of calls that use the link, and what part of their time they take when it is ``factor`` times as fast."""
-    calls = store.scan("collectives", [rank]).filter(pl.col("slice").is_not_null())
-    alone = calls.filter(pl.col("peer") == peer).select("slice").collect()["slice"].to_list()
-    by_link = (
-        store.scan("transfers", [rank])
-        .filter((pl.col("kind").cast(pl.String) == "payload") & (pl.col("call").is_not_null()))
-        .group_by("call", "peer")
+def _of_pairs(store: RunStore, rank: int, peer: int, factor: float) -> dict[tuple[int, int], float]:
+    """By rank and slice of calls between both ends: what part of their time they take on the faster link."""
+    calls = store.scan("collectives", [rank]).filter((pl.col("peer") == peer) & pl.col("slice").is_not_null())
+    return {(rank, int(slice_)): 1 / factor for slice_ in calls.select("slice").collect()["slice"]}
+
+
+def _of_collectives(store: RunStore, ends: tuple[int, int], factor: float) -> dict[tuple[int, int], float]:
+    """The same of collectives that recorded transfers over the link, for all of their members: they end together."""
+    calls = numbered_calls(store).select("call", "rank", "slice")
+    shares = calls.join(_slowest_shares(store, calls, ends, factor), on="call").select("rank", "slice", "share")
+    return {(rank, slice_): share for rank, slice_, share in shares.iter_rows()}
+
+
+def _slowest_shares(store: RunStore, calls: pl.DataFrame, ends: tuple[int, int], factor: float) -> pl.DataFrame:
+    """Per call over the link: its slowest link afterwards over its slowest link as recorded."""
+    names = store.scan("collectives").select("rank", "slice", name=pl.col("name").cast(pl.String))
+    moved = (
+        store.scan("transfers")
+        .filter((pl.col("kind").cast(pl.String) == "payload") & pl.col("call").is_not_null())
+        .group_by("rank", "peer", name=pl.col("call").cast(pl.String))
         .agg(time_ns=pl.col("time_ns").sum())
+        .join(names, on=["rank", "name"])
+        .join(calls.lazy(), on=["rank", "slice"])
     )
-    mine = pl.col("peer") == peer
-    times = by_link.group_by("call").agg(
-        link=pl.col("time_ns").filter(mine).sum(), others=pl.col("time_ns").filter(~mine).max().fill_null(0)
+    mine = pl.col("rank").is_in(ends) & pl.col("peer").is_in(ends)
+    times = moved.group_by("call").agg(
+        link=pl.col("time_ns").filter(mine).max().fill_null(0),
+        others=pl.col("time_ns").filter(~mine).max().fill_null(0),
     )
     slowest = pl.max_horizontal("link", "others")
     after = pl.max_horizontal(pl.col("link") / factor, "others")
-    shares = times.filter((pl.col("link") > 0) & (slowest > 0)).select("call", share=after / slowest).collect()
-    named = calls.select("slice", call=pl.col("name").cast(pl.String)).collect()
-    joined = named.join(shares.with_columns(pl.col("call").cast(pl.String)), on="call")
-    return [(int(part), 1 / factor) for part in alone] + [
-        (int(part), float(share)) for part, share in joined.select("slice", "share").iter_rows()
-    ]
+    return times.filter((pl.col("link") > 0) & (slowest > 0)).select("call", share=after / slowest).collect()
