@@ -12,6 +12,8 @@ import polars as pl
 from stepscope.analysis.cluster.call_costs import call_costs, exposed_transfers
 from stepscope.analysis.cluster.delays import delays
 from stepscope.analysis.cluster.expert_time import expert_times
+from stepscope.analysis.cluster.matched_calls import matched_calls
+from stepscope.analysis.cluster.paired_calls import paired_calls
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
 from stepscope.analysis.cluster.waits import waits
 from stepscope.analysis.foundation.computing_time import computing_of as computing_intervals_of
@@ -112,7 +114,7 @@ class RunContext:
         """Microseconds by which each rank held up its peers, in each of its counted steps; of matched calls only."""
         steps = {rank: set(time.steps) for rank, time in self.times.items()}
         by_rank: dict[int, list[float]] = {}
-        for rank, step, delay_ns in delays(self.store).iter_rows():
+        for rank, step, delay_ns in delays(self.store, self._matched).iter_rows():
             if step in steps.get(rank, ()):
                 by_rank.setdefault(rank, []).append(delay_ns / 1000)
         return by_rank
@@ -120,7 +122,7 @@ class RunContext:
     @cached_property
     def waits(self) -> pl.DataFrame:
         """Every wait of a rank for another in communication."""
-        return waits(self.store).rows
+        return waits(self.store, self._matched, self._paired).rows
 
     def lateness(self, rank: int, others: Sequence[int]) -> float:
         """Microseconds per step by which a rank held up its peers.
@@ -185,7 +187,16 @@ class RunContext:
             schema={"rank": pl.Int32, "step": pl.Int64},
             orient="row",
         )
-        return call_costs(self.store).join(counted, on=["rank", "step"], how="semi", maintain_order="left")
+        costs = call_costs(self.store, self._matched, self._paired)
+        return costs.join(counted, on=["rank", "step"], how="semi", maintain_order="left")
+
+    @cached_property
+    def _matched(self) -> pl.DataFrame:
+        return matched_calls(self.store)
+
+    @cached_property
+    def _paired(self) -> pl.DataFrame:
+        return paired_calls(self.store)
 
     @cached_property
     def exposed_transfers(self) -> dict[int, float]:
@@ -196,13 +207,14 @@ class RunContext:
         calls = self.calls
         whole = calls.filter(pl.col("complete"))
         known = dict(whole.group_by("rank").len().iter_rows())
-        made = self.store.scan("collectives").filter(pl.col("step").is_not_null()).group_by("rank").len().collect()
+        in_steps = self.store.scan("collectives").filter(pl.col("step").is_not_null())
+        made = dict(in_steps.group_by("rank").len().collect().iter_rows())
         all_steps = dict(self.store.scan("steps").group_by("rank").len().collect().iter_rows())
         exposed = exposed_transfers(self.store, whole).group_by("rank").agg(pl.col("exposed_ns").sum())
         times = {}
         for rank, exposed_ns in exposed.iter_rows():
             time = self.times[rank]
-            expected = dict(made.iter_rows()).get(rank, 0) * len(time.steps) / max(all_steps.get(rank, 1), 1)
+            expected = made.get(rank, 0) * len(time.steps) / max(all_steps.get(rank, 1), 1)
             if known[rank] >= finding_facts().exposed_communication.least_share_of_calls * expected:
                 times[rank] = exposed_ns / 1000 / len(time.steps)
         return times

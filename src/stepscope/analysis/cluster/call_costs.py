@@ -17,14 +17,17 @@ from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 
-def call_costs(store: RunStore) -> pl.DataFrame:
-    """One row per member of each matched call in a step, sends and receives included.
+def call_costs(
+    store: RunStore, matched: pl.DataFrame | None = None, paired: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """One row per member of each matched call in a step, sends and receives included; who has matched them gives them.
 
     ``call`` numbers calls; ``complete`` are those all of whose members were captured. ``wait_ns`` and ``transfer_ns``
     are its two parts; ``exposed_wait_ns`` and ``exposed_transfer_ns`` what of them ran beside no compute of the same
     rank. ``peer`` is null but for pairs.
     """
-    calls, pairs = matched_calls(store), paired_calls(store)
+    calls = matched_calls(store) if matched is None else matched
+    pairs = paired_calls(store) if paired is None else paired
     pairs = pairs.with_columns(call=pl.col("call") + (calls["call"].max() or 0) + 1)
     every = (
         pl.concat([calls, pairs], how="diagonal_relaxed")

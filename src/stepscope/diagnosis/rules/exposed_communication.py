@@ -103,7 +103,7 @@ def _longest(run: RunContext, rank: int) -> list[Proof]:
     rows = (
         run.store.scan("collectives", [rank])
         .filter(pl.col("step").is_not_null())
-        .sort(length, descending=True)
+        .sort(length, "start_ns", "slice", descending=[True, False, False])
         .head(finding_facts().lists.most_proofs)
         .select("slice", "start_ns", "end_ns")
         .collect()
