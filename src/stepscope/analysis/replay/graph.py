@@ -54,7 +54,7 @@ class Graph:
             edges = zip(self.source[part].tolist(), self.target[part].tolist(), weights[part].tolist(), strict=True)
             for source, target, least in edges:
                 allowed = reached[source] + least
-                if allowed > reached[target]:  # a call of max() takes longer than all else here
+                if allowed > reached[target]:  # noqa: PLR1730  # a call of max() takes longer than all else here
                     reached[target] = allowed
         return np.array(reached, np.int64)
 
