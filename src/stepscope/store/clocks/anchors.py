@@ -20,13 +20,14 @@ def anchors(collectives: pl.LazyFrame, domain_of: pl.DataFrame) -> pl.DataFrame:
     ``domain_of`` tells for each ``rank`` the ``domain`` that its clock belongs to.
     """
     facts = clocks_facts()
-    calls = (
+    known = (
         collectives.select(pl.col("group", "kind").cast(pl.String), *(set(_COLUMNS) - {"group", "kind"}))
         .filter(pl.col("kind").is_in(facts.kinds) & (pl.col("end_ns") > pl.col("start_ns")))
         .join(domain_of.lazy(), on="rank")
-        .filter(pl.col("domain").n_unique().over("group") > 1)
-        .collect()
     )
+    # First which groups: most calls of a large job stay within a host, and those need not be in memory.
+    several_clocks = known.select("group", "domain").unique().group_by("group").len().filter(pl.col("len") > 1)
+    calls = known.join(several_clocks, on="group", how="semi", nulls_equal=True).collect()
     if calls.is_empty():
         return calls.with_columns(call=pl.lit(0, pl.Int64), size=pl.lit(LARGE, pl.Int8))
     calls = with_call_numbers(calls).filter(pl.col("domain").n_unique().over("call") > 1)
