@@ -6,6 +6,8 @@ test('the list of runs opens a run, and every page of it shows something', async
   await expect(page.getByRole('heading', { name: 'Runs' })).toBeVisible()
   await page.getByRole('link', { name: 'job', exact: true }).click()
   await expect(page.getByRole('heading', { name: 'Overview', level: 1 })).toBeVisible()
+  // Pages without data stand together, folded.
+  await page.getByRole('navigation').getByText('Not recorded').click()
   const links = page.getByRole('navigation').getByRole('link')
   for (const name of await links.allInnerTexts()) {
     // A page with a finding carries its severity behind its name, once the findings are there.
@@ -73,11 +75,14 @@ test('a broken file that is sent is called by its name', async ({ app, page }) =
   await expect(page.getByRole('main')).not.toContainText('uploads/')
 })
 
-test('the help dialog lists the keys and gives the focus back', async ({ app, page }) => {
-  await app.open('/runs')
+test('help has the keys of the page and a glossary, and gives the focus back', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.open(`/run/${run.id}/timeline`)
   const button = page.getByRole('button', { name: 'Keyboard shortcuts and help' })
   await button.click()
   await expect(page.getByRole('dialog')).toContainText('Zoom in at the pointer')
+  await page.getByRole('radio', { name: 'Glossary' }).click()
+  await expect(page.getByRole('dialog')).toContainText('All shares are shares of it.')
   await page.keyboard.press('Escape')
   await expect(page.getByRole('dialog')).toBeHidden()
   await expect(button).toBeFocused()

@@ -9,7 +9,8 @@ import { capture, hostCapture } from './captures'
 import { writeCardCaptures } from './cardCaptures'
 import { CASE_NAMES, caseCapture } from './cases'
 
-const PYTHON = process.env['STEPSCOPE_PYTHON'] ?? fileURLToPath(new URL('../../.venv/bin/python', import.meta.url))
+export const PYTHON =
+  process.env['STEPSCOPE_PYTHON'] ?? fileURLToPath(new URL('../../.venv/bin/python', import.meta.url))
 const READY_MS = 300_000
 /** Four ranks of which rank 2 computes longer than the others: a recording of the project's own. */
 const FOUR_RANKS = fileURLToPath(new URL('../../tests/data/four_ranks_cuda_slow_compute.tar.xz', import.meta.url))

@@ -4,6 +4,7 @@ import type { Finding, Proof, RunDetails } from '../api/schema'
 import { language } from '../i18n/language.svelte'
 import FindingCard from './FindingCard.svelte'
 import { pagesOf, proofLink } from './links'
+import { firstProofLink } from './proofs'
 import { worstOf } from './severity'
 
 beforeEach(() => language.set('en'))
@@ -11,6 +12,7 @@ afterEach(cleanup)
 
 const RUN = {
   origin_ns: '1700000000000000000',
+  tables: { slices: 9, steps: 3 },
   rank_list: [
     { rank: 0, clock_offset_ns: '0' },
     { rank: 2, clock_offset_ns: '-500' },
@@ -94,4 +96,11 @@ test('a slow rank is shown beside one that waits for it at that moment', () => {
   const both = finding({ kind: 'slow_rank', proof: [slow, later, waiting] })
   expect(proofLink(slow, both, RUN).params['rank']).toBe('2,0')
   expect(proofLink(slow, finding({ proof: [slow, later] }), RUN).params['rank']).toBe('2')
+})
+
+test('a proof is first looked for where the run has something to show', () => {
+  const starved = finding({ proof: [proof({ page: 'data' }), proof({ slices: [5] })] })
+  expect(firstProofLink(starved, RUN)?.page).toBe('timeline')
+  const recorded = { ...RUN, tables: { ...RUN.tables, pipeline_ops: 2 } }
+  expect(firstProofLink(starved, recorded)?.page).toBe('data')
 })

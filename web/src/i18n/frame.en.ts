@@ -117,6 +117,7 @@ export const frameEn: Record<keyof typeof frameZh, string> = {
   'notes.title': '{count} {count|note|notes}: what was repaired, dropped or missing',
   'notes.rank': 'rank {rank}',
   'error.unknown': 'Something went wrong.',
+  'error.page_not_loaded': 'This page could not be loaded. The server may have been stopped or updated: try again.',
   'error.server_gone': 'The server is not responding.',
   'error.code': 'Error code {code}',
 }

@@ -112,6 +112,7 @@ export const frameZh = {
   'notes.title': '{count} 条说明：哪些数据被修正、丢弃或缺失',
   'notes.rank': 'rank {rank}',
   'error.unknown': '出现未知错误。',
+  'error.page_not_loaded': '页面加载失败：服务器可能已停止或更新，请重试。',
   'error.server_gone': '服务器没有响应。',
   'error.code': '错误代码 {code}',
 } as const

@@ -129,8 +129,23 @@ export const PAGES: readonly PageEntry[] = PAGE_GROUPS.flatMap((group) => group.
 /** Pages that carry the run's verdict as a whole. */
 export const VERDICT_PAGES: readonly string[] = ['overview', 'advice']
 
+/** A page, or another where the run has nothing for it: a link never leads to "not recorded". */
+export function pageWithData(
+  id: string,
+  otherwise: string,
+  run: Pick<RunDetails, 'tables'> | undefined,
+  findings: readonly Finding[],
+): string {
+  const page = PAGES.find((one) => one.id === id)
+  return page && run && hasData(page, run, findings) ? id : otherwise
+}
+
 /** Whether the run holds what a page shows: rows of one of its tables, or a finding that it proves. */
 export function hasData(page: PageEntry, run: Pick<RunDetails, 'tables'>, findings: readonly Finding[]): boolean {
-  const rows = page.needs.length === 0 || page.needs.some((table) => (run.tables[table] ?? 0) > 0)
-  return rows || worstOf(page.id, findings) !== null
+  return hasRows(page, run) || worstOf(page.id, findings) !== null
+}
+
+/** Whether the run has rows of one of a page's own tables. */
+export function hasRows(page: PageEntry, run: Pick<RunDetails, 'tables'>): boolean {
+  return page.needs.length === 0 || page.needs.some((table) => (run.tables[table] ?? 0) > 0)
 }
