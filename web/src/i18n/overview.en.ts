@@ -33,6 +33,7 @@ export const overviewEn: Record<keyof typeof overviewZh, string> = {
   'overview.total': 'Total',
   'overview.share': 'Share',
   'overview.idle': 'Why the device is idle',
+  'overview.no_gaps': 'No idle gap worth a look.',
   'overview.gap': 'Gap',
   'overview.gap_cause': 'Waits for',
   'overview.gap_host': 'Host was in',

@@ -30,6 +30,7 @@ export const overviewZh = {
   'overview.total': '合计',
   'overview.share': '占比',
   'overview.idle': '设备为什么空闲',
+  'overview.no_gaps': '没有值得关注的空闲间隙。',
   'overview.gap': '空闲时长',
   'overview.gap_cause': '在等什么',
   'overview.gap_host': '主机当时在做',

@@ -13,19 +13,20 @@ export function percentileScale(values: Float64Array, lowest = 0.02, highest = 0
   return { low: at(lowest), high: at(highest) }
 }
 
-/** As little around the middle is noise, whatever the values are: ranks that are all alike look alike. */
-const LEAST_SPREAD = 0.05
+/** So small a part of the whole is noise: ranks that are nearly alike look alike. */
+const LEAST_SPREAD = 0.1
 
 /** From the lowest to the highest value, so that a single one that is far off stands out.
  *
- * It spans at least a twentieth of `whole` around the median: of the step that values are part of, else of the median itself.
+ * It spans at least a tenth of `whole`: of the step that values are part of, else of the median value.
  */
 export function deviationScale(values: readonly number[], whole?: number | null): Scale {
   const known = values.filter((value) => Number.isFinite(value)).toSorted((a, b) => a - b)
-  if (known.length === 0) return { low: 0, high: 0 }
+  const [low] = known
+  if (low === undefined) return { low: 0, high: 0 }
   const median = known[Math.floor(known.length / 2)] as number
-  const around = (whole ?? Math.abs(median)) * LEAST_SPREAD
-  return { low: Math.min(known[0] as number, median - around), high: Math.max(known.at(-1) as number, median + around) }
+  const least = (whole ?? Math.abs(median)) * LEAST_SPREAD
+  return { low, high: Math.max(known.at(-1) as number, low + least) }
 }
 
 /** One of a few kinds that a cell can be of, with the CSS variable of its colour. */
