@@ -29,8 +29,8 @@ _BASES: dict[str, dict[str, Any]] = {
     "slow_link": {"plan": Plan(dp=4), "host": Host(ranks=2)},
     "slow_host": {"plan": Plan(dp=4), "host": Host(ranks=2)},
 }
-#: Kinds of findings that concern the capture or nothing that a job can have.
-_NOT_PLANTED = {"capture_incomplete"}
+#: Kinds of findings that concern the capture, or a job that never ends.
+_NOT_PLANTED = {"capture_incomplete", "hang"}
 CASES = [(kind, cause) for kind, fault in kinds().items() for cause in fault.causes]
 
 

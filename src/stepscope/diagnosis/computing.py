@@ -162,9 +162,13 @@ def _with_chains(rows: pl.DataFrame, *, on_device: bool) -> pl.DataFrame:
 
 
 def _with_tail(rows: pl.DataFrame) -> pl.DataFrame:
-    """``in_tail``: behind the last kernel of backward, and no part of the update of parameters."""
+    """``in_tail``: behind the last kernel of backward, and no part of the update of parameters.
+
+    Where no kernel is known to be of an update, nobody can tell the others from it.
+    """
+    knows_updates = (pl.col("phase").cast(pl.String) == "optimizer").any()
     backward_end = (pl.col("start_ns") + pl.col("dur_ns")).filter(pl.col("phase") == "backward").max().over("step")
     behind = (pl.col("start_ns") >= backward_end).fill_null(value=False)
     words = pl.concat_str(pl.col("name", "operator").cast(pl.String).fill_null(""), separator=" ")
     beside = (pl.col("phase") != "optimizer") | words.str.contains(compute_roles_facts().roles.not_an_update)
-    return rows.with_columns(in_tail=behind & beside.fill_null(value=True))
+    return rows.with_columns(in_tail=behind & beside.fill_null(value=True) & knows_updates.fill_null(value=False))

@@ -40,6 +40,14 @@ _TRANSFERS: Final = {
 }
 
 
+def _beginnings(result: Result) -> Int64s:
+    """When each step begins: on the host, or on the device where the host is ahead of it."""
+    begin = result.periods.host_start.min(axis=0)
+    ended = np.maximum.accumulate(result.periods.device_end, axis=1).min(axis=0)
+    begin[1:] = np.maximum(begin[1:], ended[:-1])
+    return np.asarray(begin, np.int64)
+
+
 def ndtimeline(model: Model, directory: Path, coarse: bool) -> Result:
     """Write ``trace.parquet`` and ``meta.yaml``."""
     del coarse  # operations are what they are
@@ -48,7 +56,7 @@ def ndtimeline(model: Model, directory: Path, coarse: bool) -> Result:
     try:
         result = model.run(recorder)
         rows: list[dict[str, Any]] = []
-        origin = result.periods.host_start.min(axis=0)
+        origin = _beginnings(result)
         for stage, ranks in enumerate(model.stage_ranks):
             for index_in_stage, rank in enumerate(ranks.tolist()):
                 coordinates = model.layout.coordinates(rank)
