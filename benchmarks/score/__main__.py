@@ -16,7 +16,7 @@ from typing import Final
 
 import msgspec
 
-from score.cases import Case, read_cases
+from score.cases import HEALTHY, Case, read_cases
 from score.judging import Outcome, judge
 from score.report import misses, tables
 
@@ -30,7 +30,9 @@ _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 def main() -> None:
     options = _options()
     if options.tables:
-        _tell([outcome for file in options.tables for outcome in _read(file)], write=options.write)
+        order = {case.name: position for position, case in enumerate(read_cases(options.file))}
+        outcomes = [outcome for file in options.tables for outcome in _read(file) if outcome.name in order]
+        _tell(sorted(outcomes, key=lambda outcome: order[outcome.name]), write=options.write)
         return
     ranks = range(options.least_ranks, options.most_ranks + 1)
     cases = selected(read_cases(options.file), options.kind, options.strength, ranks, options.count)
@@ -102,14 +104,14 @@ def selected(
 
 
 def evenly(cases: Sequence[Case]) -> list[Case]:
-    """The first case of each kind, cause and strength, then the second of each; large jobs behind all others.
+    """The first case of each kind, cause and strength, and of each healthy job, then the second; large jobs last.
 
     So a run that is ended early has looked at everything.
     """
-    seen: Counter[tuple[str, str, str]] = Counter()
+    seen: Counter[tuple[str, str, str, str]] = Counter()
     order: list[tuple[bool, int, int]] = []
     for position, case in enumerate(cases):
-        label = (case.group, case.cause, case.strength)
+        label = (case.group, case.cause, case.strength, case.topology if case.group == HEALTHY else "")
         seen[label] += 1
         order.append((case.scenario.world > _LARGE, seen[label], position))
     return [cases[position] for _, _, position in sorted(order)]
