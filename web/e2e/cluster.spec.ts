@@ -90,6 +90,7 @@ test('stages, hosts, dimensions and groups of a pipeline, and its picture', asyn
   }
   for (const order of ['host', 'pp', 'dp', 'tp'])
     await page.getByRole('combobox', { name: 'Order' }).selectOption(order)
+  await page.getByRole('heading', { name: /Pipeline of step/ }).scrollIntoViewIfNeeded()
   const picture = page.locator('canvas[aria-label^="Pipeline of step"]')
   const box = await picture.boundingBox()
   if (!box) throw new Error('the picture has no place')

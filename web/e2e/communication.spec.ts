@@ -27,6 +27,7 @@ async function open(app: App, page: Page, name = NAME, params = '', look = {}): 
 
 test('its numbers are those of the analyses, single calls too', async ({ app, page }) => {
   const run = await open(app, page)
+  await page.getByRole('heading', { name: /Calls over ranks/ }).scrollIntoViewIfNeeded()
   await page.getByText('Show as table', { exact: true }).click()
   const seen = await compare(app, run.id, 0, { path: 'communication' })
   expect(seen.wrong).toEqual([])
@@ -62,6 +63,7 @@ test('a wait counts for the root or for the last to arrive', async ({ app, page 
 test('calls in time: chosen by key, aligned, zoomed, and opened on the timeline', async ({ app, page }) => {
   await open(app, page)
   const picture = page.locator('canvas[aria-label^="Calls over ranks and time"]')
+  await page.getByRole('heading', { name: /Calls over ranks/ }).scrollIntoViewIfNeeded()
   await picture.focus()
   await picture.press('ArrowRight')
   await picture.press('ArrowRight')

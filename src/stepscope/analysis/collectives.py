@@ -50,7 +50,7 @@ def collectives(
     limit: Annotated[int, AtLeast(1)] = 2_000,
 ) -> Answer[pl.DataFrame]:
     """Rows of ``CollectiveCall`` in the order of their start; of more than ``limit`` the longest."""
-    calls, _ = AskedCalls(store, ranks, steps, group, operation).timed()
+    calls, _ = AskedCalls(store, ranks, steps, group, operation).timed(beside_computing=False)
     calls = calls.filter(pl.col("start_ns").is_not_null() & pl.col("took").is_not_null())
     if calls.is_empty():
         raise NoAnswerError("no_communication")

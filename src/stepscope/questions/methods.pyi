@@ -166,6 +166,7 @@ class QuestionMethods:
         steps: Sequence[int] | None = None,
         group: str | None = None,
         operation: str | None = None,
+        limit: int | None = None,
     ) -> Communication:
         """Show communication: operations, who waits for whom and whom it goes back to, links and groups."""
     def collectives(

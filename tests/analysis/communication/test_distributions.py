@@ -69,6 +69,14 @@ def test_a_group_or_an_operation_can_be_asked_for_alone(tmp_path: Path) -> None:
     assert communication(store, group="h").data.waits == []
 
 
+def test_the_longest_waits_can_be_asked_for_alone(tmp_path: Path) -> None:
+    answer = communication(make_store(tmp_path, collectives=_CALLS), limit=1)
+    assert [(wait.rank, wait.wait_us) for wait in answer.data.waits] == [(0, 64)]
+    # Rank 1 waited 34 of 98 us.
+    (note,) = (note for note in answer.notes if note.code == "waits_left_out")
+    assert (note.count, note.params["share"]) == (1, "34.7")
+
+
 def test_single_calls_say_which_belong_together_and_what_they_waited(tmp_path: Path) -> None:
     ranks = [{"rank": 0}, {"rank": 1, "clock_offset_ns": 5_000}, {"rank": 2}]
     store = make_store(tmp_path, ranks=ranks, collectives=_CALLS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 import polars as pl
@@ -20,7 +20,7 @@ from stepscope.analysis.communication.links import links_of, matrix_of
 from stepscope.analysis.communication.operations import operations_of, times_by_rank
 from stepscope.analysis.communication.types import Communication, Link, Wait
 from stepscope.analysis.foundation.kept import kept
-from stepscope.analysis.foundation.question import question
+from stepscope.analysis.foundation.question import AtLeast, question
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
@@ -38,13 +38,14 @@ def communication(
     steps: Sequence[int] | None = None,
     group: str | None = None,
     operation: str | None = None,
+    limit: Annotated[int | None, AtLeast(1)] = None,
 ) -> Answer[Communication]:
     """What the ranks asked for called, waited for and moved; calls are matched over all ranks all the same."""
     if ranks or steps or group or operation:
         answer = _work_out(store, ranks=ranks, steps=steps, group=group, operation=operation)
     else:
         answer = kept(store, "communication", Communication, _MADE_FROM, _work_out)
-    return Answer(answer, _notes(store, answer))
+    return _limited(Answer(answer, _notes(store, answer)), limit)
 
 
 def _work_out(
@@ -75,6 +76,18 @@ def _work_out(
         unjoined=[call for call in missing if group is None or call.group == group],
         clocks=clocks_of(store),
     )
+
+
+def _limited(answer: Answer[Communication], limit: int | None) -> Answer[Communication]:
+    """Thousands of ranks wait for each other in a hundred thousand ways, most of them for no time at all."""
+    waits = answer.data.waits
+    if limit is None or len(waits) <= limit:
+        return answer
+    shown, left = waits[:limit], waits[limit:]
+    time = sum(each.wait_us for each in waits)
+    percent = 100 * sum(each.wait_us for each in left) / time if time else 0.0
+    note = Note("waits_left_out", {"shown": str(limit), "share": f"{percent:.1f}"}, count=len(left))
+    return Answer(msgspec.structs.replace(answer.data, waits=shown), [*answer.notes, note])
 
 
 def _blame(store: RunStore, waited: pl.DataFrame, asked: pl.DataFrame) -> list[Wait]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import matched_calls
+from stepscope.analysis.cluster.matched_calls import matched_calls, numbered_calls, with_waits
 from stepscope.analysis.cluster.paired_calls import paired_calls
 from stepscope.analysis.cluster.recorded_calls import recorded_calls
 from stepscope.analysis.cluster.waits import Waits, waits
@@ -33,7 +33,7 @@ class AskedCalls:
         if group is not None:
             chosen &= pl.col("group").cast(pl.String) == group
         named = pl.lit(True) if operation is None else pl.col("name") == operation
-        self._chosen, self._operation = chosen, operation
+        self._chosen, self._operation, self._steps = chosen, operation, steps
         names = pl.col("group", "kind").cast(pl.String)
         self.recorded = (
             recorded_calls(store)
@@ -52,13 +52,22 @@ class AskedCalls:
             rows = rows.filter(operation_name(pl.col("call")) == self._operation)
         return rows
 
-    def timed(self) -> tuple[pl.DataFrame, Waits]:
+    def timed(self, *, beside_computing: bool = True) -> tuple[pl.DataFrame, Waits]:
         """The calls with their times and skew, and the waits of all ranks that these come from."""
-        matched, paired = matched_calls(self.store), paired_calls(self.store)
+        matched, paired = self._matched(), paired_calls(self.store)
         waited = waits(self.store, matched, paired)
-        timed = timed_calls(self.store, self.recorded, waited)
+        timed = timed_calls(self.store, self.recorded, waited, beside_computing=beside_computing)
         calls = timed.join(_skews(matched, paired), on=["rank", "slice"], how="left", maintain_order="left")
         return calls, waited
+
+    def _matched(self) -> pl.DataFrame:
+        """Calls of the run; of the steps asked for alone where all calls know theirs: those of one call share it."""
+        if not self._steps:
+            return matched_calls(self.store)
+        calls = numbered_calls(self.store)
+        if not calls["step"].null_count():
+            calls = calls.filter(pl.col("step").is_in(list(self._steps)))
+        return with_waits(self.store, calls.filter(pl.col("rank").n_unique().over("call") > 1))
 
 
 def _skews(matched: pl.DataFrame, paired: pl.DataFrame) -> pl.DataFrame:

@@ -17,10 +17,12 @@ from stepscope.store.run_store import RunStore
 CALLED: Final = ["group", "kind", "name"]
 
 
-def timed_calls(store: RunStore, calls: pl.DataFrame, waits: Waits) -> pl.DataFrame:
-    """Calls with ``took``, ``waiting``, ``moving`` and ``overlapped_ns``; what is not known of a call is null."""
+def timed_calls(store: RunStore, calls: pl.DataFrame, waits: Waits, *, beside_computing: bool) -> pl.DataFrame:
+    """Calls with ``took``, ``waiting``, ``moving`` and, if wanted, ``overlapped_ns``; what is not known is null."""
     calls = calls.join(_waited(waits), on=["rank", "slice"], how="left", maintain_order="left")
-    calls = calls.with_columns(overlapped_ns=_overlapped(store, calls), took=pl.col("end_ns") - pl.col("start_ns"))
+    calls = calls.with_columns(took=pl.col("end_ns") - pl.col("start_ns"))
+    if beside_computing:
+        calls = calls.with_columns(overlapped_ns=_overlapped(store, calls))
     known = pl.col("waited_ns").is_not_null()
     return calls.with_columns(
         moving=pl.when(known).then(pl.col("took") - pl.col("waited_ns")).otherwise("transit_ns"),

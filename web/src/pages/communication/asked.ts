@@ -3,6 +3,8 @@ export interface Asked {
   readonly step: number | null
   readonly group: string | null
   readonly operation: string | null
+  /** Most waits of the answer. */
+  readonly limit: number
 }
 
 /** The query by which the same answer can be asked for again: all ranks, and what is chosen. */
