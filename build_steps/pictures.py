@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ _RECORDINGS = _ROOT / "tests" / "data"
 #: What a README may carry; a larger picture has too much on it.
 _MOST_BYTES = 300_000
 _SIZE = {"width": 1280, "height": 800}
+_PATIENCE_S = 300
 
 
 def main() -> None:
@@ -40,8 +44,11 @@ def main() -> None:
         try:
             assert server.stdout is not None
             address = _document(server)["data"]["address"]
+            runs = {name: run_id(path, None) for name, path in captures.items()}
+            for run in runs.values():
+                _wait_for_verdict(address, run)
             shots = Path(folder) / "shots.json"
-            shots.write_text(json.dumps(_shots({name: run_id(path, None) for name, path in captures.items()})))
+            shots.write_text(json.dumps(_shots(runs)))
             script = ["scripts/pictures.mjs", address, str(shots), str(options.out.resolve())]
             subprocess.run([options.node, *script], cwd=_ROOT / "web", check=True)
         finally:
@@ -53,9 +60,9 @@ def main() -> None:
 
 
 def _captures(folder: Path) -> dict[str, Path]:
-    """Four processes on one H200 of which one is slow, a transformer on an H200 twice, and 64 ranks on paper."""
-    cluster = folder / "cluster-of-64"
-    simulate(resized(load_scenario("mixed"), ranks=64, steps=4, seed=None), cluster, detail="steps")
+    """Four processes on one H200 of which one is slow, a transformer on an H200 twice, and 256 ranks on paper."""
+    cluster = folder / "256-ranks"
+    simulate(resized(load_scenario("slow-rank"), ranks=256, steps=4, seed=None), cluster, detail="steps")
     slow = folder / "ddp-4-ranks"
     with tarfile.open(_RECORDINGS / "four_ranks_cuda_slow_compute.tar.xz") as archive:
         archive.extractall(slow, filter="data")
@@ -84,11 +91,26 @@ def _document(server: subprocess.Popen[str]) -> dict[str, Any]:
     return document
 
 
+def _wait_for_verdict(address: str, run: str) -> None:
+    """So that no picture is taken of a page that still waits for its findings."""
+    until = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            with urllib.request.urlopen(f"{address}api/run/{run}/diagnose", timeout=_PATIENCE_S) as reply:
+                reply.read()
+            return
+        except urllib.error.HTTPError:  # the capture is still being read
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.5)
+
+
 def _shots(runs: dict[str, str]) -> list[dict[str, Any]]:
     pages = {
         "overview": (f"/run/{runs['slow']}/overview", "main h1, main h2"),
         "timeline": (f"/run/{runs['fp32']}/timeline", "timeline"),
         "cluster": (f"/run/{runs['cluster']}/cluster", "main canvas, main svg"),
+        "compare": (f"/run/{runs['fp32']}/compare?vs={runs['bf16']}", "main table"),
     }
     return [
         {
