@@ -110,6 +110,20 @@ test('a dragged range shows the statistics of the server', async ({ app, page })
   await expect(page.getByText(/\d+ gaps, .* in all/)).toBeVisible()
   await page.getByRole('radio', { name: 'overlap' }).click()
   await expect(page.getByRole('tabpanel')).toContainText('Exposed copy')
+  await page.getByRole('radio', { name: 'Flame' }).click()
+  await expect(
+    page
+      .getByRole('group', { name: 'Flame' })
+      .getByRole('button', { name: /^aten::mm: / })
+      .first(),
+  ).toBeVisible()
+  await page.getByRole('radio', { name: 'SQL' }).click()
+  await expect(page.getByRole('tabpanel')).toContainText('FROM slices')
+  const saved = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Save as Chrome trace' }).click()
+  expect((await saved).suggestedFilename()).toMatch(/^timeline-rank0-.*\.json\.gz$/)
+  await page.getByRole('link', { name: 'Open on the SQL page' }).click()
+  await expect.poll(() => app.param('q')).toContain('GROUP BY name')
 })
 
 test('search counts, dims, steps from hit to hit, and lists them', async ({ app, page }) => {
@@ -167,7 +181,7 @@ test('flags are set, named, listed and kept in the link', async ({ app, page }) 
   const kernel = await sliceOf(app, run.id, 'gemm_kernel')
   await app.openTimeline(run.id, `?sel=0:${kernel.slice}`)
   await expect(page.getByRole('heading', { name: 'gemm_kernel' })).toBeVisible()
-  await page.keyboard.press('k')
+  await page.keyboard.press('b')
   const note = page.getByRole('textbox', { name: 'Note' })
   await expect(note).toHaveValue('gemm_kernel')
   await note.fill('slow 慢')
@@ -175,7 +189,7 @@ test('flags are set, named, listed and kept in the link', async ({ app, page }) 
   await expect.poll(() => app.param('flag')).toBe(`${kernel.at_ns}~slow 慢`)
 })
 
-test('links by category, critical path, next gap and picture', async ({ app, page }) => {
+test('links by category, and the picture', async ({ app, page }) => {
   const run = await app.run('job')
   await app.openTimeline(run.id)
   await page.getByRole('button', { name: 'Links' }).click()
@@ -184,11 +198,96 @@ test('links by category, critical path, next gap and picture', async ({ app, pag
     .first()
     .check()
   await expect(page.getByText(/\d+ of \d+ links shown/)).toBeVisible()
-  await page.getByRole('button', { name: 'Critical path' }).click()
-  await expect(page.getByText(/critical path/i).last()).toBeVisible()
-  await page.keyboard.press('g')
-  await expect(page.getByText(/Idle for|gap/).last()).toBeVisible()
+  // A menu is what lies on top: Escape closes it and nothing else.
+  await page.keyboard.press('Escape')
+  await expect(page.getByText(/\d+ of \d+ links shown/)).toBeHidden()
+  await expect.poll(() => app.param('links')).not.toBeNull()
   const saved = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Export the visible timeline as PNG' }).click()
   expect((await saved).suggestedFilename()).toBe('job-rank0-timeline.png')
 })
+
+test('the critical path of the visible step is a tour: J and K walk it, the address holds it, Escape ends it', async ({
+  app,
+  page,
+}) => {
+  const run = await app.run('job')
+  await app.openTimeline(run.id)
+  await page.getByRole('button', { name: 'Critical path' }).click()
+  const panel = page.getByRole('tabpanel')
+  await expect(panel).toContainText(/Critical path of step \d/)
+  await expect.poll(() => app.param('stop')).toBe('1')
+  const { data } = await app.api<{ data: { step: number; path: { name: string | null }[] }[] }>(
+    `run/${run.id}/critical-path?rank=0&step=${app.param('tour')?.split(':')[1]}`,
+  )
+  await expect(panel).toContainText(`Stop 1 of ${data[0]?.path.length}`)
+  await page.keyboard.press('j')
+  await expect(panel).toContainText('Stop 2 of')
+  await page.keyboard.press('k')
+  await expect(panel).toContainText('Stop 1 of')
+  await page.reload()
+  await app.settled()
+  await expect(panel).toContainText('Stop 1 of')
+  await page.keyboard.press('Escape')
+  await expect.poll(() => app.param('tour')).toBeNull()
+  await expect(panel).toBeHidden()
+})
+
+test('the tour of gaps begins with the largest', async ({ app, page }) => {
+  const run = await app.run('gaps')
+  const { data } = await app.api<{ data: { gaps: { duration_us: number }[] } }>(
+    `run/${run.id}/launches?rank=0&gaps=500`,
+  )
+  const largest = Math.max(...data.gaps.map((gap) => gap.duration_us))
+  await app.openTimeline(run.id)
+  await page.keyboard.press('g')
+  await expect(page.getByRole('tabpanel')).toContainText('Stop 1 of')
+  await expect.poll(() => (span(app)[1] ?? 0) - (span(app)[0] ?? 0)).toBeCloseTo(largest * 1000 * 2.2, -3)
+  const rows = page.getByRole('grid', { name: 'Tour' }).getByRole('row')
+  await expect(rows.nth(1)).toContainText('the host')
+})
+
+test('a slice is reached and left by keyboard alone', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.openTimeline(run.id)
+  await page.getByLabel('Timeline lanes').focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => app.param('sel')).not.toBeNull()
+  const device = app.param('sel')
+  await page.keyboard.press('PageDown')
+  await expect.poll(() => app.param('sel')).not.toBe(device)
+  await page.keyboard.press('Escape')
+  await expect.poll(() => app.param('sel')).toBeNull()
+  await expect(page.getByRole('tabpanel')).toBeHidden()
+})
+
+test('several ranks are strips that open lanes, then tracks', async ({ app, page }) => {
+  const run = await app.run('four_ranks')
+  await app.openTimeline(run.id, '?rank=0-3')
+  const names = page.getByRole('group', { name: 'Tracks' })
+  const strips = names.getByRole('button', { name: /^rank \d/ })
+  await expect(strips).toHaveCount(4)
+  // Rank 2 computes longer than the others: it comes first, and open.
+  await expect(strips.first()).toHaveAccessibleName(/^rank 2/)
+  await expect(strips.first()).toHaveAttribute('aria-expanded', 'true')
+  const box = await strips.nth(1).locator('xpath=..').boundingBox()
+  expect(box?.height).toBe(18)
+  await strips.nth(1).click()
+  await expect(names.getByText('Computing')).toHaveCount(2)
+  await strips.nth(1).click()
+  await expect(names.getByRole('button', { name: /GPU/ })).toHaveCount(2)
+  await page.getByRole('combobox', { name: 'Order of the ranks' }).selectOption('number')
+  await expect(strips.first()).toHaveAccessibleName(/^rank 0/)
+})
+
+for (const theme of ['light', 'dark'] as const)
+  test(`nothing serious for axe in the ${theme} theme, with a slice, a range and a tour`, async ({ app, page }) => {
+    const run = await app.run('job')
+    const kernel = await sliceOf(app, run.id, 'gemm_kernel')
+    for (const params of [`sel=0:${kernel.slice}`, `range=0-900000`, 'tour=gaps', 'rank=0,1']) {
+      await app.open(`/run/${run.id}/timeline?${params}`, { theme })
+      await app.settled()
+      await page.waitForLoadState('networkidle')
+      await app.axe()
+    }
+  })

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from stepscope import facts
-from stepscope.analysis.timeline.clock import RankClock, run_clock
+from stepscope.analysis.timeline.clock import RankClock, RunClock, run_clock
 from stepscope.arrays import NONE
 from stepscope.facts.communication import communication_facts
 from stepscope.facts.pytorch import pytorch_facts
@@ -50,11 +50,18 @@ _LEAST_TIDS_PER_TRACK: Final = 1000
 
 
 def write(
-    store: RunStore, ranks: list[int], path: Path, *, zipped: bool, more_header: dict[str, Any] | None = None
+    store: RunStore,
+    ranks: list[int],
+    path: Path,
+    *,
+    zipped: bool,
+    more_header: dict[str, Any] | None = None,
+    within: tuple[int, int] | None = None,
 ) -> None:
     """Write the ranks into one file; ``more_header`` is put beside the events.
 
-    Several ranks are written on the run's clock, one alone on its own, as it was recorded.
+    Several ranks are written on the run's clock, one alone on its own, as it was recorded. Of a stretch ``within``
+    (nanoseconds since the run's origin) whole slices are written that touch it, and samples that lie in it.
     """
     clocks, origin = _clocks(store, ranks)
     with (
@@ -65,7 +72,7 @@ def write(
             header["distributedInfo"] = {"rank": ranks[0]}
         header |= more_header or {}
         file.write(json.dumps(header)[:-1] + ', "traceEvents": [\n')
-        _write_events(file, store, ranks, clocks, origin)
+        _write_events(file, store, ranks, clocks, origin, within)
         file.write("\n]}\n")
 
 
@@ -84,7 +91,15 @@ def _on_clock(clock: RankClock, slices: pl.DataFrame) -> pl.DataFrame:
     return slices.with_columns(start_ns=start, dur_ns=end - start, moment_ns=moment)
 
 
-def _write_events(file: TextIO, store: RunStore, ranks: list[int], clocks: dict[int, RankClock], origin: int) -> None:
+def _write_events(
+    file: TextIO,
+    store: RunStore,
+    ranks: list[int],
+    clocks: dict[int, RankClock],
+    origin: int,
+    within: tuple[int, int] | None,
+) -> None:
+    run_time = run_clock(store)
     separator = ""
     next_pid, next_flow = 1, 1
     for rank in ranks:
@@ -93,7 +108,7 @@ def _write_events(file: TextIO, store: RunStore, ranks: list[int], clocks: dict[
         for process in tracks["process"].unique(maintain_order=True):
             pids[process] = next_pid
             next_pid += 1
-        slices = _on_clock(clocks[rank], _slices(store, rank))
+        slices = _on_clock(clocks[rank], _touching(_slices(store, rank), run_time, rank, within))
         pid_of = {row["track"]: pids[row["process"]] for row in tracks.iter_rows(named=True)}
         for text in _metadata(rank, tracks, pids, slices):
             file.write(separator + text)
@@ -102,7 +117,7 @@ def _write_events(file: TextIO, store: RunStore, ranks: list[int], clocks: dict[
         for text in _slice_events(slices, pid_of, streams, -origin):
             file.write(separator + text)
             separator = ",\n"
-        counters = store.scan("counters", [rank]).collect()
+        counters = _inside(store.scan("counters", [rank]).collect(), run_time, rank, within)
         counters = counters.with_columns(time_ns=clocks[rank].to_run(counters["time_ns"].to_numpy()))
         for text in _counter_events(counters, tracks, pid_of, -origin):
             file.write(separator + text)
@@ -110,6 +125,23 @@ def _write_events(file: TextIO, store: RunStore, ranks: list[int], clocks: dict[
         for text in _flow_events(store, rank, slices, pid_of, -origin, next_flow):
             file.write(separator + text)
         next_flow += store.scan("links", [rank]).select(pl.len()).collect().item()
+
+
+def _touching(slices: pl.DataFrame, clock: RunClock, rank: int, within: tuple[int, int] | None) -> pl.DataFrame:
+    """The slices that touch a stretch of the run's time."""
+    if within is None:
+        return slices
+    start = clock.relative(rank, slices["start_ns"].to_numpy())
+    end = clock.relative(rank, (slices["start_ns"] + slices["dur_ns"]).to_numpy())
+    return slices.filter((start < within[1]) & ((end > within[0]) | (start >= within[0])))
+
+
+def _inside(samples: pl.DataFrame, clock: RunClock, rank: int, within: tuple[int, int] | None) -> pl.DataFrame:
+    """The samples that lie in a stretch of the run's time."""
+    if within is None:
+        return samples
+    time = clock.relative(rank, samples["time_ns"].to_numpy())
+    return samples.filter((time >= within[0]) & (time < within[1]))
 
 
 def _slices(store: RunStore, rank: int) -> pl.DataFrame:

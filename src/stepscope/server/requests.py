@@ -64,6 +64,13 @@ class StatsRequest(_Body):
     gaps_limit: Annotated[int, Field(ge=0, le=1_000)] = 100
 
 
+class FlameRequest(_Body):
+    from_ns: Moment
+    to_ns: Moment
+    rows: Rows
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 2_000
+
+
 class SliceRequest(_Body):
     rank: Rank
     slice: SliceNumber
@@ -79,6 +86,10 @@ class FlowsRequest(_Body):
     kinds: Annotated[list[str], Field(max_length=32)] | None = None
     limit: Annotated[int, Field(ge=1, le=MOST_FLOWS)] = MOST_FLOWS
     bins: Annotated[int, Field(ge=1, le=8_192)] = 1_000
+
+
+class SlicesRequest(_Body):
+    slices: Annotated[list[SliceRequest], Field(min_length=1, max_length=20_000)]
 
 
 class SqlRequest(_Body):

@@ -54,6 +54,7 @@ def test_each_nanosecond_lies_in_its_lanes(tmp_path: Path, seed: int) -> None:
             for lane in _lane_at(work, moment):
                 expected[lane] += 1
         assert found.total_ns == expected
+        assert sum(found.idle_ns.values()) == found.idle_ns["unknown"] == expected["free"]
         assert sum(found.total_ns[part] for part in _PARTS) == found.span_dur_ns == max(0, high - low)
 
 
@@ -99,6 +100,8 @@ def test_idle_time_is_named_by_its_cause(tmp_path: Path) -> None:
     idle = lanes.lanes[LANES.index("free")]
     assert (idle.start.tolist(), idle.end.tolist()) == ([0], [420_000])
     assert [IDLE_CAUSES[cause] for cause in lanes.idle_cause] == ["data"]
+    (found,) = lane_totals(TimelineView(store), None, 100_000, 500_000).ranks
+    assert {cause: spent for cause, spent in found.idle_ns.items() if spent} == {"data": 320_000}
 
 
 def test_a_run_without_work_has_no_lanes(tmp_path: Path) -> None:

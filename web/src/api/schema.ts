@@ -561,6 +561,32 @@ export interface FindingEvidence {
   readonly link?: 'cluster' | 'cpu' | 'data' | 'memory' | 'operators' | 'steps' | 'timeline' | null
 }
 
+/** Callers come before whom they call. `total_ns` is of the outermost slices, all ranks together. */
+export interface Flame {
+  readonly from_ns: number
+  readonly to_ns: number
+  readonly total_ns: number
+  readonly nodes: readonly FlameNode[]
+  readonly nodes_total: number
+}
+
+/** `parent` is the position of the caller in the list, null at the top. Times are the parts inside the window. */
+export interface FlameNode {
+  readonly name: string
+  readonly parent: number | null
+  readonly depth: number
+  readonly count: number
+  readonly total_ns: number
+  readonly self_ns: number
+}
+
+export interface FlameRequest {
+  readonly from_ns: number
+  readonly to_ns: number
+  readonly rows: readonly RowsRequest[]
+  readonly limit?: number
+}
+
 /** FLOPs of a run. */
 export interface Flops {
   readonly ranks: readonly RankFlops[]
@@ -778,13 +804,14 @@ export interface LabelRequest {
   readonly tags?: readonly string[]
 }
 
-/** computing + exposed_communication + exposed_copy + free = span_dur_ns, exactly. */
+/** computing + exposed_communication + exposed_copy + free = span_dur_ns, exactly; so do the causes make up free. A stretch of idle time counts for its main cause. */
 export interface LaneTotals {
   readonly rank: number
   readonly on_device: boolean
   readonly span_at_ns: number
   readonly span_dur_ns: number
   readonly total_ns: Readonly<Record<string, number>>
+  readonly idle_ns: Readonly<Record<string, number>>
   readonly intervals: Readonly<Record<string, number>>
 }
 
@@ -1859,13 +1886,15 @@ export interface RunVerdict {
   readonly checked: readonly string[]
 }
 
-/** All slices of this name on this rank. */
+/** All slices of this name on this rank: their durations, and how many of them are shorter than this one. `histogram` counts them in bins of equal width from the shortest to the longest. */
 export interface SameName {
   readonly count: number
   readonly total_ns: number
   readonly min_ns: number
   readonly median_ns: number
   readonly max_ns: number
+  readonly shorter: number
+  readonly histogram: readonly number[]
 }
 
 /** A query under a name. */
@@ -1971,6 +2000,7 @@ export interface SliceChildren {
   readonly slices: readonly SliceBrief[]
 }
 
+/** `step_share` is the slice's duration as a part of its step's period. */
 export interface SliceDetails {
   readonly rank: number
   readonly slice: number
@@ -1985,6 +2015,7 @@ export interface SliceDetails {
   readonly self_ns: number
   readonly start_ns: string
   readonly step: number | null
+  readonly step_share: number | null
   readonly phase: string | null
   readonly stream: number | null
   readonly correlation: number | null
@@ -2023,6 +2054,10 @@ export interface SliceLink {
 export interface SliceRequest {
   readonly rank: number
   readonly slice: number
+}
+
+export interface SlicesRequest {
+  readonly slices: readonly SliceRequest[]
 }
 
 /** Measured against ideal step. */
@@ -2349,9 +2384,10 @@ export interface TilesRequest {
   readonly tiles: readonly TileRequest[]
 }
 
-/** `busy_ns` is of its busiest row, annotations apart; a quiet track has next to nothing to show. */
+/** `busy_ns` is of its busiest row, annotations apart; a quiet track has next to nothing to show. `stored_track` is its number in the table of slices: Python frames are stored with their thread. */
 export interface Track {
   readonly track: number
+  readonly stored_track: number
   readonly kind: string
   readonly name: string
   readonly thread: string | null

@@ -1,8 +1,11 @@
 // The timeline routes. Times relative to the run's origin are numbers, absolute ones are decimal text.
-import { getJson, postForBytes, postJson, type Query } from './client'
+import { apiUrl, getJson, postForBytes, postJson, type Query } from './client'
 import { runPath } from './runs'
 import type {
   CounterRequest,
+  Flame,
+  FlameNode,
+  FlameRequest,
   Flows,
   FlowsRequest,
   LanesAnswer,
@@ -23,6 +26,8 @@ import type {
 } from './schema'
 
 export type {
+  Flame,
+  FlameNode,
   Flows,
   Found,
   LanesAnswer,
@@ -47,6 +52,7 @@ export interface RowRange {
 }
 
 const NAMES_AT_ONCE = 65_536
+const SLICES_AT_ONCE = 10_000
 
 /** The timeline routes of one run. */
 export class TimelineApi {
@@ -74,6 +80,28 @@ export class TimelineApi {
 
   slice(rank: number, slice: number, signal?: AbortSignal): Promise<SliceDetails> {
     return getJson(`${this.#path}/slice/${rank}/${slice}`, {}, signal)
+  }
+
+  /** Where some slices lie; those that do not exist are left out. */
+  async slices(
+    keys: readonly { readonly rank: number; readonly slice: number }[],
+    signal?: AbortSignal,
+  ): Promise<readonly SliceBrief[]> {
+    const found: SliceBrief[] = []
+    for (let from = 0; from < keys.length; from += SLICES_AT_ONCE) {
+      const slices = keys.slice(from, from + SLICES_AT_ONCE)
+      found.push(...(await postJson<readonly SliceBrief[]>(`${this.#path}/slices`, { slices }, signal)))
+    }
+    return found
+  }
+
+  flame(request: FlameRequest, signal?: AbortSignal): Promise<Flame> {
+    return postJson(`${this.#path}/flame`, request, signal)
+  }
+
+  /** Where a stretch of time of some ranks lies as a Chrome trace. */
+  traceAddress(ranks: readonly number[], from: number, to: number): string {
+    return apiUrl(`${this.#path}/trace`, { rank: ranks, from_ns: from, to_ns: to })
   }
 
   search(query: Query, signal?: AbortSignal): Promise<Found> {

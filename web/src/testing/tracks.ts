@@ -4,6 +4,7 @@ import type { RankTracks, Track, Tracks } from '../api/timeline'
 export function makeTrack(track: number, firstRow: number, rows: number, more: Partial<Track> = {}): Track {
   return {
     track,
+    stored_track: track,
     kind: 'host',
     name: `thread ${track}`,
     thread: String(track),

@@ -18,8 +18,10 @@ test('keys do what the table says', () => {
   expect(actionOf(press('Z', { shiftKey: true }))).toBe('fit')
   expect(actionOf(press('L', { shiftKey: true }))).toBe('set_reference')
   expect(actionOf(press('l'))).toBe('align_left')
-  expect(actionOf(press('k', { ctrlKey: true }))).toBe('search')
-  expect(actionOf(press('k'))).toBe('flag')
+  // Ctrl+K belongs to the whole page.
+  expect(actionOf(press('k', { ctrlKey: true }))).toBeNull()
+  expect(actionOf(press('b'))).toBe('flag')
+  expect([actionOf(press('j')), actionOf(press('k'))]).toEqual(['next_stop', 'previous_stop'])
   expect(actionOf(press('c', { metaKey: true }))).toBe('copy')
   expect(actionOf(press('Enter', { shiftKey: true }))).toBe('previous_hit')
   expect(actionOf(press('7'))).toBe('step_mark')

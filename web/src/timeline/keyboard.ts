@@ -25,6 +25,11 @@ export type Action =
   | 'next_same'
   | 'previous_same'
   | 'next_gap'
+  | 'next_stop'
+  | 'previous_stop'
+  | 'enter'
+  | 'row_up'
+  | 'row_down'
   | 'search'
   | 'next_hit'
   | 'previous_hit'
@@ -78,8 +83,8 @@ export const KEY_TABLE: readonly KeyLine[] = [
   { action: 'whole', shown: ['0'], text: 'key.whole', match: key('0') },
   { action: 'undo_zoom', shown: ['Backspace'], text: 'key.undo_zoom', match: key('Backspace') },
   { action: 'mark_range', shown: ['M'], text: 'key.mark_range', match: code('KeyM') },
-  { action: 'flag', shown: ['K'], text: 'key.flag', match: code('KeyK') },
-  { action: 'list_flags', shown: ['Shift+K'], text: 'key.list_flags', match: code('KeyK', true) },
+  { action: 'flag', shown: ['B'], text: 'key.flag', match: code('KeyB') },
+  { action: 'list_flags', shown: ['Shift+B'], text: 'key.list_flags', match: code('KeyB', true) },
   { action: 'set_reference', shown: ['Shift+L'], text: 'key.set_reference', match: code('KeyL', true) },
   { action: 'align_left', shown: ['L'], text: 'key.align_left', match: code('KeyL') },
   { action: 'align_right', shown: ['R'], text: 'key.align_right', match: code('KeyR') },
@@ -89,7 +94,11 @@ export const KEY_TABLE: readonly KeyLine[] = [
   { action: 'next_same', shown: ['N'], text: 'key.next_same', match: code('KeyN') },
   { action: 'previous_same', shown: ['P'], text: 'key.previous_same', match: code('KeyP') },
   { action: 'next_gap', shown: ['G'], text: 'key.next_gap', match: code('KeyG') },
-  { action: 'search', shown: ['/'], text: 'key.search', match: either(key('/'), control('KeyK')) },
+  { action: 'next_stop', shown: ['J'], text: 'key.next_stop', match: code('KeyJ') },
+  { action: 'previous_stop', shown: ['K'], text: 'key.previous_stop', match: code('KeyK') },
+  { action: 'row_up', shown: ['PageUp'], text: 'key.row_up', match: key('PageUp') },
+  { action: 'row_down', shown: ['PageDown'], text: 'key.row_down', match: key('PageDown') },
+  { action: 'search', shown: ['/'], text: 'key.search', match: key('/') },
   {
     action: 'next_hit',
     shown: ['Enter'],
@@ -128,8 +137,11 @@ export function actionOf(event: KeyPress): Action | null {
   return line ? (line.action as Action) : null
 }
 
+/** Where keys are letters; a box to tick is none of these. */
+const FIELDS = 'input:not([type=checkbox]), textarea, select, [contenteditable]'
+
 /** Whether a key press belongs to a field or to an input method, not to the timeline. */
 export function isTyping(event: KeyboardEvent): boolean {
   if (event.isComposing) return true
-  return event.target instanceof Element && event.target.closest('input, textarea, select, [contenteditable]') !== null
+  return event.target instanceof Element && event.target.closest(FIELDS) !== null
 }

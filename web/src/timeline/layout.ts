@@ -2,10 +2,22 @@
 // and pinned tracks on top; below them, scrolled, a strip for each rank, its lanes and tracks where it is open.
 import type { RankTracks, Track } from '../api/timeline'
 import { LANES_BLOCK } from './tiles/key'
+import { isSideB } from './sides'
 import { orderedGroups, type OrderedGroup } from './trackOrder'
-import { lanesKey, ordered, quietKey, rankKey, stepsKey, trackKey, type TrackKey, type TrackState } from './trackState'
+import {
+  lanesKey,
+  otherStepsKey,
+  ordered,
+  quietKey,
+  queryKey,
+  rankKey,
+  stepsKey,
+  trackKey,
+  type TrackKey,
+  type TrackState,
+} from './trackState'
 
-export type BoxKind = 'steps' | 'strip' | 'group' | 'quiet' | 'track' | 'lanes' | 'counter' | 'hidden'
+export type BoxKind = 'steps' | 'strip' | 'group' | 'quiet' | 'track' | 'lanes' | 'counter' | 'query' | 'hidden'
 
 export interface Box {
   readonly kind: BoxKind
@@ -60,6 +72,8 @@ export interface LayoutOptions {
   readonly kinds?: readonly string[]
   /** A group of this kind comes first, below the lanes: what a link of another page is about. */
   readonly first?: string | null
+  /** Rows of the track that shows the result of a query; 0 without one. */
+  readonly queryRows?: number
 }
 
 export const ROW_HEIGHT = 18
@@ -82,8 +96,11 @@ export function layOut(ranks: readonly ShownRank[], state: TrackState, options: 
   const builder = new Builder(state, options, alone)
   const [first] = ranks
   const head: Unplaced[] = first ? [heading('steps', stepsKey, first.rank, STEPS_HEIGHT, first.title)] : []
+  const other = ranks.find((one) => isSideB(one.rank))
+  if (other) head.push(heading('steps', otherStepsKey, other.rank, STEPS_HEIGHT, other.title))
   if (alone && first?.info?.has_lanes && !state.hidden.includes(lanesKey(first.rank)))
     head.push(lanesBox(first.rank, state))
+  if (first && options.queryRows) head.push(queryBox(first.rank, options.queryRows))
   for (const rank of ranks) builder.addRank(rank)
   const [pinnedBoxes, pinnedHeight] = place([
     ...head,
@@ -184,6 +201,10 @@ function lanesBox(rank: number, state: TrackState): Unplaced {
   const rowHeight = folded ? FOLDED_LEAST / LANE_ROWS : LANE_HEIGHT
   const height = rowHeight * LANE_ROWS + (folded ? 0 : 2)
   return { ...heading('lanes', key, rank, height, ''), rows: LANE_ROWS, rowHeight, folded }
+}
+
+function queryBox(rank: number, rows: number): Unplaced {
+  return { ...heading('query', queryKey, rank, rows * ROW_HEIGHT + 2, 'SQL'), rows, rowHeight: ROW_HEIGHT }
 }
 
 function stripBox({ rank, title, open }: ShownRank): Unplaced {

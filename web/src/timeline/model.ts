@@ -2,6 +2,8 @@
 import type { RankTracks, SliceBrief, StepMark, Tracks } from '../api/timeline'
 import { coloursOfNames } from './palette'
 import { shortName } from './shortName'
+import { isSideB } from './sides'
+import type { SearchQuery } from './search'
 import type { Span } from './view'
 
 export interface RankModel {
@@ -16,6 +18,10 @@ export interface RankModel {
 
 export class RunModel {
   readonly ranks = new Map<number, RankModel>()
+  /** One byte per kind, 1 = bright; null where kinds do not matter. */
+  brightKinds: Uint8Array | null = null
+  /** Durations in ns that stay bright; null where they do not matter. */
+  brightDurations: { readonly least: number; readonly most: number } | null = null
 
   constructor(
     readonly tracks: Tracks,
@@ -25,8 +31,14 @@ export class RunModel {
   }
 
   /** The same run with more ranks; what is known of others stays. */
-  withRanks(infos: readonly RankTracks[]): RunModel {
-    return new RunModel({ ...this.tracks, ranks: [...this.tracks.ranks, ...infos] }, this.ranks)
+  withRanks(infos: readonly RankTracks[], end = 0): RunModel {
+    const ranks = [...this.tracks.ranks, ...infos]
+    return new RunModel({ ...this.tracks, ranks, end_at_ns: Math.max(end, this.tracks.end_at_ns) }, this.ranks)
+  }
+
+  withoutRanks(numbers: readonly number[]): RunModel {
+    const ranks = this.tracks.ranks.filter((one) => !numbers.includes(one.rank))
+    return new RunModel({ ...this.tracks, ranks }, this.ranks)
   }
 
   get length(): number {
@@ -72,6 +84,14 @@ export class RunModel {
     }
   }
 
+  /** What a search says beside names: a kind, and how long a slice lasts at least and at most. */
+  dimOthers(query: Pick<SearchQuery, 'kind' | 'least' | 'most'> | null): void {
+    const { kind = null, least = null, most = null } = query ?? {}
+    this.brightKinds =
+      kind === null ? null : Uint8Array.from({ length: 256 }, (_, code) => Number(this.kind(code) === kind))
+    this.brightDurations = least === null && most === null ? null : { least: least ?? 0, most: most ?? Infinity }
+  }
+
   step(rank: number, step: number): StepMark | undefined {
     return this.ranks.get(rank)?.info.steps.find((mark) => mark.step === step)
   }
@@ -94,6 +114,7 @@ export function stepSpan(mark: StepMark): Span {
 export function firstStep(model: RunModel): { rank: number; mark: StepMark } | null {
   let best: { rank: number; mark: StepMark } | null = null
   for (const { info } of model.ranks.values()) {
+    if (isSideB(info.rank)) continue
     const whole = info.steps.filter((mark) => !mark.incomplete)
     const candidates = whole.filter((mark) => !mark.warm_up)
     for (const mark of candidates.length > 0 ? candidates : whole.length > 0 ? whole : info.steps) {

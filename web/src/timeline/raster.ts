@@ -1,6 +1,7 @@
 // The scanline rasteriser: each row is one line of pixels, later stretched to its height. Its cost is bounded by the
 // pixels of the screen, not by the number of slices.
 import { SHADES } from './palette'
+import { BINS } from './tiles/key'
 import type { Tile } from './tiles/codec'
 
 export interface Lines {
@@ -31,6 +32,9 @@ export interface RowPaint {
   readonly dimmed: Uint32Array
   /** One byte per name: 0 = dim. Null when nothing is dimmed. */
   readonly bright: Uint8Array | null
+  /** The same by kind, and lengths in bins that stay bright. */
+  readonly brightKinds?: Uint8Array | null | undefined
+  readonly brightLengths?: { readonly least: number; readonly most: number } | null | undefined
   /** Colour of the line between slices. */
   readonly edge: number
   /** How much of a pixel the thinnest slice is shown as, 0…255. */
@@ -64,7 +68,7 @@ export function paintRow(lines: Lines, tile: Tile, row: number, paint: RowPaint,
     const count = tile.count[i] as number
     const name = tile.name[i] as number
     const colour = (paint.kindColours === null ? paint.colours[name] : paint.kindColours[tile.kind[i] as number]) ?? 0
-    const shades = paint.bright !== null && paint.bright[name] !== 1 ? paint.dimmed : paint.table
+    const shades = isDimmed(paint, name, tile.kind[i] as number, x0, x1) ? paint.dimmed : paint.table
     const a = origin + x0 * scale
     const b = origin + x1 * scale
     if (count > 1) {
@@ -83,6 +87,16 @@ export function paintRow(lines: Lines, tile: Tile, row: number, paint: RowPaint,
     }
   }
   return i - walkedFrom
+}
+
+/** Whether a search does not mean this slice. */
+function isDimmed(paint: RowPaint, name: number, kind: number, x0: number, x1: number): boolean {
+  if (paint.bright !== null && paint.bright[name] !== 1) return true
+  if (paint.brightKinds && paint.brightKinds[kind] !== 1) return true
+  if (!paint.brightLengths) return false
+  // A slice that the tile cuts may be of any greater length.
+  const isCut = x0 === 0 || x1 >= BINS
+  return (x1 - x0 < paint.brightLengths.least && !isCut) || x1 - x0 > paint.brightLengths.most
 }
 
 /** A part-busy stretch: its cover is its brightness. */
@@ -130,7 +144,7 @@ function solid(
 }
 
 /** First index in [begin, end) whose value is at least `value`. */
-export function lowerBound(values: Float32Array, begin: number, end: number, value: number): number {
+export function lowerBound(values: Float32Array | Float64Array, begin: number, end: number, value: number): number {
   let low = begin
   let high = end
   while (low < high) {

@@ -20,6 +20,8 @@ export const groupKey = (rank: number, group: number): TrackKey => `${rank}.g${g
 export const quietKey = (group: TrackKey): TrackKey => `${group}q`
 export const rankKey = (rank: number): TrackKey => `${rank}.r`
 export const stepsKey: TrackKey = 'steps'
+export const otherStepsKey: TrackKey = 'steps of B'
+export const queryKey: TrackKey = 'query'
 
 const KEY = /^-?\d+\.(L|\d+|g\d+q?)$/
 

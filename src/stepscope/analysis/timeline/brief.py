@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from stepscope.analysis.timeline.columns import RankColumns
+from stepscope.analysis.timeline.view import TimelineView
 from stepscope.arrays import NONE
 from stepscope.store.schema import SLICE_KINDS
 
@@ -39,6 +40,16 @@ def briefs(columns: RankColumns, positions: Iterable[int]) -> list[SliceBrief]:
             names, tracks.tolist(), zip(*(field.tolist() for field in fields), strict=True), strict=True
         )
     ]
+
+
+def briefs_of(view: TimelineView, slices: Sequence[tuple[int, int]]) -> list[SliceBrief]:
+    """Slices by rank and id, in the order asked for; those that do not exist are left out."""
+    found: dict[tuple[int, int], SliceBrief] = {}
+    for rank in dict.fromkeys(rank for rank, _ in slices):
+        columns = view.columns(rank)
+        positions = columns.positions([number for owner, number in slices if owner == rank])
+        found |= {(rank, each.slice): each for each in briefs(columns, positions[positions != NONE].tolist())}
+    return [found[key] for key in slices if key in found]
 
 
 def brief(columns: RankColumns, position: int) -> SliceBrief | None:

@@ -72,13 +72,17 @@ class Lanes:
 
 @dataclass(frozen=True)
 class LaneTotals:
-    """computing + exposed_communication + exposed_copy + free = span_dur_ns, exactly."""
+    """computing + exposed_communication + exposed_copy + free = span_dur_ns, exactly; so do the causes make up free.
+
+    A stretch of idle time counts for its main cause.
+    """
 
     rank: int
     on_device: bool
     span_at_ns: int
     span_dur_ns: int
     total_ns: dict[str, int]
+    idle_ns: dict[str, int]
     intervals: dict[str, int]
 
 
@@ -160,5 +164,14 @@ def _totals(lanes: Lanes, from_ns: int | None, to_ns: int | None) -> LaneTotals:
         first,
         last - first,
         {name: lane.length for name, lane in zip(LANES, within, strict=True)},
+        _idle_by_cause(lanes, first, last),
         {name: len(lane.start) for name, lane in zip(LANES, within, strict=True)},
     )
+
+
+def _idle_by_cause(lanes: Lanes, first: int, last: int) -> dict[str, int]:
+    free = lanes.lanes[-1]
+    inside = np.maximum(np.minimum(free.end, last) - np.maximum(free.start, first), 0)
+    spent = np.zeros(len(CAUSES), np.int64)
+    np.add.at(spent, lanes.idle_cause, inside)
+    return dict(zip(IDLE_CAUSES, spent.tolist(), strict=True))

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.intervals import union
+from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.timeline.brief import SliceBrief, brief, briefs
 from stepscope.analysis.timeline.columns import RankColumns
 from stepscope.analysis.timeline.view import TimelineView
@@ -19,6 +20,7 @@ from stepscope.store.run_store import RunStore
 
 MOST_CHILDREN: Final = 200
 MOST_LINKS: Final = 200
+HISTOGRAM_BINS: Final = 24
 # JavaScript's numbers are exact up to here.
 _MOST_EXACT: Final = 1 << 53
 
@@ -46,17 +48,24 @@ class PmuValue:
 
 @dataclass(frozen=True)
 class SameName:
-    """All slices of this name on this rank."""
+    """All slices of this name on this rank: their durations, and how many of them are shorter than this one.
+
+    ``histogram`` counts them in bins of equal width from the shortest to the longest.
+    """
 
     count: int
     total_ns: int
     min_ns: int
     median_ns: float
     max_ns: int
+    shorter: int
+    histogram: list[int]
 
 
 @dataclass(frozen=True)
 class SliceDetails:
+    """``step_share`` is the slice's duration as a part of its step's period."""
+
     rank: int
     slice: int
     name: str
@@ -70,6 +79,7 @@ class SliceDetails:
     self_ns: int
     start_ns: str
     step: int | None
+    step_share: float | None
     phase: str | None
     stream: int | None
     correlation: int | None
@@ -139,6 +149,7 @@ def slice_details(view: TimelineView, rank: int, number: int) -> SliceDetails:
         self_ns=this.dur_ns - union(columns.start[children], columns.end(children)).length,
         start_ns=str(stored["start_ns"]),
         **{field: stored[field] for field in _FROM_SLICES},
+        step_share=_step_share(view, rank, stored["step"], this.dur_ns),
         arguments=arguments,
         arguments_text=text,
         stack=_stack(view.store, rank, stored["stack"]),
@@ -151,7 +162,7 @@ def slice_details(view: TimelineView, rank: int, number: int) -> SliceDetails:
         next_in_row=brief(columns, after),
         previous_same_name=brief(columns, same_before),
         next_same_name=brief(columns, same_after),
-        same_name=_same_name(columns.duration(same)),
+        same_name=_same_name(columns.duration(same), this.dur_ns),
     )
 
 
@@ -228,6 +239,24 @@ def _in_time(columns: RankColumns, same: Int64s, position: int) -> tuple[int, in
     return before, int(ordered[index + 1]) if index + 1 < len(ordered) else NONE
 
 
-def _same_name(durations: Int64s) -> SameName:
-    middle = float(np.median(durations))
-    return SameName(len(durations), int(durations.sum()), int(durations.min()), middle, int(durations.max()))
+def _same_name(durations: Int64s, own_ns: int) -> SameName:
+    counts, _ = np.histogram(durations, bins=HISTOGRAM_BINS)
+    return SameName(
+        count=len(durations),
+        total_ns=int(durations.sum()),
+        min_ns=int(durations.min()),
+        median_ns=float(np.median(durations)),
+        max_ns=int(durations.max()),
+        shorter=int((durations < own_ns).sum()),
+        histogram=counts.tolist(),
+    )
+
+
+def _step_share(view: TimelineView, rank: int, step: int | None, duration_ns: int) -> float | None:
+    """Which part of its step's period the slice lasts; None outside of all steps."""
+    if step is None:
+        return None
+    periods = periods_of(view.store, rank)
+    index = int(periods.index_of(np.array([step], np.int64))[0])
+    length = int(periods.end[index] - periods.start[index]) if index != NONE else 0
+    return duration_ns / length if length > 0 else None

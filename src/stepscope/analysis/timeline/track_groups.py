@@ -34,9 +34,13 @@ class CounterSpan:
 
 @dataclass(frozen=True)
 class Track:
-    """``busy_ns`` is of its busiest row, annotations apart; a quiet track has next to nothing to show."""
+    """``busy_ns`` is of its busiest row, annotations apart; a quiet track has next to nothing to show.
+
+    ``stored_track`` is its number in the table of slices: Python frames are stored with their thread.
+    """
 
     track: int
+    stored_track: int
     kind: str
     name: str
     thread: str | None
@@ -100,6 +104,7 @@ def _member(columns: RankColumns, curves: CounterColumns, index: int, row: dict[
     kind = row.get("kind") or HOST
     track = Track(
         track=number,
+        stored_track=columns.python_of.get(number, number),
         kind=kind,
         name=(row.get("name") or str(number)).strip(),
         thread=row.get("thread"),
@@ -129,7 +134,9 @@ def _name_of_notes(columns: RankColumns, low: int, high: int, process: str, name
 def _memory(curves: CounterColumns, index: int) -> _Member:
     curve = curves.memory[index]
     _, values = curves.of(curve.track)
-    track = Track(curve.track, "counter", curve.name, None, 0, 0, 0, [], 0, quiet=False, counter=_span(values))
+    track = Track(
+        curve.track, curve.track, "counter", curve.name, None, 0, 0, 0, [], 0, quiet=False, counter=_span(values)
+    )
     return _Member(curve.device, MEMORY, track)
 
 

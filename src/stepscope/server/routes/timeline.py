@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
-from starlette.responses import Response
+from fastapi import APIRouter, Query
+from fastapi import Path as InPath
+from starlette.background import BackgroundTask
+from starlette.responses import FileResponse, Response
 
 from stepscope.analysis.timeline import wire
+from stepscope.analysis.timeline.brief import SliceBrief, briefs_of
+from stepscope.analysis.timeline.flame import Flame, flame
 from stepscope.analysis.timeline.flows import Flows, SliceId, flows_in_window, flows_of_slices
 from stepscope.analysis.timeline.lanes import LanesAnswer, lane_totals
 from stepscope.analysis.timeline.range_stats import RangeStats, range_stats
@@ -15,6 +22,7 @@ from stepscope.analysis.timeline.rows import RowRange
 from stepscope.analysis.timeline.search import Cursor, Question, SearchResult, search
 from stepscope.analysis.timeline.slice_details import SliceDetails, slice_details
 from stepscope.analysis.timeline.tracks import MOST_NAMES, NameTable, Tracks, names, tracks
+from stepscope.deliver import chrome_trace
 from stepscope.errors import UsageError
 from stepscope.facts.launches import launches_facts
 from stepscope.server.documentation import AnswerTypes
@@ -22,11 +30,13 @@ from stepscope.server.library import Library
 from stepscope.server.replies import json_reply
 from stepscope.server.requests import (
     CountersRequest,
+    FlameRequest,
     FlowsRequest,
     Moment,
     Rank,
     RowsRequest,
     SliceNumber,
+    SlicesRequest,
     StatsRequest,
     TilesRequest,
 )
@@ -67,9 +77,14 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         return _bytes(wire.counter_tiles(library.ready(run_id)[1], keys, library.tiles))
 
     @routes.get("/slice/{rank}/{number}", responses=answers.json(SliceDetails))
-    def slice_of(run_id: str, rank: Annotated[Rank, Path()], number: Annotated[SliceNumber, Path()]) -> Response:
+    def slice_of(run_id: str, rank: Annotated[Rank, InPath()], number: Annotated[SliceNumber, InPath()]) -> Response:
         """All that is known of one slice."""
         return json_reply(slice_details(library.ready(run_id)[1], rank, number))
+
+    @routes.post("/slices", responses=answers.json(list[SliceBrief]))
+    def slices(run_id: str, wanted: SlicesRequest) -> Response:
+        """Where some slices lie; those that do not exist are left out."""
+        return json_reply(briefs_of(library.ready(run_id)[1], [(each.rank, each.slice) for each in wanted.slices]))
 
     @routes.get("/search", responses=answers.json(SearchResult))
     def search_for(
@@ -111,6 +126,13 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         )
         return json_reply(statistics)
 
+    @routes.post("/flame", responses=answers.json(Flame))
+    def flame_of(run_id: str, wanted: FlameRequest) -> Response:
+        """The slices of a window on some rows by who called whom."""
+        _check_window(wanted.from_ns, wanted.to_ns)
+        window = (wanted.from_ns, wanted.to_ns)
+        return json_reply(flame(library.ready(run_id)[1], *window, _ranges(wanted.rows), wanted.limit))
+
     @routes.post("/flows", responses=answers.json(Flows))
     def flows(run_id: str, wanted: FlowsRequest) -> Response:
         """Links of some slices, or of a window."""
@@ -123,6 +145,21 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         _check_window(wanted.from_ns, wanted.to_ns)
         window = (wanted.from_ns, wanted.to_ns)
         return json_reply(flows_in_window(view, *window, _ranges(wanted.rows), wanted.kinds, wanted.limit, wanted.bins))
+
+    @routes.get("/trace", responses=answers.binary(), response_class=FileResponse)
+    def trace(
+        run_id: str, from_ns: Annotated[Moment, Query()], to_ns: Annotated[Moment, Query()], rank: Ranks = None
+    ) -> Response:
+        """A stretch of time of some ranks as a Chrome trace, for Perfetto and chrome://tracing."""
+        _check_window(from_ns, to_ns)
+        view = library.ready(run_id)[1]
+        ranks = view.ranks(rank)
+        folder = Path(mkdtemp(prefix="stepscope-trace-"))
+        path = folder / "range.json.gz"
+        chrome_trace.write(view.store, ranks, path, zipped=True, within=(from_ns, to_ns))
+        forget = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        name = f"timeline-rank{'-'.join(map(str, ranks[:4]))}-{from_ns}-{to_ns}.json.gz"
+        return FileResponse(path, media_type="application/gzip", filename=name, background=forget)
 
     @routes.get("/lanes", responses=answers.json(LanesAnswer))
     def lanes(run_id: str, rank: Ranks = None, from_ns: Moment | None = None, to_ns: Moment | None = None) -> Response:

@@ -7,10 +7,12 @@ import type { Action } from '../../timeline/keyboard'
 import { boxUnder } from '../../timeline/draw/frame'
 import { rowMiddle, sectionAt, type Box } from '../../timeline/layout'
 import { sliceSpan, stepSpan } from '../../timeline/model'
-import { extend, NOTHING, select } from '../../timeline/selection'
+import { extend, select } from '../../timeline/selection'
 import { groupKey, pinAll, quietKey, toggleFold, togglePin } from '../../timeline/trackState'
+import { enterRow, walkRows } from './keyboardReach'
 import type { SearchState } from './searchState.svelte'
 import type { TimelineStore } from './store.svelte'
+import type { TourState } from './tourState.svelte'
 
 const ZOOM = 1.35
 const PAN_PART = 0.12
@@ -19,8 +21,10 @@ const SCROLL_PIXELS = 54
 export interface Host {
   readonly store: TimelineStore
   readonly search: SearchState
+  readonly tour: TourState
   focusSearch(): void
-  nextGap(): void
+  /** Close a menu that is open; whether there was one. */
+  closeMenu(): boolean
 }
 
 export function perform(host: Host, action: Action, digit = 0): void {
@@ -83,11 +87,21 @@ export function perform(host: Host, action: Action, digit = 0): void {
     case 'previous_same':
       return go(store, details?.previous_same_name ?? null)
     case 'next_gap':
-      return host.nextGap()
+      return host.tour.spec?.kind === 'gaps' ? host.tour.step(1) : host.tour.begin({ kind: 'gaps' })
+    case 'next_stop':
+      return host.tour.step(1)
+    case 'previous_stop':
+      return host.tour.step(-1)
+    case 'enter':
+      return enterRow(store)
+    case 'row_up':
+      return walkRows(store, -1)
+    case 'row_down':
+      return walkRows(store, 1)
     case 'search':
       return host.focusSearch()
     case 'next_hit':
-      return void host.search.step('next')
+      return host.search.result ? void host.search.step('next') : enterRow(store)
     case 'previous_hit':
       return void host.search.step('previous')
     case 'drawer':
@@ -107,7 +121,7 @@ export function perform(host: Host, action: Action, digit = 0): void {
     case 'copy':
       return void copySummary(store)
     case 'escape':
-      return escape(store)
+      return escape(host)
   }
 }
 
@@ -129,6 +143,9 @@ export function go(store: TimelineStore, slice: SliceBrief | null, add = false):
   store.selected = add ? [...store.selected, slice] : [slice]
   store.drawer = 'details'
   store.gap = null
+  // The view moves away from under the pointer: what it pointed at is no longer there.
+  store.hover = null
+  store.pointer = null
   reveal(store, slice)
 }
 
@@ -259,10 +276,11 @@ async function copySummary(store: TimelineStore): Promise<void> {
   await navigator.clipboard.writeText(lines.join('\n'))
 }
 
-function escape(store: TimelineStore): void {
+/** Close what lies on top, and only that: a menu, the tour, the selection, the drawer. */
+function escape({ store, tour, closeMenu }: Host): void {
+  if (closeMenu()) return
   if (store.gap) store.gap = null
-  else if (store.selection.slices.length > 0 || store.selection.range) {
-    store.selection = NOTHING
-    store.selected = []
-  } else store.drawer = null
+  else if (tour.spec) tour.end()
+  else if (store.selection.slices.length > 0 || store.selection.range) store.unselect()
+  else store.drawer = null
 }

@@ -23,6 +23,7 @@ export class SearchState {
       const { model } = store
       if (!model) return undefined
       model.brighten(query ? nameMatcher(query) : null)
+      model.dimOthers(query)
       store.changed()
       router.adjust({ q: this.text.trim() || null })
       this.current = null

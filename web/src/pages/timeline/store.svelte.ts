@@ -1,5 +1,6 @@
 // The state of the timeline page. What the user can see again later is mirrored into the address.
 import { untrack } from 'svelte'
+import { TwoSides } from '../../api/twoSides'
 import { TimelineApi, type Flows, type SliceDetails, type SliceBrief, type Tracks } from '../../api/timeline'
 import type { RankFacts } from '../../api/schema'
 import { router } from '../../router/router.svelte'
@@ -7,9 +8,9 @@ import { slowestFirst } from '../../state/deviation'
 import { Resource } from '../../state/resource.svelte'
 import { numbers, type Session } from '../../state/session.svelte'
 import { cssVariable, theme } from '../../state/theme.svelte'
-import { offsetsFromText, offsetsToText, type Offsets } from '../../timeline/align'
+import { offsetsFromText, offsetsToText, withOffset, type Offsets } from '../../timeline/align'
 import type { Frame } from '../../timeline/draw/frame'
-import type { PathSegment } from '../../timeline/draw/overlay'
+import type { TourShown } from '../../timeline/draw/overlay'
 import { flagsFromText, flagsToText, type Flag } from '../../timeline/flags'
 import type { Hit } from '../../timeline/hit'
 import { layOut, type Layout, type Openness, type ShownRank } from '../../timeline/layout'
@@ -26,7 +27,9 @@ import {
   type Selection,
   type SliceKey,
 } from '../../timeline/selection'
+import { alignment, isSideB, SIDE_B } from '../../timeline/sides'
 import { inOrder, stripOrderOf, type StripOrder } from '../../timeline/stripOrder'
+import type { QueryTrack } from '../../timeline/queryTrack'
 import { readTheme, type CanvasTheme } from '../../timeline/theme'
 import { TileCache } from '../../timeline/tiles/cache'
 import { decodeCounters, decodeTiles, type CounterTile, type Tile } from '../../timeline/tiles/codec'
@@ -42,10 +45,10 @@ const MOST_PLACES = 40
 /** Ranks whose tracks are asked for at once. */
 const MOST_FETCHED = 8
 
-export type DrawerTab = 'details' | 'range' | 'search' | 'flags' | 'summary'
+export type DrawerTab = 'details' | 'range' | 'search' | 'flags' | 'summary' | 'tour'
 
 export class TimelineStore {
-  readonly api: TimelineApi
+  readonly api: TwoSides
   readonly tiles = new TileCache<Tile>(TILE_BYTES)
   readonly counters = new TileCache<CounterTile>(COUNTER_BYTES)
   readonly view = new TimeView({ start: 0, end: 1 })
@@ -70,11 +73,14 @@ export class TimelineStore {
   windowFlows = $state.raw<Flows | null>(null)
   linkKinds = $state.raw<readonly string[]>([])
   searchTicks = $state.raw<readonly number[]>([])
-  path = $state.raw<readonly PathSegment[]>([])
+  /** The result of a query, shown as a track. */
+  query = $state.raw<QueryTrack | null>(null)
+  tour = $state.raw<TourShown | null>(null)
   gap = $state.raw<{ rank: number; at_ns: number; dur_ns: number } | null>(null)
   hover = $state.raw<Hit | null>(null)
   pointer = $state.raw<{ x: number; y: number } | null>(null)
-  drawer = $state<DrawerTab | null>('summary')
+  /** One line until something is selected. */
+  drawer = $state<DrawerTab | null>(null)
   trackFilter = $state('')
   colourBy = $state<'name' | 'kind'>('name')
   dragMode = $state<'select' | 'pan'>('select')
@@ -82,6 +88,8 @@ export class TimelineStore {
   height = $state(0)
   width = $state(0)
   loadError = $state.raw<unknown>(null)
+  /** Where the keys found the slice that they selected last. */
+  reached: { readonly rank: number; readonly row: number; readonly moment: number } | null = null
   /** Called when a link's slice was found, to bring its row into sight. */
   onplaced: ((slice: SliceBrief) => void) | null = null
   /** Counts what changes the lower canvas without being reactive: the view, arriving tiles, brightened names. */
@@ -95,24 +103,42 @@ export class TimelineStore {
     const slowest = this.stripOrder === 'slow' ? slowestFirst(session.rankRows() ?? []) : []
     return inOrder(ranks, this.stripOrder, { slowest, facts: session.run?.rank_list ?? [] })
   })
+  /** The rank of the other run that is put below this one's; null where nothing is compared. */
+  readonly otherRank: number | null = $derived.by(() => {
+    const { versus, rank } = this.session
+    if (!versus) return null
+    return SIDE_B + (numbers(versus.rank ?? undefined)[0] ?? rank ?? 0)
+  })
   /** The ranks with how far they are open: a single one always, of several the first. */
   readonly shown: readonly ShownRank[] = $derived.by(() => {
     const order = this.rankOrder
     const { model } = this
     if (!model) return []
     const facts = new Map((this.session.run?.rank_list ?? []).map((one) => [one.rank, one]))
-    return order.map((rank, index) => ({
+    const other = this.otherRank
+    const shown = order.map((rank, index) => ({
       rank,
       title: titleOf(facts.get(rank)),
-      open: order.length === 1 ? 2 : (this.opened.get(rank) ?? (index === 0 ? 2 : 0)),
+      open: order.length === 1 && other === null ? 2 : (this.opened.get(rank) ?? (index === 0 ? 2 : 0)),
       info: model.ranks.get(rank)?.info ?? null,
     }))
+    if (other === null) return shown
+    const info = model.ranks.get(other)?.info ?? null
+    const title = info?.device_name ?? info?.device_kind ?? ''
+    // A over B: the other run below the first rank of this one.
+    return [...shown.slice(0, 1), { rank: other, title, open: this.opened.get(other) ?? 2, info }, ...shown.slice(1)]
+  })
+  /** Ranks whose lanes or tracks are in the layout: what numbers of the window are about. */
+  readonly openRanks: readonly number[] = $derived.by(() => {
+    const open = this.shown.filter((one) => one.open > 0).map((one) => one.rank)
+    return open.length > 0 ? open : this.shown.slice(0, 1).map((one) => one.rank)
   })
   readonly layout: Layout = $derived(
     layOut(this.shown, this.state, {
       filter: this.trackFilter,
       kinds: this.model?.tracks.kinds ?? [],
       first: this.firstKind,
+      queryRows: this.query ? Math.max(1, this.query.rows.length) : 0,
     }),
   )
   readonly canvasTheme: CanvasTheme = $derived(
@@ -127,7 +153,7 @@ export class TimelineStore {
   #version = ''
 
   constructor(readonly session: Session) {
-    this.api = new TimelineApi(session.runId ?? '')
+    this.api = new TwoSides(session.runId ?? '')
     const shared = {
       onarrival: (): void => this.changed(),
       onerror: (error: unknown): void => {
@@ -139,7 +165,7 @@ export class TimelineStore {
       cache: this.tiles,
       fetch: async (keys, signal) => {
         const wire = keys.map(({ rank, block, level, index }) => ({ rank, block, level, index }))
-        const tiles = decodeTiles(await this.api.tiles(wire, signal))
+        const tiles = await this.api.decoded(wire, async (api, own) => decodeTiles(await api.tiles(own, signal)))
         this.loadError = null
         return tiles
       },
@@ -149,7 +175,7 @@ export class TimelineStore {
       cache: this.counters,
       fetch: async (keys, signal) => {
         const wire = keys.map(({ rank, block, level, index }) => ({ rank, track: block, level, index }))
-        return decodeCounters(await this.api.counters(wire, signal))
+        return this.api.decoded(wire, async (api, own) => decodeCounters(await api.counters(own, signal)))
       },
     })
     this.tracksResource = new Resource(
@@ -168,6 +194,7 @@ export class TimelineStore {
       (signal) => this.api.flows({ slices: this.selection.slices }, signal),
     )
     $effect(() => this.#adopt(this.tracksResource.data))
+    $effect(() => this.#compareWith(session.versus?.run ?? null))
     $effect(() => this.#fetchRanks(this.shown))
     $effect(() => this.#follow(router.route.params))
     $effect(() => this.#mirror())
@@ -184,6 +211,22 @@ export class TimelineStore {
     if (!key) return null
     const { data } = this.details
     return this.selected.find((one) => isSame(one, key)) ?? (data && isSame(data, key) ? data : null)
+  }
+
+  /** Whether a row is one of Python frames, which are folded until asked for. */
+  isPython(rank: number, row: number): boolean {
+    const groups = this.model?.ranks.get(rank)?.info.groups ?? []
+    return groups.some(
+      ({ kind, tracks }) =>
+        kind === 'python' && tracks.some((track) => row >= track.first_row && row < track.first_row + track.rows),
+    )
+  }
+
+  /** Nothing is selected any more; the drawer that showed it is one line again. */
+  unselect(): void {
+    this.selection = NOTHING
+    this.selected = []
+    if (this.drawer === 'details' || this.drawer === 'range') this.drawer = null
   }
 
   /** Nothing is being loaded: what is on the screen is final. */
@@ -223,6 +266,7 @@ export class TimelineStore {
       counters: this.counters,
       level: drawLevel(this.view.nsPerPixel, this.model.length),
       colourBy: this.colourBy,
+      query: this.query,
     }
     this.#tileLoader.want(wantedTiles(blockNeeds(frame), this.view.nsPerPixel, this.model.length))
     this.#counterLoader.want(wantedTiles(counterNeeds(frame), this.view.nsPerPixel, this.model.length))
@@ -262,8 +306,9 @@ export class TimelineStore {
         this.#asked.add(rank)
         this.api.tracks([rank]).then(
           (tracks) => {
-            if (tracks.version !== this.#version || !this.model) return
-            this.model = this.model.withRanks(tracks.ranks)
+            if ((tracks.version !== this.#version && !isSideB(rank)) || !this.model) return
+            this.model = this.model.withRanks(tracks.ranks, tracks.end_at_ns)
+            if (isSideB(rank)) this.#alignOther(rank)
             void this.#moreNames(rank)
             this.changed()
             const last = this.current
@@ -273,6 +318,33 @@ export class TimelineStore {
         )
       }
     })
+  }
+
+  /** Side B: its tiles and tracks are of another run. */
+  #compareWith(run: string | null): void {
+    untrack(() => {
+      this.api.other = run === null ? null : new TimelineApi(run)
+      for (const rank of this.#asked) if (isSideB(rank)) this.#asked.delete(rank)
+      const others = [...(this.model?.ranks.keys() ?? [])].filter(isSideB)
+      if (others.length === 0 || !this.model) return
+      this.model = this.model.withoutRanks(others)
+      this.tiles.clear()
+      this.changed()
+    })
+  }
+
+  /** Put a step of the other run under the same step of this one, unless the address says how they stand. */
+  #alignOther(other: number): void {
+    const { session, model } = this
+    if (!model || this.offsets.has(other)) return
+    const starts = (rank: number | undefined): { step: number; start: number }[] =>
+      (rank === undefined ? [] : (model.ranks.get(rank)?.info.steps ?? [])).map((mark) => ({
+        step: mark.step,
+        start: stepSpan(mark).start,
+      }))
+    const visible = firstStep(model)?.mark.step ?? null
+    const by = alignment(starts(session.rank), starts(other), session.step ?? visible, session.versus?.step ?? null)
+    this.offsets = withOffset(this.offsets, other, by)
   }
 
   /** Open a rank a little further: its lanes, its tracks, and shut again. */

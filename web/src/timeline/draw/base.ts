@@ -4,6 +4,7 @@ import type { Box } from '../layout'
 import { stepSpan } from '../model'
 import { drawCounter } from './counters'
 import { rankX, regionsOf, type Frame, type PlacedBox, type Region } from './frame'
+import { drawQuery } from './query'
 import type { RowPainter } from './rows'
 
 export function drawBase(context: CanvasRenderingContext2D, frame: Frame, painter: RowPainter): void {
@@ -36,6 +37,7 @@ function drawRegion(context: CanvasRenderingContext2D, frame: Frame, painter: Ro
   painter.draw(context, frame, boxes, top, bottom)
   for (const placed of boxes) {
     if (placed.box.kind === 'counter') drawCounter(context, frame, placed)
+    if (placed.box.kind === 'query' && frame.query) drawQuery(context, frame, placed, frame.query)
     if (placed.box.kind === 'steps') drawSteps(context, frame, placed)
     context.fillStyle = frame.theme.line
     context.fillRect(0, placed.top + placed.box.height - 1, frame.width, 1)

@@ -2,6 +2,7 @@
 import type { Offsets } from '../align'
 import { boxesBetween, sectionAt, type Box, type Layout, type Section } from '../layout'
 import type { RunModel } from '../model'
+import type { QueryTrack } from '../queryTrack'
 import type { CanvasTheme } from '../theme'
 import type { TileCache } from '../tiles/cache'
 import type { CounterTile, Tile } from '../tiles/codec'
@@ -23,6 +24,7 @@ export interface Frame {
   readonly counters: TileCache<CounterTile>
   readonly level: number
   readonly colourBy: 'name' | 'kind'
+  readonly query: QueryTrack | null
 }
 
 export interface PlacedBox {
@@ -84,6 +86,25 @@ export function boxUnder(frame: Scrolled, y: number): PlacedBox | null {
   const { pinned, head, scrolled } = regionsOf(frame)
   const region = [pinned, head, scrolled].find((one) => y >= one.top && y < one.bottom)
   return region?.boxes.find(({ box, top }) => y >= top && y < top + box.height) ?? null
+}
+
+export type RowPlace = { readonly top: number; readonly height: number }
+
+/** Finds many rows of tracks on one frame: what is on the screen is worked out once. */
+export function rowFinder(frame: Scrolled): (rank: number, row: number) => RowPlace | null {
+  const { pinned, head, scrolled } = regionsOf(frame)
+  const places = new Map<string, RowPlace>()
+  for (const region of [{ ...scrolled, top: head.bottom }, head, pinned]) {
+    for (const { box, top } of region.boxes) {
+      if (box.kind !== 'track') continue
+      for (let line = 0; line < box.rows; line += 1) {
+        const from = Math.max(region.top, top + line * box.rowHeight)
+        const to = Math.min(region.bottom, top + (line + 1) * box.rowHeight)
+        if (from < to) places.set(`${box.rank}.${box.firstRow + line}`, { top: from, height: to - from })
+      }
+    }
+  }
+  return (rank, row) => places.get(`${rank}.${row}`) ?? null
 }
 
 /** Where a row of a rank's tracks, or of its lanes, lies on the canvas; null where it is out of sight or not shown. */

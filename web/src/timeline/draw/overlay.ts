@@ -5,13 +5,14 @@ import { bend, curvesOf } from '../flowCurves'
 import type { Hit } from '../hit'
 import { rowMiddle } from '../layout'
 import type { RangeSelection } from '../selection'
+import type { TourStop } from '../tour'
 import type { Span } from '../view'
-import { placeOfRow, rankX, type Frame } from './frame'
+import { placeOfRow, rankX, rowFinder, type Frame } from './frame'
 
-export interface PathSegment extends Span {
-  readonly rank: number
-  /** Row of the slice on the path; null for a wait between slices. */
-  readonly row: number | null
+/** The stops of a tour and where the reader stands; the rest of the timeline steps back. */
+export interface TourShown {
+  readonly stops: readonly TourStop[]
+  readonly position: number | null
 }
 
 export interface OverlayState {
@@ -25,15 +26,16 @@ export interface OverlayState {
   readonly flows: readonly Flows[]
   readonly flags: readonly Flag[]
   readonly gap: { readonly rank: number; readonly at_ns: number; readonly dur_ns: number } | null
-  readonly path: readonly PathSegment[]
+  readonly tour: TourShown | null
 }
 
 export function drawOverlay(context: CanvasRenderingContext2D, frame: Frame, state: OverlayState): void {
   context.setTransform(frame.ratio, 0, 0, frame.ratio, 0, 0)
   context.clearRect(0, 0, frame.width, frame.height)
-  if (state.range) drawRange(context, frame, state.range)
+  // A tour speaks of its stops; the range stays selected behind it.
+  if (state.range && !state.tour) drawRange(context, frame, state.range)
   if (state.gap) drawGap(context, frame, state.gap)
-  for (const segment of state.path) drawSegment(context, frame, segment)
+  if (state.tour) drawTour(context, frame, state.tour)
   for (const flows of state.flows) drawFlows(context, frame, flows)
   if (state.hover) outlineHit(context, frame, state.hover)
   for (const slice of state.selected) outlineSlice(context, frame, slice, frame.theme.ink, 2)
@@ -108,24 +110,69 @@ function outline(
   )
 }
 
+/** How much of what is not spoken of is covered. */
+const DIMMED = 0.6
+
+function dimAll(context: CanvasRenderingContext2D, frame: Frame): void {
+  context.globalAlpha = DIMMED
+  context.fillStyle = frame.theme.background
+  // The axis of steps stays as it is: it says where one is.
+  const top = frame.layout.pinned[0]?.kind === 'steps' ? (frame.layout.pinned[0]?.height ?? 0) : 0
+  context.fillRect(0, top, frame.width, frame.height - top)
+  context.globalAlpha = 1
+}
+
+/** What lies outside the range, in time or on other tracks, steps back. */
 function drawRange(context: CanvasRenderingContext2D, frame: Frame, range: RangeSelection): void {
   const x0 = frame.view.x(range.start)
   const x1 = frame.view.x(range.end)
-  // What lies outside the range steps back.
-  context.fillStyle = frame.theme.background
-  context.globalAlpha = 0.55
-  if (x0 > 0) context.fillRect(0, 0, Math.min(x0, frame.width), frame.height)
-  if (x1 < frame.width) context.fillRect(Math.max(0, x1), 0, frame.width - Math.max(0, x1), frame.height)
-  context.globalAlpha = 1
+  const left = Math.max(0, x0)
+  const width = Math.min(frame.width, x1) - left
+  dimAll(context, frame)
+  if (width > 0 && range.rows.length === 0) context.clearRect(left, 0, width, frame.height)
+  const find = rowFinder(frame)
+  for (const row of width > 0 ? range.rows : []) {
+    for (let one = row.first_row; one <= row.last_row; one += 1) {
+      const place = find(row.rank, one)
+      if (place) context.clearRect(left, place.top, width, place.height)
+    }
+  }
   vertical(context, frame, x0, frame.theme.accent, 1)
   vertical(context, frame, x1, frame.theme.accent, 1)
-  context.fillStyle = frame.theme.accent
-  for (const row of range.rows) {
-    const first = placeOfRow(frame, row.rank, row.first_row)
-    const last = placeOfRow(frame, row.rank, row.last_row)
-    if (first && last) {
-      context.fillRect(Math.max(0, x0) - 3, first.top, 3, last.top + last.height - first.top)
+}
+
+/** Stops stay bright: slices on their rows, stretches of time over all rows. */
+function drawTour(context: CanvasRenderingContext2D, frame: Frame, { stops, position }: TourShown): void {
+  dimAll(context, frame)
+  const find = rowFinder(frame)
+  const present = position === null ? undefined : stops[position]
+  for (const stop of stops) {
+    const x0 = Math.max(0, rankX(frame, stop.rank, stop.start))
+    const x1 = Math.min(frame.width, rankX(frame, stop.rank, stop.end))
+    if (x1 < 0 || x0 > frame.width) continue
+    const width = Math.max(1, x1 - x0)
+    // Of stretches only the present one is shown: the others are its neighbours' waits.
+    if (stop.row === null) {
+      if (stop === present) context.clearRect(x0, 0, width, frame.height)
+      continue
     }
+    const place = find(stop.rank, stop.row)
+    if (!place) continue
+    context.clearRect(x0, place.top, width, place.height)
+    context.fillStyle = frame.theme.critical
+    context.fillRect(x0, place.top + place.height - 3, width, 3)
+  }
+  if (present) outlineStop(context, frame, present)
+}
+
+function outlineStop(context: CanvasRenderingContext2D, frame: Frame, stop: TourStop): void {
+  const x0 = rankX(frame, stop.rank, stop.start)
+  const x1 = rankX(frame, stop.rank, stop.end)
+  const place = stop.row === null ? null : placeOfRow(frame, stop.rank, stop.row)
+  if (place) outline(context, frame, x0, x1, place, frame.theme.critical, 2)
+  else {
+    vertical(context, frame, x0, frame.theme.critical, 1)
+    vertical(context, frame, x1, frame.theme.critical, 1)
   }
 }
 
@@ -149,21 +196,6 @@ function drawGap(context: CanvasRenderingContext2D, frame: Frame, gap: NonNullab
   context.globalAlpha = 1
   vertical(context, frame, x0, frame.theme.critical, 1)
   vertical(context, frame, x1, frame.theme.critical, 1)
-}
-
-function drawSegment(context: CanvasRenderingContext2D, frame: Frame, segment: PathSegment): void {
-  if (segment.row === null) return
-  const place = placeOfRow(frame, segment.rank, segment.row)
-  const x0 = rankX(frame, segment.rank, segment.start)
-  const x1 = rankX(frame, segment.rank, segment.end)
-  if (!place || x1 < 0 || x0 > frame.width) return
-  context.fillStyle = frame.theme.critical
-  context.fillRect(
-    Math.max(0, x0),
-    place.top + place.height - 3,
-    Math.max(1, Math.min(frame.width, x1) - Math.max(0, x0)),
-    3,
-  )
 }
 
 function drawFlows(context: CanvasRenderingContext2D, frame: Frame, flows: Flows): void {

@@ -110,6 +110,8 @@ export class RowPainter {
       table: palette.table,
       dimmed: palette.dimmed,
       bright: isLanes ? null : (model?.bright ?? null),
+      brightKinds: isLanes ? null : frame.model.brightKinds,
+      brightLengths: isLanes ? null : lengthsInBins(frame.model.brightDurations, standIn.level),
       // Lanes show how much, not what: a sliver of idle time must look like one.
       leastCover: isLanes ? 0 : undefined,
       edge: theme.backgroundPixel,
@@ -175,6 +177,14 @@ export class RowPainter {
   }
 
   labelsDrawn = 0
+}
+
+/** Durations in ns as lengths in bins of a level. */
+function lengthsInBins(
+  durations: { readonly least: number; readonly most: number } | null,
+  level: number,
+): { readonly least: number; readonly most: number } | null {
+  return durations && { least: durations.least / 2 ** level, most: durations.most / 2 ** level }
 }
 
 const KIND_CODES = Uint8Array.from({ length: 256 }, (_, kind) => kind)
