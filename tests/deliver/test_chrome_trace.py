@@ -15,6 +15,7 @@ import pytest
 
 import stepscope
 from stepscope import deliver
+from stepscope.deliver import chrome_trace
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.run import Run
 from support.mini_trace import (
@@ -326,3 +327,16 @@ def test_a_run_without_slices_is_still_a_trace(tmp_path: Path) -> None:
     assert _events(out, "X") == []
     assert len(_events(out, "C")) == 1
     assert HOST_PID not in {event["pid"] for event in _events(out, "C")}, "processes are numbered anew"
+
+
+def test_a_stretch_holds_what_touches_it_on_the_clock_of_the_run(tmp_path: Path) -> None:
+    events = [
+        complete("done", "0", "10"),
+        complete("reaches in", "5", "20", tid=2),
+        complete("inside", "22", "3"),
+        complete("behind", "30", "5"),
+    ]
+    run = stepscope.load(write_trace(tmp_path / "trace.json", events), store=tmp_path / "store")
+    path = tmp_path / "stretch.json"
+    chrome_trace.write(run.store, [0], path, zipped=False, within=(20_000, 30_000))
+    assert sorted(event["name"] for event in _events(path, "X")) == ["inside", "reaches in"]

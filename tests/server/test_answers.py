@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -79,6 +80,14 @@ class TestTimeline:
         assert server.client.get(f"{run}/names?rank=1&limit=2").json()["total"] > 5
         lanes = server.client.get(f"{run}/lanes?rank=0&rank=1").json()
         assert [rank["rank"] for rank in lanes["ranks"]] == [0, 1]
+        tree = server.client.post(f"{run}/flame", json=window).json()
+        assert {"aten::mm", "sgemm_128x64"} <= {node["name"] for node in tree["nodes"]}
+        (place,) = server.client.post(f"{run}/slices", json={"slices": [{"rank": 1, "slice": hit["slice"]}]}).json()
+        assert place == hit
+        stretch = {"rank": 1, "from_ns": details["at_ns"], "to_ns": details["end_at_ns"]}
+        trace = server.client.get(f"{run}/trace", params=stretch)
+        names = {event["name"] for event in json.loads(gzip.decompress(trace.content))["traceEvents"]}
+        assert {"aten::mm", "sgemm_128x64", "cudaLaunchKernel"} <= names
 
     @pytest.mark.parametrize(
         ("path", "body", "status", "code"),

@@ -280,6 +280,49 @@ test('several ranks are strips that open lanes, then tracks', async ({ app, page
   await expect(strips.first()).toHaveAccessibleName(/^rank 0/)
 })
 
+test('the result of a query is a track whose slices lead to their originals', async ({ app, page }) => {
+  const run = await app.run('job')
+  const kernel = await sliceOf(app, run.id, 'gemm_kernel')
+  const query = `SELECT rank, slice, name, start_ns, dur_ns FROM slices WHERE rank = 0 AND slice = ${kernel.slice}`
+  const t = `${kernel.at_ns - 10_000}-${kernel.at_ns + kernel.dur_ns + 10_000}`
+  await app.openTimeline(run.id, `?t=${t}&track=${encodeURIComponent(`sql:${query}`)}`)
+  const names = page.getByRole('group', { name: 'Tracks' })
+  const title = names.getByText('SQL: 1 slice')
+  await expect(title).toBeVisible()
+  const lanes = await page.getByLabel('Timeline lanes').boundingBox()
+  await page.mouse.click((lanes?.x ?? 0) + (lanes?.width ?? 0) / 2, ((await title.boundingBox())?.y ?? 0) + 8)
+  await expect.poll(() => app.param('sel')).toBe(`0:${kernel.slice}`)
+  await names.getByRole('button', { name: 'Remove' }).click()
+  await expect.poll(() => app.param('track')).toBeNull()
+})
+
+test('another run stands below this one, its steps under the same steps', async ({ app, page }) => {
+  const run = await app.run('job')
+  const other = await app.run('single')
+  await app.openTimeline(run.id, `?vs=${other.id}`)
+  const names = page.getByRole('group', { name: 'Tracks' })
+  await expect(names.getByText('B: steps of rank 0')).toBeVisible()
+  await expect(names.getByRole('button', { name: /^B · rank 0/ })).toHaveAttribute('aria-expanded', 'true')
+  await expect(names.getByText('stream 7')).toHaveCount(2)
+})
+
+test('a proof of memory opens with its memory track in sight', async ({ app, page }) => {
+  const { runs } = await app.api<{ runs: { id: string; state: string }[] }>('runs')
+  for (const { id } of runs.filter((one) => one.state === 'ready')) {
+    const { tables } = await app.api<{ tables: Record<string, number> }>(`run/${id}`)
+    if (!tables['memory'] || !tables['slices']) continue
+    await app.openTimeline(id, '?show=memory')
+    const group = page
+      .getByRole('group', { name: 'Tracks' })
+      .getByRole('button', { name: /^Memory/ })
+      .first()
+    const drawer = await page.getByRole('region', { name: 'Details' }).boundingBox()
+    const place = await group.boundingBox()
+    expect((place?.y ?? 0) + 40).toBeLessThan(drawer?.y ?? 0)
+    return
+  }
+})
+
 for (const theme of ['light', 'dark'] as const)
   test(`nothing serious for axe in the ${theme} theme, with a slice, a range and a tour`, async ({ app, page }) => {
     const run = await app.run('job')

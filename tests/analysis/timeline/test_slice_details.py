@@ -59,6 +59,8 @@ def test_surroundings_are_those_that_a_look_at_every_slice_finds(tmp_path: Path,
         assert found.same_name.count == len(same)
         assert found.same_name.median_ns == statistics.median(durations)
         assert found.same_name.total_ns == sum(durations)
+        assert found.same_name.shorter == sum(duration < one.dur for duration in durations)
+        assert sum(found.same_name.histogram) == len(durations)
         links = [link for link in made.links if link["rank"] == 1]
         out = [(link["kind"], "out", link["to_slice"]) for link in links if link["from_slice"] == one.slice]
         into = [(link["kind"], "in", link["from_slice"]) for link in links if link["to_slice"] == one.slice]
@@ -132,3 +134,22 @@ def test_what_is_not_there_is_a_clear_error(tmp_path: Path, rank: int, number: i
     with pytest.raises(UsageError) as caught:
         slice_details(random_run(tmp_path, 2).view, rank, number)
     assert caught.value.code == code
+
+
+def test_a_slice_is_a_part_of_its_steps_period(tmp_path: Path) -> None:
+    """The step lasts 1000 on the device, from the end of what ran before to the end of its own kernel of 400."""
+    kernel = {"track": 1, "row": 0, "name": "gemm", "kind": "kernel"}
+    slices = [
+        kernel | {"start_ns": BASE_NS, "dur_ns": 100, "step": 1},
+        kernel | {"start_ns": BASE_NS + 700, "dur_ns": 400, "step": 2},
+        {"track": 0, "row": 0, "name": "n", "kind": "operator", "start_ns": BASE_NS, "dur_ns": 5},
+    ]
+    steps = [
+        {"step": 1, "host_start_ns": BASE_NS, "host_end_ns": BASE_NS + 50},
+        {"step": 2, "host_start_ns": BASE_NS + 50, "host_end_ns": BASE_NS + 90},
+    ]
+    tracks = [{"track": 0, "kind": "host", "order": 0}, {"track": 1, "kind": "stream", "order": 1}]
+    facts = [{"rank": 0, "first_ns": BASE_NS, "last_ns": BASE_NS + 1100}]
+    view = TimelineView(make_store(tmp_path, slices=slices, steps=steps, tracks=tracks, ranks=facts))
+    assert slice_details(view, 0, 1).step_share == 0.4
+    assert slice_details(view, 0, 2).step_share is None

@@ -109,6 +109,7 @@ export class TimelineStore {
     if (!versus) return null
     return SIDE_B + (numbers(versus.rank ?? undefined)[0] ?? rank ?? 0)
   })
+  readonly #otherRun: string | null = $derived.by(() => this.session.versus?.run ?? null)
   /** The ranks with how far they are open: a single one always, of several the first. */
   readonly shown: readonly ShownRank[] = $derived.by(() => {
     const order = this.rankOrder
@@ -194,7 +195,7 @@ export class TimelineStore {
       (signal) => this.api.flows({ slices: this.selection.slices }, signal),
     )
     $effect(() => this.#adopt(this.tracksResource.data))
-    $effect(() => this.#compareWith(session.versus?.run ?? null))
+    $effect(() => this.#compareWith(this.#otherRun))
     $effect(() => this.#fetchRanks(this.shown))
     $effect(() => this.#follow(router.route.params))
     $effect(() => this.#mirror())
