@@ -121,7 +121,7 @@ export const timelineZh = {
   'timeline.query_track': 'SQL：{count} 个切片',
   'timeline.query_empty': '需要 start_ns 与 dur_ns 列',
   'timeline.query_remove': '移除',
-  'timeline.rank_b': 'B · rank {rank}',
+  'timeline.rank_b': 'B 侧 · rank {rank}',
   'timeline.steps_of_b': 'B：rank {rank} 的迭代',
   'timeline.lanes': '合并泳道',
   'lane.computing': '计算',
