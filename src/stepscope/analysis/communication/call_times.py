@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.cluster.waits import Waits
-from stepscope.analysis.foundation.intervals import union
-from stepscope.analysis.foundation.work import COMPUTE, work_of
+from stepscope.analysis.foundation.computing_time import computing_of
 from stepscope.facts.communication import communication_facts
 from stepscope.store.run_store import RunStore
 
@@ -51,9 +50,8 @@ def _overlapped(store: RunStore, calls: pl.DataFrame) -> pl.Series:
     covered = np.zeros(len(calls), np.int64)
     ranks = calls["rank"].to_numpy()
     start, end = calls["start_ns"].fill_null(0).to_numpy(), calls["end_ns"].fill_null(0).to_numpy()
-    for rank in np.unique(ranks).tolist():
-        work = work_of(store, rank)
-        computing = work.of(COMPUTE)
-        own = ranks == rank
-        covered[own] = union(work.start[computing], work.end[computing]).covered_within(start[own], end[own])
+    order = np.argsort(ranks, kind="stable")
+    every_rank, first = np.unique(ranks[order], return_index=True)
+    for rank, own in zip(every_rank.tolist(), np.split(order, first[1:]), strict=False):
+        covered[own] = computing_of(store, rank).covered_within(start[own], end[own])
     return pl.Series(covered)
