@@ -23,7 +23,16 @@ _ERRORS = {"StepscopeError", "NoAnswerError", "UsageError", "UnreadableInputErro
 # Fields of answers carry more than sentences; tests/analysis/test_catalogue.py looks after them.
 # Questions, commands and options are named by the functions they belong to (tests/cli/test_help.py).
 # Those of decision trees by a table of facts.
-_DERIVED = {"question", "option", "command", "command_option", "command_group", "decision_question", "decision_answer"}
+_DERIVED = {
+    "question",
+    "option",
+    "command",
+    "command_option",
+    "command_group",
+    "decision_question",
+    "decision_answer",
+    "column_name",
+}
 # Sections that go to the page as a whole.
 _SENT_WHOLE = {"glossary", "glossary_term"}
 _ENTRIES = [(section, name) for section, entries in catalogue().items() if section != "field" for name in entries]

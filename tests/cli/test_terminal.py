@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from stepscope.questions import QUESTIONS
+from stepscope.questions.fields import fields
+from stepscope.questions.units import units_within
+from stepscope.texts import catalogue
 from support.commands import ENGLISH, Command
 from support.recordings import DATA
 
@@ -71,3 +75,12 @@ def test_a_pipe_gets_everything_and_no_bars(stepscope: Command) -> None:
     assert "█" not in piped
     assert "Left out" not in piped
     assert "forward" in piped
+
+
+def test_every_column_name_belongs_to_a_field_of_an_answer() -> None:
+    known = set()
+    for question in QUESTIONS.values():
+        units = units_within(tuple.__class_getitem__((question.type, *question.beside.values())))
+        for field in (path.rpartition(".")[2] for path in fields(question)):
+            known |= {field, field.removesuffix(f"_{units.get(field)}")}
+    assert set(catalogue()["column_name"]) - known == set()

@@ -144,8 +144,9 @@ def heading(field: str, unit: str = "", shown_unit: str = "", lang: str = "en") 
     '周期 [ms]'
     """
     words = field.removesuffix(f"_{unit}").replace("_", " ")
-    if lang != "en" and field in entries("report_column"):
-        words = entries("report_column")[field][lang]
+    if lang != "en":
+        entry = entries("report_column").get(field) or entries("column_name").get(field.removesuffix(f"_{unit}"))
+        words = entry[lang] if entry else words
     return words if shown_unit in UNWRITTEN else f"{words} [{shown_unit}]"
 
 
