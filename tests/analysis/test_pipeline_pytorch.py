@@ -150,6 +150,12 @@ def _loader(slow: str, workers: int) -> Any:
     return torch.utils.data.DataLoader(Samples(), batch_size=4, num_workers=workers, collate_fn=collate)
 
 
+def _until_a_batch_is_there(batches: Any) -> None:
+    """A training that is slower than its loader is so on a busy machine, too."""
+    while batches._worker_result_queue.empty():
+        time.sleep(0.01)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("slow", "named"), [("dataset", "Samples"), ("collate", "Collate"), ("training", None)])
 @pytest.mark.parametrize("workers", [0, 1])
@@ -160,7 +166,11 @@ def test_our_own_recording_names_the_stage_of_the_loader(
 
     loader = _loader(slow, workers)
     with profile(schedule=schedule(wait=0, active=100), output_path=str(tmp_path)) as recording:
-        for _ in loader:
+        batches = iter(loader)
+        for _ in range(len(loader)):
+            if slow == "training" and workers:
+                _until_a_batch_is_there(batches)
+            next(batches)
             time.sleep(0.25 if slow == "training" else 0.002)
             recording.step()
     found = pipeline(stepscope.load(tmp_path, progress=False).store).data

@@ -83,7 +83,7 @@ def api_schema(server: str) -> Any:
             _narrow({"schema": part}, field, known)
     bodies["FlowsRequest"]["required"] = ["from_ns", "to_ns", "rows"]
     schema = schemathesis.openapi.from_dict(document)
-    schema.config.update(base_url=server.rstrip("/"))
+    schema.config.update(base_url=server.rstrip("/"), request_timeout=HANGS_AFTER_S)
     return schema.exclude(method="DELETE")
 
 
