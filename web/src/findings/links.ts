@@ -1,7 +1,6 @@
 // Where a finding can be seen: the address of its proof.
 import type { Finding, Proof, RunDetails } from '../api/schema'
 import { aroundText, relative } from '../components/chart/moments'
-import { tourToText } from '../timeline/tour'
 
 export interface Span {
   readonly start: number
@@ -40,23 +39,14 @@ export function proofLink(proof: Proof, finding: Finding, run: RunDetails): Proo
   const span = spanOf(proof, run)
   if (span) {
     const ranks = [proof.rank, ...companions(proof, span, finding, run)].join(',')
-    return { page: 'timeline', params: { ...stretchParams(proof.rank, span), rank: ranks, ...tourOf(proof, finding) } }
+    return { page: 'timeline', params: { ...stretchParams(proof.rank, span), rank: ranks } }
   }
   const slices = proof.slices ?? []
   if (slices.length > 0) {
     const sel = slices.map((slice) => `${proof.rank}:${slice}`).join(',')
-    return { page: 'timeline', params: { rank, step: null, t: null, sel, ...tourOf(proof, finding) } }
+    return { page: 'timeline', params: { rank, step: null, t: null, sel } }
   }
   return { page: 'timeline', params: { rank, t: null, step: step === undefined ? null : String(step) } }
-}
-
-/** The proof as a stop of the tour along all proofs of its finding. */
-function tourOf(proof: Proof, finding: Finding): Record<string, string> {
-  const stops = finding.proof.filter(
-    (one) => one.page === 'timeline' && (one.start_ns != null || (one.slices ?? []).length > 0),
-  )
-  const stop = stops.indexOf(proof) + 1
-  return stop > 0 ? { tour: tourToText({ kind: 'finding', id: finding.id }), stop: String(stop) } : {}
 }
 
 /** A rank that proves the other side of the same moment, such as one that waits for the slow one; at most one. */

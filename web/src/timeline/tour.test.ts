@@ -1,16 +1,7 @@
 import { expect, test } from 'vitest'
-import type { CriticalPath, Finding, Gap } from '../api/schema'
+import type { CriticalPath, Gap } from '../api/schema'
 import type { SliceBrief } from '../api/timeline'
-import {
-  findingStops,
-  gapStops,
-  mostVisible,
-  nextStop,
-  pathStops,
-  tourFromText,
-  tourToText,
-  type TourSpec,
-} from './tour'
+import { gapStops, mostVisible, nextStop, pathStops, tourFromText, tourToText, type TourSpec } from './tour'
 
 /** Rank 1 runs 50 ns ahead of the run's clock, which begins at 1000. */
 const relative = (rank: number, ns: number | string): number => Number(ns) - 1000 - (rank === 1 ? 50 : 0)
@@ -26,14 +17,9 @@ const brief = (slice: number, row: number, at: number, dur: number): SliceBrief 
 })
 
 test('a tour survives the address; what is none is nothing', () => {
-  const specs: readonly TourSpec[] = [
-    { kind: 'gaps' },
-    { kind: 'path', step: 7 },
-    { kind: 'path', step: null },
-    { kind: 'finding', id: 'slow_rank:3' },
-  ]
+  const specs: readonly TourSpec[] = [{ kind: 'gaps' }, { kind: 'path', step: 7 }, { kind: 'path', step: null }]
   for (const spec of specs) expect(tourFromText(tourToText(spec))).toEqual(spec)
-  for (const text of [undefined, '', 'walk', 'finding:']) expect(tourFromText(text)).toBeNull()
+  for (const text of [undefined, '', 'slow_rank-00c0ffee']) expect(tourFromText(text)).toBeNull()
 })
 
 test('J and K walk from stop to stop and stay at the ends', () => {
@@ -63,24 +49,6 @@ test('a path has a stop for each of its parts, waits among them', () => {
   expect(pathStops(path, new Map([[4, brief(4, 9, 100, 200)]]), relative)).toEqual([
     { rank: 1, start: 100, end: 300, name: 'gemm', reason: 'compute', slices: [{ rank: 1, slice: 4 }], row: 9 },
     { rank: 1, start: 300, end: 400, name: '', reason: 'host', slices: [], row: null },
-  ])
-})
-
-test('a finding leads to its stretches of time, or to its slices', () => {
-  const finding = {
-    proof: [
-      { rank: 0, page: 'timeline', start_ns: 1500, end_ns: 1600 },
-      { rank: 1, page: 'timeline', slices: [4, 5] },
-      { rank: 0, page: 'steps' },
-    ],
-  } as unknown as Finding
-  const places = new Map([
-    ['1:4', brief(4, 9, 100, 200)],
-    ['1:5', brief(5, 9, 700, 50)],
-  ])
-  expect(findingStops(finding, places, relative).map(({ rank, start, end, row }) => [rank, start, end, row])).toEqual([
-    [0, 500, 600, null],
-    [1, 100, 750, 9],
   ])
 })
 

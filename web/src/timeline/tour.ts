@@ -1,14 +1,12 @@
-// Tours: ordered stops on the timeline that a reader walks with J and K. The address names the tour and the stop:
-// `tour=path:7` (the critical path of step 7), `tour=gaps`, `tour=finding:<id>`, and `stop=3`, counted from 1.
-import type { CriticalPath, Finding, Gap, Proof } from '../api/schema'
+// Tours of the timeline: ordered stops that a reader walks with J and K. The address names the tour and the stop:
+// `tour=path:7` (the critical path of step 7) or `tour=gaps`, and `stop=3`, counted from 1. Any other tour is along the
+// proofs of a finding, over all pages (findings/TourBar.svelte).
+import type { CriticalPath, Gap } from '../api/schema'
 import type { SliceBrief } from '../api/timeline'
 import type { SliceKey } from './selection'
 import type { Span } from './view'
 
-export type TourSpec =
-  | { readonly kind: 'path'; readonly step: number | null }
-  | { readonly kind: 'gaps' }
-  | { readonly kind: 'finding'; readonly id: string }
+export type TourSpec = { readonly kind: 'path'; readonly step: number | null } | { readonly kind: 'gaps' }
 
 export interface TourStop extends Span {
   readonly rank: number
@@ -30,13 +28,12 @@ export function tourFromText(text: string | undefined): TourSpec | null {
   const [kind = '', ...rest] = (text ?? '').split(':')
   const value = rest.join(':')
   if (kind === 'gaps') return { kind }
-  if (kind === 'path') return { kind, step: /^-?\d+$/.test(value) ? Number(value) : null }
-  return kind === 'finding' && value !== '' ? { kind, id: value } : null
+  return kind === 'path' ? { kind, step: /^-?\d+$/.test(value) ? Number(value) : null } : null
 }
 
 export function tourToText(spec: TourSpec): string {
-  if (spec.kind === 'path') return spec.step === null ? 'path' : `path:${spec.step}`
-  return spec.kind === 'finding' ? `finding:${spec.id}` : 'gaps'
+  if (spec.kind === 'gaps') return 'gaps'
+  return spec.step === null ? 'path' : `path:${spec.step}`
 }
 
 /** The stop before or behind another, counted from 0; a tour ends at its ends. */
@@ -71,31 +68,6 @@ export function gapStops(gaps: readonly Gap[], relative: Relative): TourStop[] {
       const name = gap.host_name ?? gap.sync_name ?? ''
       return { rank: gap.rank, start, end, name, reason: gap.cause, slices: [], row: null }
     })
-}
-
-/** The proofs of a finding that lie on the timeline, in their order. */
-export function findingStops(
-  finding: Finding,
-  places: ReadonlyMap<string, SliceBrief>,
-  relative: Relative,
-): TourStop[] {
-  return finding.proof.flatMap((proof): TourStop[] => {
-    const slices = slicesOf(proof)
-    const known = slices.flatMap((key) => places.get(`${key.rank}:${key.slice}`) ?? [])
-    const [first] = known
-    if (proof.start_ns != null && proof.end_ns != null) {
-      const span = { start: relative(proof.rank, proof.start_ns), end: relative(proof.rank, proof.end_ns) }
-      return [{ ...span, rank: proof.rank, name: first?.name ?? '', reason: '', slices, row: null }]
-    }
-    if (!first) return []
-    const end = Math.max(...known.map((one) => one.at_ns + one.dur_ns))
-    const start = Math.min(...known.map((one) => one.at_ns))
-    return [{ start, end, rank: proof.rank, name: first.name, reason: '', slices, row: first.row }]
-  })
-}
-
-export function slicesOf(proof: Proof): readonly SliceKey[] {
-  return (proof.slices ?? []).map((slice) => ({ rank: proof.rank, slice }))
 }
 
 /** Of some steps the one that a stretch of time shows most of; null where it shows none. */

@@ -1,7 +1,7 @@
 // The tour that the address names: its stops are asked for, and walking it moves the view and the selection.
 import { analysis } from '../../api/documents'
 import { isAborted, sentenceOf } from '../../api/errors'
-import type { CriticalPath, Finding, Launches } from '../../api/schema'
+import type { CriticalPath, Launches } from '../../api/schema'
 import type { SliceBrief } from '../../api/timeline'
 import { relative } from '../../components/chart/moments'
 import { t } from '../../i18n/language.svelte'
@@ -9,12 +9,10 @@ import { router } from '../../router/router.svelte'
 import { stepSpan } from '../../timeline/model'
 import { NOTHING, type SliceKey } from '../../timeline/selection'
 import {
-  findingStops,
   gapStops,
   mostVisible,
   nextStop,
   pathStops,
-  slicesOf,
   tourFromText,
   tourToText,
   type Relative,
@@ -50,22 +48,14 @@ export class TourState {
         this.#leave()
         return undefined
       }
-      // A finding comes with the diagnosis; the others do not wait for it.
-      const finding = this.finding
       const spec = tourFromText(text)
-      if (spec?.kind === 'finding' && !finding) return undefined
       const stop = new AbortController()
-      if (spec) void this.#load(spec, finding, stop.signal)
+      if (spec) void this.#load(spec, stop.signal)
       return () => stop.abort()
     })
     $effect(() => {
       store.tour = this.spec ? { stops: this.stops, position: this.position } : null
     })
-  }
-
-  get finding(): Finding | undefined {
-    const { spec } = this
-    return spec?.kind === 'finding' ? this.store.session.findings.find((one) => one.id === spec.id) : undefined
   }
 
   /** Begin a tour; the same again ends it. */
@@ -134,10 +124,10 @@ export class TourState {
     return mostVisible(spans, store.view.span)?.step ?? store.session.step
   }
 
-  async #load(spec: TourSpec, finding: Finding | undefined, signal: AbortSignal): Promise<void> {
+  async #load(spec: TourSpec, signal: AbortSignal): Promise<void> {
     this.busy = true
     try {
-      this.stops = await this.#stopsOf(spec, finding, signal)
+      this.stops = await this.#stopsOf(spec, signal)
       this.why = this.stops.length === 0 ? t('timeline.tour_empty') : null
       // A link to a stop that says no time opens on it.
       if (router.route.params['t'] === undefined || this.position === null) this.show(this.position ?? 0)
@@ -154,14 +144,10 @@ export class TourState {
     }
   }
 
-  async #stopsOf(spec: TourSpec, finding: Finding | undefined, signal: AbortSignal): Promise<readonly TourStop[]> {
+  async #stopsOf(spec: TourSpec, signal: AbortSignal): Promise<readonly TourStop[]> {
     const { store } = this
     const run = store.session.runId ?? ''
     const rank = store.rankOrder[0] ?? 0
-    if (spec.kind === 'finding') {
-      const keys = finding?.proof.flatMap((proof) => slicesOf(proof)) ?? []
-      return finding ? findingStops(finding, await this.#places(keys, signal), this.#relative) : []
-    }
     if (spec.kind === 'gaps') {
       if (!(store.session.run?.analyses.includes('launches') ?? false)) return idleStretches(store, rank, signal)
       const { data } = await analysis<Launches>(run, 'launches', { rank, gaps: MOST_GAPS }, signal)
