@@ -11,6 +11,7 @@ const PLACES: readonly Place[] = [
   { path: 'steps' },
   { path: 'operators' },
   { path: 'operators', params: { by: 'kernel', lane: 'all' } },
+  { path: 'operators', params: { by: 'kernel', pick: 'gemm_kernel' } },
   { path: 'data' },
   { path: 'cpu' },
   { path: 'cluster' },

@@ -71,7 +71,7 @@ test('the list says when, on what and how large, in the order that is asked for'
   await expect(line).toContainText('Test GPU')
   await expect(line).toContainText('2023')
   await expect(line).toContainText('KiB')
-  await page.getByRole('button', { name: 'Ranks' }).click()
+  await page.getByRole('button', { name: 'Ranks', exact: true }).click()
   await expect(page.getByRole('columnheader', { name: 'Ranks' })).toHaveAttribute('aria-sort', 'descending')
   await expect(page.getByRole('row').nth(1)).toContainText(/four_ranks|cuda/)
 })

@@ -43,7 +43,7 @@ export function shownOn(page: Page): Promise<readonly Shown[]> {
           window: element.dataset['window'] ?? null,
           request: element.closest<HTMLElement>('[data-request]')?.dataset['request'] ?? null,
           drawn: (row.dataset['drawn'] ?? '').split(' ').filter(Boolean).map(Number),
-          tile: element.closest('.delimitation') ? element.textContent : null,
+          tile: element.matches('.delimitation [data-field]') ? element.textContent : null,
         }))
         .filter(({ values }) => Object.keys(values).length > 0)
     })
