@@ -50,6 +50,9 @@ test('a row is picked by all that tells it apart, or by its name alone', () => {
   expect(pickedRow([one, other], ['gemm'])).toBe(one)
   expect(isPicked(other, ['gemm'])).toBe(true)
   expect(pickedRow([one, other], ['gone'])).toBeNull()
+  const unnamed = row('', 3, { name: null })
+  expect(keyOf(unnamed)).not.toBe('')
+  expect(pickedRow([one, unnamed], [keyOf(unnamed)])).toBe(unnamed)
 })
 
 test('a stack is named by the line of the user’s own program', () => {

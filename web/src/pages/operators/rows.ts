@@ -4,9 +4,12 @@ import type { Operator } from '../../api/schema'
 
 export const GROUPINGS = ['type', 'kernel', 'operator', 'shape', 'module', 'category', 'core'] as const
 export type Grouping = (typeof GROUPINGS)[number]
+/** Stands for the row without a name: an empty text would be no choice. */
+const UNNAMED = '–'
+
 /** What stands for a row in the address: rows have no number. */
 export function keyOf(row: Operator): string {
-  return [row.name ?? '', row.core ?? '', row.input_shapes ?? '', row.dtypes ?? ''].join('\t').trimEnd()
+  return [row.name ?? UNNAMED, row.core ?? '', row.input_shapes ?? '', row.dtypes ?? ''].join('\t').trimEnd()
 }
 
 /** A link may name a row without what tells it from others of that name. */
