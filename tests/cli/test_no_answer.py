@@ -64,3 +64,15 @@ def test_a_search_that_finds_nothing_is_not_answered_with_the_makers_sums(stepsc
     outcome = stepscope("operators", capture, "--search", "Mul", "--store", tmp_path / "store")
     assert outcome.code == 1
     assert outcome.err.splitlines()[-1].startswith("stepscope: No kernel")
+
+
+def test_a_word_too_long_for_a_file_name_is_a_query_or_a_path_that_is_not_there(
+    stepscope: Command, tmp_path: Path
+) -> None:
+    long, capture = "a" * 300, write_rank(tmp_path, {"step_trace_time.csv": STEPS})
+    answer = stepscope("sql", capture, f"SELECT '{long}' AS word", "--json", "--store", tmp_path / "store")
+    assert (answer.code, long in answer.out) == (0, True)
+    for words in (("summary", long), ("compare", capture, long), (f"./{long}",)):
+        missing = stepscope(*words)
+        assert missing.code != 0
+        assert "There is no file or directory" in missing.err

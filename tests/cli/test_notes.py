@@ -37,7 +37,7 @@ def test_notes_of_a_known_capture_are_counted(stepscope: Command, capture: Path)
     store = capture.parent / "store"
     stepscope("sql", capture, QUERY, "--store", store)
     (line,) = stepscope("sql", capture, QUERY, "--store", store).err.splitlines()
-    assert line.startswith("note: This capture has notes of 2 kinds, shown when it was first read.")
+    assert line.startswith("note: Notes on this capture (2) were shown when it was first read.")
     assert line.endswith(f"stepscope ingest {capture}")
     chinese = stepscope("sql", capture, QUERY, "--store", store, "--lang", "zh").err
     assert chinese.startswith("注意： 该采集数据有 2 类说明")

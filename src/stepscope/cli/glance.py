@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from stepscope.cli import notes
-from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, language
+from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, is_path, language
 
 
 def glance(
@@ -39,6 +37,6 @@ def with_command_for_paths(arguments: list[str], commands: list[str]) -> list[st
     (['summary', '.'], ['glance', '.', '--json'])
     """
     first = arguments[0] if arguments else "-"
-    if first.startswith("-") or first in commands or not Path(first).exists():
+    if first.startswith("-") or first in commands or not is_path(first):
         return arguments
     return ["glance", *arguments]

@@ -26,6 +26,14 @@ def forget_language() -> None:
     _language.set(None)
 
 
+def is_path(word: str | Path) -> bool:
+    """Whether there is a file or directory of that name; a long query or change is no name at all."""
+    try:
+        return Path(word).exists()
+    except (OSError, ValueError):
+        return False
+
+
 def _choose_language(value: str | None) -> str | None:
     if value is not None and value not in LANGUAGES:
         raise typer.BadParameter(f"choose one of {', '.join(LANGUAGES)}")

@@ -21,6 +21,7 @@ from stepscope.cli.described import (
     with_sentences,
     write_examples,
 )
+from stepscope.cli.options import is_path
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.questions.faces import shaped
 from stepscope.questions.registry import QUESTIONS
@@ -121,7 +122,7 @@ def _with_words(paths: inspect.Parameter, words: str) -> inspect.Parameter:
 def _paths_and_words(given: list[Path]) -> tuple[list[Path], list[str]]:
     """The first is a path; from the next one on that is none and looks like a change, all are words."""
     behind = range(1, len(given))
-    first = next((index for index in behind if not given[index].exists() and _SIGN.search(str(given[index]))), None)
+    first = next((index for index in behind if not is_path(given[index]) and _SIGN.search(str(given[index]))), None)
     return (given, []) if first is None else (given[:first], [str(word) for word in given[first:]])
 
 

@@ -9,12 +9,12 @@ import typer
 
 from stepscope.cli import notes
 from stepscope.cli.ask import STANDARD_OUTPUT, CsvTarget
-from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, language
+from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, is_path, language
 
 
 def _is_query(value: str) -> str:
     """The last word is the query; where it was forgotten, the last path stands in its place."""
-    if Path(value).exists():
+    if is_path(value):
         raise typer.BadParameter(f"{value} is a path; the query is missing")
     return value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -32,7 +33,9 @@ def resolved(paths: Iterable[Path]) -> list[Path]:
     for path in paths:
         try:
             known.add(path.resolve(strict=True))
-        except (OSError, RuntimeError):
+        except (OSError, RuntimeError) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:  # every look at it would fail again
+                raise UnreadableInputError("no_such_path", path=str(path)) from None
             known.add(path)
     return sorted(known)
 
