@@ -67,6 +67,7 @@ test('measure and order are chosen, and a bar opens its rank', async ({ app, pag
   await map.hover({ position: { x: box.width - 8, y: 8 } })
   await expect(map).toHaveAttribute('aria-label', /rank 3 /)
   const chart = page.getByRole('img', { name: 'What the step is made of' })
+  await chart.scrollIntoViewIfNeeded()
   const place = await chart.boundingBox()
   if (!place) throw new Error('the chart has no place')
   // The first of four bars, by number; its lowest part.

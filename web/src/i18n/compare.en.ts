@@ -3,8 +3,6 @@ import type { compareZh } from './compare.zh'
 
 export const compareEn: Record<keyof typeof compareZh, string> = {
   'compare.lead': 'Two runs, ranks or steps: whether they differ, and what the difference consists of.',
-  'compare.swap': 'Swap A and B',
-  'compare.clear': 'Stop comparing',
   'compare.timelines': 'Timelines side by side',
   'compare.pick_run': 'Against another run: click a row',
   'compare.no_other_run': 'No other run has been read. Open another capture in the list of runs to compare with it.',

@@ -1,8 +1,6 @@
 // 对比页面。
 export const compareZh = {
   'compare.lead': '两次运行、两个 rank 或两个迭代的差异，以及差异由什么构成。',
-  'compare.swap': '交换 A 与 B',
-  'compare.clear': '结束对比',
   'compare.timelines': '并排查看时间线',
   'compare.pick_run': '与另一次运行对比：点击一行',
   'compare.no_other_run': '没有其他已读取的运行。在运行列表中再打开一份采集数据即可对比。',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compareQuery, numbersOf, sideA, swapped, waterfall } from './sides'
+import { compareQuery, numbersOf, sideA, waterfall } from './sides'
 
 const scope = (ranks: readonly number[], kind: 'all' | 'set' | 'one' = 'one') => ({
   kind,
@@ -23,20 +23,6 @@ test('two ranks of one run: the first against the named one', () => {
     rank_b: [2],
   })
   expect(numbersOf('0-2,7')).toEqual([0, 1, 2, 7])
-})
-
-test('sides change places', () => {
-  const route = { run: 'a', page: 'compare', params: { rank: '0', tab: 'kernels', vs: 'a:2' } }
-  expect(swapped(route, { run: 'a', rank: '2', step: null })).toEqual({
-    run: 'a',
-    page: 'compare',
-    params: { rank: '2', tab: 'kernels', vs: 'a:0' },
-  })
-  expect(swapped({ ...route, params: { vs: 'b' } }, { run: 'b', rank: null, step: null })).toEqual({
-    run: 'b',
-    page: 'compare',
-    params: { vs: 'a' },
-  })
 })
 
 test('the bars of the waterfall lead from A to B', () => {

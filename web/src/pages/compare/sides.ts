@@ -1,8 +1,7 @@
-// The two sides of a comparison: what the address means, and the address of other sides.
+// The two sides of a comparison: what the address means.
 import type { Query } from '../../api/client'
 import type { Comparison, RunDetails } from '../../api/schema'
-import { formatVersus, type Versus } from '../../router/versus'
-import type { Route } from '../../router/route'
+import type { Versus } from '../../router/versus'
 import type { Scope } from '../../router/scope'
 
 export interface SideA {
@@ -39,23 +38,6 @@ export function numbersOf(text: string): number[] {
     const [from, to] = [Number(range[1]), Number(range[2] ?? range[1])]
     return Array.from({ length: Math.max(0, to - from + 1) }, (_, index) => from + index)
   })
-}
-
-/** The address in which both sides have changed places. */
-export function swapped(route: Route, b: Versus): Route {
-  const { rank, step } = route.params
-  const params: Record<string, string> = { ...route.params }
-  delete params['rank']
-  delete params['step']
-  if (b.rank !== null) params['rank'] = b.rank
-  else if (rank !== undefined) params['rank'] = rank
-  if (b.step !== null) params['step'] = String(b.step)
-  params['vs'] = formatVersus({
-    run: route.run ?? '',
-    rank: b.rank === null ? null : (rank ?? null),
-    step: step === undefined ? null : Number(step),
-  })
-  return { run: b.run, page: route.page, params }
 }
 
 /** Numbers of the ranks of a run. */
