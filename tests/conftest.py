@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,14 @@ settings.register_profile(
     "stepscope", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.load_profile("stepscope")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What fixtures of whole modules start, such as servers, keeps nothing beside what the developer keeps."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STEPSCOPE_WORKSPACE", str(tmp_path_factory.mktemp("workspace")))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -74,6 +74,18 @@ def test_the_interval_runs_from_the_end_of_the_step_before(tmp_path: Path) -> No
     assert [round(value * 1000) for value in data["tail_us"]] == [15, 20, 20]
 
 
+def test_the_first_interval_begins_when_the_device_is_done_with_what_was_launched_before(tmp_path: Path) -> None:
+    store = make_store(
+        tmp_path,
+        slices=[_slice("kernel", 3, 60, None), _slice("kernel", 64, 105, 1)],
+        steps=[_step(1, 0, 100, forward_start_ns=64, backward_end_ns=90)],
+        links=[{"rank": 0, "kind": "launch", "from_slice": 99, "to_slice": 1}],
+    )
+    (row,) = steps(store).data.to_dicts()
+    # Busy until 60 with what belongs to no step; the parts add up to the period, 60 to 105.
+    assert _nanoseconds(row, "period_us", "interval_us", "forward_backward_us", "tail_us") == [45, 4, 26, 15]
+
+
 def test_a_step_without_backward_is_inference(tmp_path: Path) -> None:
     store = make_store(tmp_path, slices=[_slice("kernel", 10, 30)], steps=[_step(1, 0, 40, forward_start_ns=10)])
     (row,) = steps(store).data.to_dicts()
