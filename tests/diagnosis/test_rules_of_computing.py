@@ -132,23 +132,34 @@ def test_an_operator_on_the_npus_processor_is_a_fallback(tmp_path: Path) -> None
     assert finding.gain_us == pytest.approx(150)
 
 
-def test_an_operator_that_takes_far_longer_than_its_data_need_is_a_hotspot(tmp_path: Path) -> None:
+def _slow_operator(name: str) -> Case:
+    """400 of 1,000 us in kernels of an operator with one input of 4 MiB."""
     case = Case()
     for number in range(1, STEPS + 1):
         begin = number * STEP
         case.step(number, begin, begin + STEP)
         shape: dict[str, Any] = {"input_shapes": "[[1024, 1024]]", "dtypes": '["float"]', "phase": "forward"}
-        operator = case.slice("aten::cumsum", "operator", begin, begin + 4, step=number, **shape)
+        operator = case.slice(name, "operator", begin, begin + 4, step=number, **shape)
         call = case.slice("cudaLaunchKernel", "runtime", begin, begin + 2, step=number, parent=operator)
         facts: dict[str, Any] = {"track": STREAM, "step": number, "phase": "forward"}
-        scan = case.slice("tensor_kernel_scan", "kernel", begin, begin + 400, operator="aten::cumsum", **facts)
+        scan = case.slice("tensor_kernel_scan", "kernel", begin, begin + 400, operator=name, **facts)
         product = case.slice(GEMM, "kernel", begin + 400, begin + STEP, operator="aten::mm", **facts)
         for task in (scan, product):
             case.link("launch", call, task)
-    finding = _only(work_out(_stored(tmp_path, case, H200)))
+    return case
+
+
+def test_an_operator_that_takes_far_longer_than_its_data_need_is_a_hotspot(tmp_path: Path) -> None:
+    finding = _only(work_out(_stored(tmp_path, _slow_operator("aten::cumsum"), H200)))
     assert (finding.kind, finding.where.operator) == ("compute_hotspot", "aten::cumsum")
     # 4 MiB in, as much out, at 0.75 of 4.8 TB/s: 2.3 us, but no kernel is shorter than 5 us.
     assert finding.gain_us == pytest.approx(400 - 5)
+
+
+@pytest.mark.parametrize("name", ["CompiledFunctionBackward", "Torch-Compiled Region", "LossFunctionBackward"])
+def test_what_reads_more_than_its_inputs_is_no_hotspot(tmp_path: Path, name: str) -> None:
+    findings = work_out(_stored(tmp_path, _slow_operator(name), H200)).findings
+    assert "compute_hotspot" not in [finding.kind for finding in findings]
 
 
 def test_an_operator_on_the_hosts_processor_costs_the_idle_time_beside_it(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     full_precision_product: str
     moves_a_batch: str
     slow_core: str
+    unknown_inputs: str
 
 
 class ComputeRolesFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -52,7 +52,9 @@ def judge(run: RunContext) -> list[Finding]:
 
 
 def _by_memory(run: RunContext, computing: Computing) -> Iterator[_Slow]:
-    groups = _candidates(computing).filter(~pl.col("category").cast(pl.String).is_in([*_ARITHMETIC, *_UNKNOWN]))
+    told_by_inputs = ~pl.col("operator").cast(pl.String).str.contains(compute_roles_facts().roles.unknown_inputs)
+    by_memory = ~pl.col("category").cast(pl.String).is_in([*_ARITHMETIC, *_UNKNOWN])
+    groups = _candidates(computing).filter(by_memory & told_by_inputs)
     totals = groups.group_by(pl.col("operator").cast(pl.String), maintain_order=True).agg(pl.col("us").sum())
     large = {name: us for name, us in totals.iter_rows() if name and worth_telling(computing.share(us))}
     if not large:
