@@ -5,7 +5,7 @@ import { expect, test } from './fixtures'
 test('the overview says how long a step takes and leads on', async ({ app, page }) => {
   const run = await app.run('job')
   await app.open(`/run/${run.id}/overview`)
-  await expect(page.getByText(/^A step takes .* max 1 ms$/)).toBeVisible()
+  await expect(page.getByText(/^A step takes .* max 1 ms/)).toBeVisible()
   await expect(page.getByText(`${KERNEL_US} µs`).first()).toBeVisible()
   await page.getByRole('link', { name: 'Steps' }).last().click()
   await expect(page.getByRole('heading', { name: 'Steps', level: 1 })).toBeVisible()
