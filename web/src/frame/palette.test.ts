@@ -15,6 +15,12 @@ test('all words must fit; what begins with them comes first', () => {
   expect(fitting(entries, '')).toHaveLength(4)
 })
 
+test('what was typed in full stands before all that holds it', () => {
+  const entries = [entry('Ranks 0, 1, 3 wait for rank 2'), entry('rank 30'), entry('Show rank 3', 'rank 3')]
+  expect(fitting(entries, 'Rank 3')[0]?.title).toBe('Show rank 3')
+  expect(fitting(entries, 'rank 30')[0]?.title).toBe('rank 30')
+})
+
 test('ranks are typed as the address writes them', () => {
   expect(scopeTyped('5', RUN)).toEqual({ scope: '5', count: 1 })
   expect(scopeTyped('rank 0-3', RUN)).toEqual({ scope: '0-3', count: 4 })

@@ -15,25 +15,27 @@ export interface PaletteEntry {
 
 const SHOWN = 40
 
-/** Entries whose words hold all that was typed; those that begin with it first, else in their order. */
+/** Entries whose words hold all that was typed: the one that is it first, then those that begin with it, else in their order. */
 export function fitting(entries: readonly PaletteEntry[], typed: string): readonly PaletteEntry[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const scored = entries.flatMap((entry, order) => {
-    const title = entry.title.toLowerCase()
-    const whole = `${title} ${(entry.detail ?? '').toLowerCase()} ${entry.kind}`
+    const [title, detail] = [entry.title.toLowerCase(), (entry.detail ?? '').toLowerCase()]
+    const whole = `${title} ${detail} ${entry.kind}`
     if (!words.every((word) => whole.includes(word))) return []
-    const first = words[0] ?? ''
-    const score = title.startsWith(first)
-      ? 0
-      : title.split(/[^\p{L}\p{N}]+/u).some((one) => one.startsWith(first))
-        ? 1
-        : 2
-    return [{ entry, score, order }]
+    return [{ entry, score: detail === words.join(' ') ? 0 : distance(title, words), order }]
   })
   return scored
     .toSorted((a, b) => a.score - b.score || a.order - b.order)
     .slice(0, SHOWN)
     .map((one) => one.entry)
+}
+
+/** How far a title is from what was typed; the less, the earlier it stands. */
+function distance(title: string, words: readonly string[]): number {
+  const first = words[0] ?? ''
+  if (title === words.join(' ')) return 0
+  if (title.startsWith(first)) return 1
+  return title.split(/[^\p{L}\p{N}]+/u).some((one) => one.startsWith(first)) ? 2 : 3
 }
 
 /** The ranks that a text such as `5`, `0-7` or `dp:3` means; null where it means none. */
