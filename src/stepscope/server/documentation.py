@@ -44,10 +44,9 @@ class AnswerTypes:
         """The ``responses`` of a route that answers with a type in JSON."""
         return self._responses(status, {"application/json": {"schema": self._numbered(kind)}})
 
-    def binary(self) -> dict[int | str, dict[str, Any]]:
+    def binary(self, media: str = "application/octet-stream") -> dict[int | str, dict[str, Any]]:
         """The ``responses`` of a route that answers with bytes."""
-        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-        return self._responses(200, content)
+        return self._responses(200, {media: {"schema": {"type": "string", "format": "binary"}}})
 
     def nothing(self) -> dict[int | str, dict[str, Any]]:
         """The ``responses`` of a route that answers with a status only."""

@@ -40,6 +40,7 @@ from stepscope.server.requests import (
     StatsRequest,
     TilesRequest,
 )
+from stepscope.store.run_store import RunStore
 
 Ranks = Annotated[list[Rank] | None, Query(max_length=4_096)]
 Duration = Annotated[int | None, Query(ge=0, le=1 << 53)]
@@ -146,7 +147,7 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         window = (wanted.from_ns, wanted.to_ns)
         return json_reply(flows_in_window(view, *window, _ranges(wanted.rows), wanted.kinds, wanted.limit, wanted.bins))
 
-    @routes.get("/trace", responses=answers.binary(), response_class=FileResponse)
+    @routes.get("/trace", responses=answers.binary("application/gzip"), response_class=FileResponse)
     def trace(
         run_id: str, from_ns: Annotated[Moment, Query()], to_ns: Annotated[Moment, Query()], rank: Ranks = None
     ) -> Response:
@@ -155,9 +156,8 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         view = library.ready(run_id)[1]
         ranks = view.ranks(rank)
         folder = Path(mkdtemp(prefix="stepscope-trace-"))
-        path = folder / "range.json.gz"
-        chrome_trace.write(view.store, ranks, path, zipped=True, within=(from_ns, to_ns))
         forget = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        path = _written_trace(view.store, ranks, folder, (from_ns, to_ns))
         name = f"timeline-rank{'-'.join(map(str, ranks[:4]))}-{from_ns}-{to_ns}.json.gz"
         return FileResponse(path, media_type="application/gzip", filename=name, background=forget)
 
@@ -171,6 +171,17 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
 
 def _ranges(rows: list[RowsRequest]) -> list[RowRange]:
     return [RowRange(each.rank, each.first_row, each.last_row) for each in rows]
+
+
+def _written_trace(store: RunStore, ranks: list[int], folder: Path, within: tuple[int, int]) -> Path:
+    """The file; without one, the folder goes too."""
+    path = folder / "range.json.gz"
+    try:
+        chrome_trace.write(store, ranks, path, zipped=True, within=within)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return path
 
 
 def _check_window(from_ns: int, to_ns: int) -> None:
