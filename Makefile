@@ -69,7 +69,7 @@ chromium:
 
 soak: web chromium $(TORCH_STAMP)  ## long fuzzing; every page of every capture
 	$(BIN)/pytest -q -m soak
-	STEPSCOPE_SOAK=1 $(NPM) run e2e -- e2e/everyCapture.spec.ts
+	STEPSCOPE_SOAK=1 $(NPM) run e2e -- e2e/everyCapture.spec.ts e2e/faces.spec.ts
 
 lock: $(STAMP)  ## versions and hashes of a development environment, as pip finds them now
 	$(BIN)/python build_steps/versions.py lock > requirements-dev.lock

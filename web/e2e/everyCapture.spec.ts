@@ -32,7 +32,7 @@ interface Details {
 /** What is looked at on the last rank, too. */
 const OF_LAST_RANK = 2
 /** Of how many captures one is looked at on all pages but the Overview. */
-const IN_TURN = process.env['STEPSCOPE_SOAK'] ? 1 : 3
+const IN_TURN = process.env['STEPSCOPE_SOAK'] ? 1 : 6
 
 test('pages of every capture show the numbers of the analyses and conclude what diagnose concludes', async ({
   page,

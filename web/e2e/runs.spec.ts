@@ -15,6 +15,7 @@ test('a run is diagnosed when the user asks, and the list keeps the verdict', as
   const run = await app.run('slow')
   await app.open('/runs')
   const line = page.getByRole('row').filter({ has: page.getByRole('link', { name: 'slow', exact: true }) })
+  await expect(line).toBeVisible()
   const button = line.getByRole('button', { name: 'Diagnose' })
   if (await button.isVisible()) await button.click()
   await expect(line).not.toContainText('not yet diagnosed')

@@ -68,7 +68,7 @@ test('a number says where it comes from', async ({ app, page }) => {
   const run = await app.run('job')
   await app.open(`/run/${run.id}/overview`)
   await page
-    .locator('[data-field=idle_us]')
+    .locator('[data-field=idle_us]:visible')
     .filter({ hasText: 'µs' })
     .last()
     .click({ modifiers: ['Alt'] })
