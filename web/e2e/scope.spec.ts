@@ -67,11 +67,7 @@ test('another run is shown on the same page with the same rank', async ({ app, p
 test('a number says where it comes from', async ({ app, page }) => {
   const run = await app.run('job')
   await app.open(`/run/${run.id}/overview`)
-  await page
-    .locator('[data-field=idle_us]:visible')
-    .filter({ hasText: 'µs' })
-    .last()
-    .click({ modifiers: ['Alt'] })
+  await page.getByText(/^Idle for .* of a step/).click({ modifiers: ['Alt'] })
   const sheet = page.getByRole('dialog', { name: 'Where this number comes from' })
   await expect(sheet).toContainText('summary · ranks.idle_us')
   await expect(sheet).toContainText('Formula')
