@@ -37,7 +37,7 @@ for (const [number, name] of OWN.entries())
     const run = await app.run(name)
     const wrong: unknown[] = []
     let compared = 0
-    for (const place of PLACES.filter((one, index) => index === 0 || (index + number) % IN_TURN === 0)) {
+    for (const place of PLACES.filter((_, index) => index === 0 || (index + number) % IN_TURN === 0)) {
       await app.open(`/run/${run.id}/${place.path}?${new URLSearchParams({ ...place.params, rank: '0' }).toString()}`)
       await page.waitForLoadState('networkidle')
       const seen = await compare(app, run.id, 0, place)
