@@ -6,6 +6,8 @@ import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import nullcontext
+from multiprocessing import parent_process
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -61,14 +63,17 @@ def parse_window(directory: Path, steps: list[int] | None, keep_all: bool, store
     """Read one window and write its files; a failure is part of the answer, so that the others go on."""
     from stepscope.deliver.capture_directory import deliver
     from stepscope.errors import StepscopeError
+    from stepscope.report.progress import working
     from stepscope.run import load
 
     began = time.monotonic()
     answer: dict[str, Any] = {"directory": str(directory), "files": [], "notes": [], "error": None}
     try:
         run = load(directory, store=store)
-        for rank in run.ranks:
-            answer["files"] += [str(file) for file in deliver(run.store, rank, directory, steps=steps)]
+        # Of several processes, each with a sign of its own, nobody could read any.
+        with nullcontext() if parent_process() else working(language()):
+            for rank in run.ranks:
+                answer["files"] += [str(file) for file in deliver(run.store, rank, directory, steps=steps)]
         answer["notes"] = [note.sentence(language()) for note in run.notes]
         if not keep_all:
             _simplify(directory)

@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from stepscope.cli import notes
-from stepscope.cli.options import Captures, Engine, Force, Form, Json, Language, Ranks, Redact, Store, Window, one_of
+from stepscope.cli.options import (
+    Captures,
+    Engine,
+    Force,
+    Form,
+    Json,
+    Language,
+    Ranks,
+    Redact,
+    Store,
+    Window,
+    language,
+    one_of,
+)
 from stepscope.cli.written import tell_written
 
 
@@ -29,11 +42,12 @@ def export(
 ) -> None:
     """Export a run as Parquet tables, as Chrome traces, one per rank or all ranks on one clock, or as cluster files."""
     from stepscope import deliver
+    from stepscope.report.progress import each_worked_for
     from stepscope.run import load
 
     del lang
     deliver.check_target(to)
     run = load(paths, window=window, source=source, store=store, engine=engine)
     writing = deliver.export(run.store, to, out, captures=paths, ranks=rank, merge=merge, force=force, redact=redact)
-    tell_written("export", writing, json)
+    tell_written("export", each_worked_for(writing, language()), json)
     notes.show(run, [])

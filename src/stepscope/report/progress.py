@@ -1,16 +1,17 @@
-"""A progress bar for long reads, on a terminal only."""
+"""A progress bar for long reads and a sign of life for other work, on a terminal only."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
 
 from stepscope.texts import text
 
 Progress = Callable[[int, int], None]
+Item = TypeVar("Item")
 _PATIENCE_S: Final = 1.0
 
 
@@ -57,6 +58,18 @@ def working(lang: str) -> Iterator[None]:
         timer.cancel()
         timer.join()
         status.stop()
+
+
+def each_worked_for(items: Iterable[Item], lang: str) -> Iterator[Item]:
+    """Things that take long to come, with a sign of life while each is awaited and none while it is told."""
+    coming = iter(items)
+    while True:
+        with working(lang):
+            try:
+                item = next(coming)
+            except StopIteration:
+                return
+        yield item
 
 
 class _Bar:
