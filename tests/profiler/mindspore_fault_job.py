@@ -1,14 +1,22 @@
-"""Runs under an interpreter with MindSpore: a training in which system calls of the profiler fail, or none is recorded.
+"""A MindSpore training, recorded again and again: each time another system call of the profiler fails.
 
-mindspore_fault_job.py FOLDER MODE NUMBER; MODE is ``without`` (a profiler), ``once`` or ``from`` (all later calls too),
-NUMBER the call that fails, 0 for none. Losses go to the output; FOLDER/made has the number of calls that were made.
+    python mindspore_fault_job.py FOLDER MODE FIRST EVERY
+
+MODE is ``once`` or ``from`` (that call and all later ones); tried are call FIRST and every so many after it. MindSpore
+is imported once; each training is a forked process that ends as any script ends. A line of JSON says what differs from
+the training without a profiler, how many calls a recording makes where all goes well, and how many cases were tried.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import mindspore
 import mindspore.dataset as ds
@@ -17,6 +25,7 @@ from mindspore import nn
 
 from stepscope.profiler import mstx, profile, schedule, tensorboard_trace_handler
 from support.failing_calls import FailingCalls
+from support.limits import HANGS_AFTER_S
 
 STEPS = 6
 
@@ -52,8 +61,30 @@ def recorded(folder: Path) -> None:
         train(after)
 
 
-def main() -> None:
-    folder, mode, number = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+def attempt(folder: Path, mode: str, number: int) -> dict[str, Any]:
+    """One training in a process of its own; ``number`` 0 lets all calls go well, mode ``without`` records nothing."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    child = os.fork()
+    if child == 0:
+        for name, file in (("stdout", 1), ("stderr", 2)):
+            os.dup2(os.open(folder / name, os.O_WRONLY | os.O_CREAT), file)
+        _job(folder, mode, number)
+        sys.exit(0)
+    signal.alarm(HANGS_AFTER_S)  # a job that hangs ends the sweep
+    _, status = os.waitpid(child, 0)
+    signal.alarm(0)
+    made = folder / "made"
+    lines = (folder / "stdout").read_text().splitlines()
+    return {
+        "code": os.waitstatus_to_exitcode(status),
+        "losses": [line for line in lines if not line.startswith("[stepscope]")],  # the profiler's own lines
+        "errors": (folder / "stderr").read_text()[-2000:],
+        "made": int(made.read_text()) if made.exists() else 0,
+    }
+
+
+def _job(folder: Path, mode: str, number: int) -> None:
     mindspore.set_context(mode=mindspore.PYNATIVE_MODE)
     mindspore.set_device("CPU")
     if mode == "without":
@@ -65,6 +96,20 @@ def main() -> None:
         recorded(folder)
     finally:
         (folder / "made").write_text(str(calls.made))
+
+
+def main() -> None:
+    """One sweep."""
+    folder, mode, first, every = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    expected = attempt(folder, "without", 0)
+    calls = attempt(folder, "once", 0)["made"]
+    wrong, tried = [], 0
+    for number in range(first, calls + 1, every):
+        seen = attempt(folder, mode, number)
+        tried += 1
+        if (seen["code"], seen["losses"]) != (expected["code"], expected["losses"]):
+            wrong.append({"number": number, **seen})
+    print(json.dumps({"losses": len(expected["losses"]), "calls": calls, "tried": tried, "wrong": wrong}))
 
 
 if __name__ == "__main__":
