@@ -10,6 +10,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -22,8 +23,8 @@ from score.report import misses, tables
 
 _HERE: Final = Path(__file__).resolve().parent
 _DOCUMENT: Final = _HERE.parents[1] / "docs" / "score.md"
-#: Ranks of a job that takes minutes.
-_LARGE: Final = 100
+#: Jobs by their ranks: those that take seconds, up to a minute, and minutes.
+_QUICK_RANKS, _MIDDLE_RANKS = 100, 300
 _BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 
 
@@ -53,7 +54,12 @@ def _known(results: Path | None) -> dict[str, Outcome]:
 
 
 def _read(file: Path) -> list[Outcome]:
-    return [msgspec.json.decode(line, type=Outcome) for line in file.read_bytes().splitlines()]
+    """What a file holds. Half a line, which a run that was killed left behind, is no outcome: its case is run again."""
+    outcomes = []
+    for line in file.read_bytes().splitlines():
+        with suppress(msgspec.DecodeError):
+            outcomes.append(msgspec.json.decode(line, type=Outcome))
+    return outcomes
 
 
 def _tell(outcomes: Sequence[Outcome], *, write: bool) -> None:
@@ -104,17 +110,29 @@ def selected(
 
 
 def evenly(cases: Sequence[Case]) -> list[Case]:
-    """The first case of each kind, cause and strength, and of each healthy job, then the second; large jobs last.
+    """Cases in waves, and in a wave the same share of each kind, cause and strength, and of each healthy job.
 
-    So a run that is ended early has looked at everything.
+    So a run that is ended early has looked at everything, and most often at what limits are set for.
     """
-    seen: Counter[tuple[str, str, str, str]] = Counter()
-    order: list[tuple[bool, int, int]] = []
-    for position, case in enumerate(cases):
-        label = (case.group, case.cause, case.strength, case.topology if case.group == HEALTHY else "")
+    labels = [
+        (_wave(case), case.group, case.cause, case.strength, case.topology if case.group == HEALTHY else "")
+        for case in cases
+    ]
+    of_label, seen = Counter(labels), Counter[tuple[object, ...]]()
+    order: list[tuple[int, float, int]] = []
+    for position, label in enumerate(labels):
+        order.append((label[0], seen[label] / of_label[label], position))
         seen[label] += 1
-        order.append((case.scenario.world > _LARGE, seen[label], position))
     return [cases[position] for _, _, position in sorted(order)]
+
+
+def _wave(case: Case) -> int:
+    """Clear and mild faults and healthy jobs come first, then larger jobs, strong faults, and the largest jobs."""
+    if case.scenario.world > _MIDDLE_RANKS:
+        return 3
+    if case.scenario.world > _QUICK_RANKS:
+        return 1
+    return 2 if case.strength == "strong" else 0
 
 
 def _judged(cases: Sequence[Case], directory: Path, options: argparse.Namespace) -> Iterator[Outcome]:
@@ -127,9 +145,19 @@ def _judged(cases: Sequence[Case], directory: Path, options: argparse.Namespace)
             outcome = future.result()
             _show(outcome, f"{number}/{len(cases)}", options.show)
             if options.results:
-                with options.results.open("ab") as file:
-                    file.write(msgspec.json.encode(outcome) + b"\n")
+                _note(outcome, options.results)
             yield outcome
+
+
+def _note(outcome: Outcome, results: Path) -> None:
+    """Behind half a line the next outcome begins a new one."""
+    with results.open("a+b") as file:
+        file.seek(0, os.SEEK_END)
+        if file.tell():
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
+        file.write(msgspec.json.encode(outcome) + b"\n")
 
 
 def _show(outcome: Outcome, progress: str, which: str) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from score.__main__ import evenly
+from score.__main__ import main as run_score
 from score.cases import HEALTHY, Case, read_cases
 from score.judging import Outcome, judge
 from score.report import misses, tables
@@ -101,3 +104,24 @@ def test_known_answers(name: str, tmp_path: Path) -> None:
     outcome = judge(_cases(SCORE)[name], tmp_path)
     assert (outcome.missed, outcome.wrong) == ([], [])
     assert not list(tmp_path.iterdir()), "a simulated run was left behind"
+
+
+def test_a_run_that_is_ended_early_has_looked_at_everything() -> None:
+    cases = read_cases(SCORE)
+    order = evenly(cases)
+    assert sorted(case.name for case in order) == sorted(case.name for case in cases)
+    small = [case for case in order if case.scenario.world <= 64]
+    begun = {(case.group, case.cause) for case in small[: len(small) // 10]}
+    assert begun >= {(case.group, case.cause) for case in small if case.strength == "clear"}
+    assert max(case.scenario.world for case in order[: len(order) // 2]) <= 64
+
+
+def test_half_a_line_of_a_killed_run_is_no_outcome(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results.jsonl"
+    whole = msgspec.json.encode(msgspec.structs.replace(_outcome("slow_rank"), name="slow_rank-compute-clear-0"))
+    results.write_bytes(whole + b"\n" + whole[:40])
+    monkeypatch.setattr("sys.argv", ["score", "--tables", str(results)])
+    run_score()
+    assert "| `slow_rank` | clear | 1 |" in capsys.readouterr().out

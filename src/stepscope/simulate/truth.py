@@ -20,6 +20,7 @@ def truth(
     """What ``truth.json`` says. The step without a fault is that of the same job run again without it."""
     model = result.model
     step_us = result.step_ns / 1000
+    bare_us = _step_us(scenario, look_alikes) if faults else step_us
     return {
         "schema": SCHEMA,
         "scenario": scenario.name,
@@ -31,8 +32,11 @@ def truth(
         },
         "noise": scenario.noise,
         "step_us": step_us,
-        "step_without_faults_us": _step_us(scenario, look_alikes) if faults else step_us,
-        "faults": [_fault(scenario, number, faults, look_alikes, model, step_us) for number in range(len(faults))],
+        "step_without_faults_us": bare_us,
+        "faults": [
+            _fault(fault, model, step_us, _without_us(scenario, fault, faults, look_alikes, (step_us, bare_us)))
+            for fault in faults
+        ],
         "look_alikes": [
             {"kind": each.kind, "amount": each.amount, "ranks": each.ranks(model.machine)} for each in look_alikes
         ],
@@ -47,19 +51,24 @@ def truth(
     }
 
 
-def _fault(
+def _without_us(
     scenario: Scenario,
-    number: int,
+    fault: Planted,
     faults: Sequence[Planted],
     look_alikes: Sequence[Planted],
-    model: Model,
-    step_us: float,
-) -> dict[str, Any]:
-    fault = faults[number]
-    others = [each for index, each in enumerate(faults) if index != number]
-    without_us = _step_us(scenario, [*others, *look_alikes]) if fault.costs else step_us
+    known: tuple[float, float],
+) -> float:
+    """The step without one fault; ``known`` are the steps with all faults and with none, which are not run again."""
+    with_all_us, with_none_us = known
+    if not fault.costs:
+        return with_all_us
+    others = [each for each in faults if each is not fault]
+    return _step_us(scenario, [*others, *look_alikes]) if others else with_none_us
+
+
+def _fault(fault: Planted, model: Model, step_us: float, without_us: float) -> dict[str, Any]:
     culprit = asdict(fault.culprit(model.machine))
-    before = scenario.steps_before
+    before = model.scenario.steps_before
     return {
         "kind": fault.kind,
         "cause": fault.cause or None,
