@@ -207,6 +207,17 @@ def test_kernels_on_tensor_cores_are_known_by_name(kernel: str, expected: bool) 
     assert on_tensor_cores(kernel) is expected
 
 
+def test_a_kernel_whose_name_was_not_recorded_counts_as_any_other(tmp_path: Path) -> None:
+    slices = [
+        _operator("aten::mm", 0, 50, input_shapes="[[64, 32], [32, 16]]", dtypes=_TWICE),
+        _call(10, 0),
+        {**_kernel("", 1000, 800), "name": None},
+    ]
+    (row,) = _answer(_store(tmp_path, slices, [(1, 2)])).operators
+    assert (row.name, row.flops) == ("aten::mm", _MM)
+    assert row.device_us == pytest.approx(0.8)
+
+
 def test_by_shape_rows_stand_apart(tmp_path: Path) -> None:
     shapes = ["[[64, 32], [32, 16]]", "[[8, 32], [32, 16]]", "[[64, 32], [32, 16]]"]
     slices: list[Row] = []

@@ -39,7 +39,7 @@ _SAFE_BYTES = 4 << 30  # beyond this the process may not grow at all
 _ASK_EVERY = 100
 _MOST_ORIGINAL_BYTES = 400_000
 _MADE_HERE_SHARE = 0.8
-_NOTHING_LEFT_BYTES = 32  # of a file among others that says no longer what it was
+_NOTHING_LEFT_BYTES = 64  # of a file among others that says no longer what it was
 
 
 @dataclass

@@ -56,6 +56,15 @@ def test_rows_left_in_the_write_ahead_log_are_read_and_nothing_is_written(tmp_pa
     assert {file.name: file.read_bytes() for file in copied.iterdir()} == before
 
 
+def test_a_database_that_ends_within_a_page_says_so(tmp_path: Path) -> None:
+    """SQLite reads zeros for the end of a half page, and rows would be lost without a word."""
+    path = write_db(tmp_path / "memscope_dump_1.db", [malloc(n, n, A + 512 * n, 512) for n in range(1, 300)])
+    path.write_bytes(path.read_bytes()[:-40])
+    found = Read(path, tmp_path)
+    assert 0 < len(found.rows("allocations")) < 299
+    assert found.notes["msmemscope_database_damaged"] == 1
+
+
 def test_a_damaged_database_tells_and_keeps_what_it_could_read(tmp_path: Path) -> None:
     path = write_db(tmp_path / "memscope_dump_1.db", [malloc(n, n, A + 512 * n, 512) for n in range(1, 3000)])
     raw = bytearray(path.read_bytes())

@@ -96,6 +96,7 @@ def test_absurd_numbers_do_no_harm(tmp_path: Path) -> None:
         malloc(1, 10, 2**64 - 1, big),
         malloc(2, 20, 2**63 - 1, -5),
         malloc(3, 10**25, A, 512),
+        Row(4, "MALLOC", "PTA", "", 30, ptr="-1", attr="{size:512}"),
         malloc(big, 40, B, 512, pid=big, tid=-7, device=99999),
         Row(5, "SNAPSHOT", "SNAPSHOT", "s", 50, attr=f"{{reserved:{big},allocated:-1,total:x,free:nan}}"),
         Row(6, "SYSTEM", "STEP", str(big), 60),
@@ -106,7 +107,7 @@ def test_absurd_numbers_do_no_harm(tmp_path: Path) -> None:
     found = Read(write_csv(tmp_path / "memscope_dump_1.csv", rows), tmp_path)
     assert found.notes["msmemscope_event_unknown"] == 1
     assert found.notes["event_without_time"] == 1
-    assert found.notes["memory_event_incomplete"] == 1
+    assert found.notes["memory_event_incomplete"] == 2  # addresses past 63 bits and below 0
 
 
 @pytest.mark.parametrize("form", ["csv", "db"])

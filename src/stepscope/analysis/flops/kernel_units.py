@@ -28,14 +28,15 @@ def with_units(store: RunStore, rank: int, kernels: pl.DataFrame, device_kind: s
         return kernels.join(used, on="slice", how="left").with_columns(split=no, full=no).drop("name")
     if device_kind != "gpu":
         return kernels.with_columns(on_tensor_cores=pl.lit(None, pl.Boolean), split=no, full=no).drop("name")
-    names = kernels["name"].unique()
+    names = kernels["name"].drop_nulls().unique()
     texts = names.cast(pl.String).to_list()
     units = {
         "on_tensor_cores": [on_tensor_cores(name) for name in texts],
         "split": [splits(name) for name in texts],
         "full": [bool(re.search(table.tensor_cores.full_float32, name)) for name in texts],
     }
-    return kernels.join(pl.DataFrame({"name": names, **units}), on="name", how="left").drop("name")
+    by_name = pl.DataFrame({"name": names, **units}, schema_overrides=dict.fromkeys(units, pl.Boolean))
+    return kernels.join(by_name, on="name", how="left").drop("name")
 
 
 def on_tensor_cores(name: str) -> bool:

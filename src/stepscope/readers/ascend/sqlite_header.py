@@ -12,6 +12,8 @@ from typing import Final
 
 MAGIC: Final = b"SQLite format 3\0"
 
+SIZE_IN_PAGES_AT: Final = 28
+
 _HEADER_BYTES: Final = 100
 _SMALLEST_PAGE: Final = 512
 _LARGEST_PAGE: Final = 65536
@@ -47,4 +49,4 @@ def size_of(path: Path) -> SqliteSize | None:
     if page < _SMALLEST_PAGE or page & (page - 1):
         return SqliteSize(size, _HEADER_BYTES if len(head) < _HEADER_BYTES else 0, 0)
     is_counted = len(head) == _HEADER_BYTES and head[24:28] == head[92:96]
-    return SqliteSize(size, page, page * int.from_bytes(head[28:32], "big") if is_counted else 0)
+    return SqliteSize(size, page, page * int.from_bytes(head[SIZE_IN_PAGES_AT:][:4], "big") if is_counted else 0)

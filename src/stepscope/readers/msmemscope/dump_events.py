@@ -81,6 +81,11 @@ def _typed(batch: pl.DataFrame, notes: Notes, file: str) -> pl.DataFrame:
     digits = pl.col("ptr").str.to_lowercase()
     is_hex = digits.str.starts_with("0x")
     word = {name: pl.col(name).str.to_uppercase().str.replace_all(" ", "_", literal=True) for name in ("event", "type")}
+    address = (
+        pl.when(is_hex)
+        .then(digits.str.strip_prefix("0x").str.to_integer(base=16, strict=False))
+        .otherwise(digits.cast(pl.Int64, strict=False))
+    )
     typed = batch.select(
         "row",
         pl.col("id").cast(pl.Int64, strict=False).fill_null(pl.col("row").cast(pl.Int64)),
@@ -91,10 +96,7 @@ def _typed(batch: pl.DataFrame, notes: Notes, file: str) -> pl.DataFrame:
         pl.col("pid").cast(pl.Int64, strict=False).fill_null(-1),
         pl.col("tid").cast(pl.Int64, strict=False).fill_null(-1),
         _device().alias("device"),
-        pl.when(is_hex)
-        .then(digits.str.strip_prefix("0x").str.to_integer(base=16, strict=False))
-        .otherwise(digits.cast(pl.Int64, strict=False))
-        .alias("address"),
+        pl.when(address >= 0).then(address).alias("address"),
         pl.col("attr").fill_null(""),
         "python_stack",
         "c_stack",

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
+from stepscope.readers.ascend.sqlite_header import SIZE_IN_PAGES_AT, SqliteSize, size_of
 from stepscope.readers.files.raw_bytes import blocks
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
@@ -168,7 +169,7 @@ def _from_database(path: Path, wanted: dict[str, str], notes: Notes) -> Iterator
     try:
         with (
             tempfile.TemporaryDirectory() as folder,
-            closing(_connect(_with_journal(path, Path(folder)))) as connection,
+            closing(_connect(_whole(path, Path(folder)))) as connection,
         ):
             names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
             for (table,) in names:
@@ -187,8 +188,26 @@ def _from_table(connection: sqlite3.Connection, table: str, wanted: dict[str, st
         return
     fields = ", ".join('CAST("{}" AS TEXT)'.format(column.replace('"', '""')) for column, _ in known)
     cursor = connection.execute(f'SELECT {fields} FROM "{quoted}" ORDER BY rowid')
-    while batch := cursor.fetchmany(_ROWS_AT_ONCE):
+    for batch in _batches(cursor):
         yield _frame(batch, [name for _, name in known])
+
+
+def _batches(cursor: sqlite3.Cursor) -> Iterator[list[Any]]:
+    """All rows; of a damaged table those before the damage, which is raised behind them."""
+    batch: list[Any] = []
+    damage: Exception | None = None
+    try:
+        for row in cursor:
+            batch.append(row)
+            if len(batch) == _ROWS_AT_ONCE:
+                yield batch
+                batch = []
+    except _UNREADABLE as error:
+        damage = error
+    if batch:
+        yield batch
+    if damage is not None:
+        raise damage
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -198,17 +217,31 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _with_journal(path: Path, folder: Path) -> Path:
-    """The file itself, or a copy joined with what a killed process left in the write-ahead log."""
+def _whole(path: Path, folder: Path) -> Path:
+    """The file itself; a copy of it, where a killed process left a write-ahead log or it ends within a page."""
     journal = path.with_name(path.name + "-wal")
-    if not journal.exists() or not journal.stat().st_size:
+    has_journal = journal.exists() and journal.stat().st_size > 0
+    size = size_of(path)
+    half_a_page = size.actual - size.whole_pages if size is not None else 0
+    if not has_journal and not half_a_page:
         return path
     copy = folder / "dump.db"
     shutil.copyfile(path, copy)
-    shutil.copyfile(journal, folder / "dump.db-wal")
-    with closing(sqlite3.connect(copy)) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if size is not None and half_a_page:
+        _cut_to_whole_pages(copy, size)
+    if has_journal:
+        shutil.copyfile(journal, folder / "dump.db-wal")
+        with closing(sqlite3.connect(copy)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return copy
+
+
+def _cut_to_whole_pages(copy: Path, size: SqliteSize) -> None:
+    """SQLite would read zeros for the rest of a page, and nothing of a file that is shorter than its header says."""
+    with copy.open("r+b") as file:
+        file.truncate(size.whole_pages)
+        file.seek(SIZE_IN_PAGES_AT)
+        file.write((size.whole_pages // size.page).to_bytes(4, "big"))
 
 
 def _frame(batch: list[Any], names: list[str | None]) -> pl.DataFrame:
