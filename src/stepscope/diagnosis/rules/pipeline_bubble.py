@@ -9,7 +9,8 @@ import polars as pl
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof
-from stepscope.diagnosis.losses import Loss, Next, findings_of
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.micro_batches import micro_batches
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.stages import Stages
 from stepscope.facts.findings import finding_facts
@@ -18,15 +19,15 @@ from stepscope.facts.findings import finding_facts
 def judge(run: RunContext) -> list[Finding]:
     """The bubble that follows from the number of micro-batches, as far as all stages waited so long."""
     stages = run.stages
-    batches = None if stages is None else _micro_batches(run, stages)
+    batches = None if stages is None else micro_batches(run, stages)
     if stages is None or not batches:
         return []
     limits = finding_facts().pipeline_bubble
     depth = len(stages.ranks) - 1
     share = min(depth / (batches + depth), _waiting(run, stages) / stages.period_us)
-    if share < limits.least_share:
-        return []
     gain_share = share - min(depth / (limits.more_micro_batches * batches + depth), share)
+    if share < limits.least_share or not worth_telling(gain_share):
+        return []
     losses = [
         Loss(
             rank=rank,
@@ -47,18 +48,6 @@ def judge(run: RunContext) -> list[Finding]:
         for rank in ranks
     ]
     return findings_of(run, "pipeline_bubble", losses, Next(("steps", "communication"), "steps"))
-
-
-def _micro_batches(run: RunContext, stages: Stages) -> float:
-    """Passes through the first two stages in a step, model chunks counted apart: half of what goes between them."""
-    first, second, *_ = sorted(stages.ranks)
-    between = run.calls.filter(
-        pl.col("peer").is_not_null()
-        & pl.col("rank").is_in(stages.ranks[first])
-        & pl.col("peer").is_in(stages.ranks[second])
-    )
-    per_step = between.group_by("rank", "step").len()
-    return float(statistics.median(per_step["len"])) / 2 if len(per_step) else 0.0
 
 
 def _waiting(run: RunContext, stages: Stages) -> float:

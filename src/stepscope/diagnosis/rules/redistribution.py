@@ -9,6 +9,7 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
+from stepscope.facts.critical_path import critical_path_facts
 from stepscope.facts.findings import finding_facts
 
 
@@ -17,12 +18,12 @@ def judge(run: RunContext) -> list[Finding]:
     limits = finding_facts().redistribution
     gathers = pl.col("kind") == "all_gather"
     rows = (
-        run.calls.filter(pl.col("complete"))
+        _beside_gathers(run.calls.filter(pl.col("complete")))
         .group_by("rank", "group", "dimension")
         .agg(
             gathers=gathers.sum(),
             scatters=(pl.col("kind") == "reduce_scatter").sum(),
-            exposed_us=pl.col("exposed_transfer_ns").filter(gathers).sum() / 1000,
+            exposed_us=pl.col("exposed_transfer_ns").filter(gathers | pl.col("beside_gather")).sum() / 1000,
         )
         .sort("rank", "group")
     )
@@ -51,6 +52,22 @@ def judge(run: RunContext) -> list[Finding]:
                 )
             )
     return findings_of(run, "redistribution", losses, Next(("communication", "steps"), "communication"))
+
+
+def _beside_gathers(calls: pl.DataFrame) -> pl.DataFrame:
+    """``beside_gather``: reductions of gradients that queue with a gathering, so that what waits for it waits for both.
+
+    Without it, nothing would need them before the step ends; the last one is exposed in any case.
+    """
+    place = ("rank", "group", "step")
+    gathers, queues = pl.col("kind") == "all_gather", critical_path_facts().inference.stream_wait_us * 1000
+    gap = pl.col("arrival_ns") - pl.col("end_ns").shift(1).over(place)
+    behind = gathers.shift(1).over(place) & (gap <= queues)
+    before = gathers.shift(-1).over(place) & (gap.shift(-1).over(place) <= queues)
+    last = pl.col("arrival_ns") == pl.col("arrival_ns").max().over(place)
+    gradients = (pl.col("dimension") == "dp") & ~gathers & ~last
+    ordered = calls.sort(*place, "arrival_ns")
+    return ordered.with_columns(beside_gather=gradients & (behind.fill_null(False) | before.fill_null(False)))
 
 
 RULE = Rule(kinds=("redistribution",), needs=("other_ranks",), judge=judge)

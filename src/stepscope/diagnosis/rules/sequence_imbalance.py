@@ -1,4 +1,6 @@
-"""``sequence_imbalance``: in every step other ranks have the longer sequences, and the rest waits for them."""
+"""``sequence_imbalance``: in every step other ranks have the longer sequences, and the rest waits for them.
+
+In a pipeline it is from micro-batch to micro-batch that lengths change, and stages that wait for each other."""
 
 from __future__ import annotations
 
@@ -13,8 +15,10 @@ from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.micro_batches import micro_batches, pass_times
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.slow_members import peers_of
+from stepscope.diagnosis.stages import Stages
 from stepscope.facts.findings import finding_facts
 
 Series = Mapping[int, Sequence[float]]
@@ -22,12 +26,13 @@ Series = Mapping[int, Sequence[float]]
 
 def judge(run: RunContext) -> list[Finding]:
     """Peers whose computing changes from step to step, forward and backward alike, each in its own steps."""
-    judged = [_of_peers(run, peers) for peers in peers_of(run)]
-    worst = max(judged, key=lambda losses: losses[0].gain_us or 0.0 if losses else 0.0, default=[])
-    # Stages work on the same sequences: one finding tells of all.
-    losses = [loss for losses in judged if losses for loss in losses]
-    levelled = [_with_gain_of(loss, worst[0]) for loss in losses]
-    return findings_of(run, "sequence_imbalance", levelled, Next(("summary", "steps"), "steps"))
+    losses = _of_pipeline(run, run.stages) if run.stages is not None else []
+    if not losses:
+        judged = [_of_peers(run, peers) for peers in peers_of(run)]
+        worst = max(judged, key=lambda losses: losses[0].gain_us or 0.0 if losses else 0.0, default=[])
+        # Stages work on the same sequences: one finding tells of all.
+        losses = [_with_gain_of(loss, worst[0]) for losses in judged for loss in losses]
+    return findings_of(run, "sequence_imbalance", losses, Next(("summary", "steps"), "steps"))
 
 
 def _with_gain_of(loss: Loss, worst: Loss) -> Loss:
@@ -48,14 +53,57 @@ def _of_peers(run: RunContext, peers: list[int]) -> list[Loss]:
     together = correlation(deviations(forward), deviations(backward)) if forward and backward else 0.0
     if together < limits.least_correlation:
         return []
+    return _losses(list(times), cost, period, (varies, together))
+
+
+def _of_pipeline(run: RunContext, stages: Stages) -> list[Loss]:
+    """Micro-batches that compute differently long, forward and backward alike, on every stage.
+
+    With even ones, a step would take what the busiest stage needs for itself, and the filling and draining.
+    """
+    limits = finding_facts().sequence_imbalance
+    passes = micro_batches(run, stages)
+    if passes < limits.least_steps:
+        return []
+    own = [_own_us(run, ranks) for ranks in stages.ranks.values()]
+    depth = len(stages.ranks) - 1
+    cost = stages.period_us - max(own) * (1 + depth / passes)
+    if not worth_telling(cost / stages.period_us):
+        return []
+    varied = [_variation_of_passes(run, ranks[0], round(passes)) for ranks in stages.ranks.values()]
+    varies, together = (min(each[part] for each in varied) for part in (0, 1))
+    if varies < limits.least_variation or together < limits.least_correlation:
+        return []
+    every = [rank for ranks in stages.ranks.values() for rank in ranks]
+    return _losses(every, cost, stages.period_us, (varies, together))
+
+
+def _own_us(run: RunContext, ranks: list[int]) -> float:
+    """Microseconds per step that the ranks of a stage work and move data, on average."""
+    return statistics.fmean(
+        statistics.fmean(run.own_times[rank].whole) + run.exposed_transfers.get(rank, 0.0) for rank in ranks
+    )
+
+
+def _variation_of_passes(run: RunContext, rank: int, passes: int) -> tuple[float, float]:
+    """How much passes of micro-batches differ forward, and whether those backward do so alike."""
+    forward, backward = (pass_times(run, rank, phase, passes) for phase in ("forward", "backward"))
+    if not forward or not backward or not statistics.pstdev(forward) or not statistics.pstdev(backward):
+        return 0.0, 0.0
+    return statistics.pstdev(forward) / statistics.fmean(forward), statistics.correlation(forward, backward)
+
+
+def _losses(ranks: list[int], cost_us: float, period_us: float, shown: tuple[float, float]) -> list[Loss]:
+    limits = finding_facts().sequence_imbalance
+    varies, together = shown
     return [
         Loss(
             rank=rank,
             cause="lengths",
             title="finding_title.sequence_imbalance",
             advice="finding_advice.sequence_imbalance",
-            gain_us=cost,
-            gain_share=cost / period,
+            gain_us=cost_us,
+            gain_share=cost_us / period_us,
             gain_method="waiting_removed",
             evidence=[
                 number("computing_variation_share", varies, "share", limits.least_variation, "cluster"),
@@ -63,7 +111,7 @@ def _of_peers(run: RunContext, peers: list[int]) -> list[Loss]:
             ],
             proof=[Proof(rank=rank, page="steps")],
         )
-        for rank in times
+        for rank in ranks
     ]
 
 

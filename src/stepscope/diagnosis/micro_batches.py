@@ -1,0 +1,43 @@
+"""Micro-batches of a pipeline: how many pass through it in a step, and how long each computes on a rank."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from stepscope.diagnosis.context import RunContext
+    from stepscope.diagnosis.stages import Stages
+
+
+def micro_batches(run: RunContext, stages: Stages) -> float:
+    """Passes through the first two stages in a step, model chunks counted apart: half of what goes between them."""
+    first, second, *_ = sorted(stages.ranks)
+    between = run.calls.filter(
+        pl.col("peer").is_not_null()
+        & pl.col("rank").is_in(stages.ranks[first])
+        & pl.col("peer").is_in(stages.ranks[second])
+    )
+    per_step = between.group_by("rank", "step").len()
+    return float(statistics.median(per_step["len"])) / 2 if len(per_step) else 0.0
+
+
+def pass_times(run: RunContext, rank: int, phase: str, passes: int) -> list[float]:
+    """Nanoseconds that kernels take in each pass of a phase, of all counted steps one after another.
+
+    All passes have the same kernels in the same order, so equal parts of a step's kernels are its passes. None where
+    the kernels of some step cannot be divided so.
+    """
+    kernels = run.store.scan("slices", [rank]).filter(
+        (pl.col("kind").cast(pl.String) == "kernel") & (pl.col("phase").cast(pl.String) == phase)
+    )
+    own = kernels.select("step", "start_ns", "dur_ns").sort("step", "start_ns").collect()
+    times: list[float] = []
+    for step in run.own_times[rank].steps:
+        lasted = own.filter(pl.col("step") == step)["dur_ns"].to_numpy()
+        if not len(lasted) or len(lasted) % passes:
+            return []
+        times += lasted.reshape(passes, -1).sum(axis=1).tolist()
+    return times

@@ -1,0 +1,56 @@
+"""Rules on pipelines and on communication between operators, held to what the simulator says a fault costs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from diagnosis.cases import judged
+from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.finding import Finding
+from stepscope.simulate.scenario import of_table
+from stepscope.simulate.writing import simulate
+from stepscope.store.run_store import open_store
+
+PIPELINE = {
+    "extends": "healthy-3d",
+    "name": "two stages",
+    "plan": {"dp": 2, "tp": 1, "pp": 2, "micro_batches": 16},
+    "host": {"ranks": 4},
+    "steps": 4,
+}
+DATA_PARALLEL = {"extends": "healthy", "name": "four ranks", "plan": {"dp": 4}, "steps": 4}
+
+
+def _simulated(directory: Path, job: dict[str, Any], **fault: Any) -> tuple[RunContext, dict[str, Any]]:
+    scenario = of_table(job | {"faults": [fault] if fault else []}, "test")
+    truth = simulate(scenario, directory / "run").truth
+    store = open_store(directory / "run")
+    assert store is not None
+    return RunContext(store), truth
+
+
+def _share_of(finding: Finding) -> float:
+    assert finding.gain_share is not None
+    return finding.gain_share
+
+
+def test_micro_batches_of_uneven_length_make_the_stages_wait(tmp_path: Path) -> None:
+    run, truth = _simulated(tmp_path, PIPELINE, kind="sequence_imbalance", amount=0.4)
+    (finding,) = judged("sequence_imbalance", run)
+    assert finding.ranks == [0, 1, 2, 3]
+    assert _share_of(finding) == pytest.approx(truth["faults"][0]["gain_share"], rel=0.25)
+
+
+def test_even_micro_batches_are_no_uneven_sequences(tmp_path: Path) -> None:
+    run, _ = _simulated(tmp_path, PIPELINE)
+    assert judged("sequence_imbalance", run) == []
+    assert judged("pipeline_bubble", run) != []  # 16 micro-batches in two stages: 5.9 % of the step
+
+
+def test_gradients_that_queue_with_a_gathering_are_part_of_its_cost(tmp_path: Path) -> None:
+    run, truth = _simulated(tmp_path, DATA_PARALLEL, kind="redistribution", strength="mild")
+    (finding,) = judged("redistribution", run)
+    assert _share_of(finding) == pytest.approx(truth["faults"][0]["gain_share"], rel=0.25)
