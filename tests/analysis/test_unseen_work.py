@@ -18,6 +18,10 @@ def _times(span: tuple[int, int]) -> dict[str, int]:
     return {"start_ns": span[0] * 1000, "dur_ns": (span[1] - span[0]) * 1000}
 
 
+def _forward(launches: list[Launch]) -> dict[str, int]:
+    return {"forward_start_ns": min(kernel[0] for _, kernel, _ in launches) * 1000}
+
+
 def _run(directory: Path, launches: list[Launch], mark: tuple[int, int]) -> RunStore:
     slices, links = [], []
     for call, kernel, stream in launches:
@@ -26,7 +30,7 @@ def _run(directory: Path, launches: list[Launch], mark: tuple[int, int]) -> RunS
         links.append({"kind": "launch", "from_slice": len(slices) - 2, "to_slice": len(slices) - 1})
     return make_store(
         directory,
-        steps=[{"step": 0, "host_start_ns": mark[0] * 1000, "host_end_ns": mark[1] * 1000}],
+        steps=[{"step": 0, "host_start_ns": mark[0] * 1000, "host_end_ns": mark[1] * 1000, **_forward(launches)}],
         slices=slices,
         links=links,
         tracks=[{"track": 0, "kind": "thread"}] + [{"track": stream, "kind": "stream"} for stream in (1, 2, 3)],
@@ -47,6 +51,7 @@ def test_a_stream_that_does_not_begin_is_held_by_unseen_work(tmp_path: Path) -> 
     answer = steps(store)
     (row,) = answer.data.to_dicts()
     assert (row["period_us"], row["computing_us"], row["idle_us"], row["overlap_us"]) == (960.0, 904.0, 60.0, -4.0)
+    assert (row["interval_us"], row["forward_backward_us"]) == (0.0, 960.0)
     (note,) = [note for note in answer.notes if note.code == "device_held_by_unseen_work"]
     assert note.params == {"time": "90.000"}
     assert all("90.000" in note.sentence(language) for language in LANGUAGES)

@@ -149,11 +149,12 @@ def step_trace(store: RunStore, rank: int) -> pl.DataFrame:
     forward, backward = pl.col("forward_start_ns"), pl.col("backward_end_ns")
     last = pl.coalesce(backward, pl.col("work_end_ns"), pl.col("host_end_ns"))
     rows = marks.hstack(step_parts(store, rank)).with_columns(end_ns=end)
-    # The device may first have to end what was launched before the window.
+    # In the first step the device may have to end what was launched before the window: that is none of the step's.
     free = pl.max_horizontal(start, "period_start_ns")
+    is_held = pl.col("end_ns").shift(1).is_null() & (forward < free)
     rows = rows.with_columns(
         interval_ns=(forward - pl.col("end_ns").shift(1).fill_null(free)).clip(lower_bound=0),
-        forward_backward_ns=last - forward,
+        forward_backward_ns=last - pl.when(is_held).then(free).otherwise(forward),
         tail_ns=pl.when(backward.is_not_null()).then(pl.col("end_ns") - backward),
         duration_ns=pl.col("host_end_ns") - start,
         preparing_ns=pl.col("first_ns") - start,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -79,12 +79,28 @@ def verdict_on(findings: list[Finding], checked: list[str]) -> RunVerdict:
     worst = next((finding for finding in findings if finding.accuses), None)
     if worst is not None:
         return RunVerdict(severity=worst.severity, sentence=sentence_of(worst), finding=worst.id, checked=checked)
-    kinds = finding_facts().kinds
-    if all(kinds[kind].scope == "capture" for kind in checked):  # that a capture is whole says nothing about the run
+    judged = about_the_run(checked)
+    if not judged:
         sentence = Bilingual.of("finding_verdict.nothing_checked")
         return RunVerdict(severity="info", sentence=sentence, finding=None, checked=checked)
-    sentence = Bilingual.of("finding_verdict.healthy", count=len(checked))
+    if len(judged) > finding_facts().lists.most_kinds_named:
+        sentence = Bilingual.of("finding_verdict.healthy", count=len(checked))
+    else:
+        sentence = Bilingual.of("finding_verdict.little_checked", kinds=kinds_in_words(judged))
     return RunVerdict(severity="healthy", sentence=sentence, finding=None, checked=checked)
+
+
+def about_the_run(kinds: Iterable[str]) -> list[str]:
+    """Without those that ask whether a capture is whole, which says nothing about the run."""
+    return [kind for kind in kinds if finding_facts().kinds[kind].scope != "capture"]
+
+
+def kinds_in_words(kinds: Sequence[str]) -> Bilingual:
+    """The names of a few kinds, the number of many."""
+    if len(kinds) > finding_facts().lists.most_kinds_named:
+        return Bilingual.of("finding_verdict.many_kinds", count=len(kinds))
+    names = [Bilingual.of(f"finding_kind.{kind}") for kind in kinds]
+    return Bilingual(", ".join(name.en for name in names), "、".join(name.zh for name in names))
 
 
 def sentence_of(finding: Finding) -> Bilingual:
@@ -92,7 +108,7 @@ def sentence_of(finding: Finding) -> Bilingual:
     title = finding.title
     if finding.confidence == "suspect":
         title = Bilingual.of("finding_verdict.suspected", title=title)
-    if finding.gain_us is None:
+    if not finding.gain_us:
         return Bilingual(f"{title.en}.", f"{title.zh}。")
     gain, share = duration(finding.gain_us), percent(finding.gain_share)
     return Bilingual.of("finding_verdict.with_gain", title=title, gain=gain, share=share)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.diagnosis.diagnose import sentence_of
+from stepscope.diagnosis.diagnose import about_the_run, kinds_in_words, sentence_of
 from stepscope.diagnosis.finding import Bilingual, Diagnosis
 from stepscope.facts.findings import finding_facts
 
@@ -14,10 +14,5 @@ def first_line(diagnosis: Diagnosis, question: str) -> Bilingual | None:
     told = [finding for finding in diagnosis.findings if finding.kind in concern]
     if told:
         return sentence_of(told[0])
-    # That a capture is whole says nothing about the answer.
-    judged = [kind for kind in diagnosis.verdict.checked if kind in concern and kinds[kind].scope != "capture"]
-    if not judged:
-        return None
-    names = [Bilingual.of(f"finding_kind.{kind}") for kind in judged]
-    listed = Bilingual(", ".join(name.en for name in names), "、".join(name.zh for name in names))
-    return Bilingual.of("finding_verdict.part_healthy", kinds=listed)
+    judged = about_the_run(kind for kind in diagnosis.verdict.checked if kind in concern)
+    return Bilingual.of("finding_verdict.part_healthy", kinds=kinds_in_words(judged)) if judged else None

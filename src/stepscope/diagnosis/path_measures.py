@@ -39,10 +39,10 @@ def _idle_share(run: RunContext, summary: Summary, cause: str) -> list[Measured]
 
 
 def _ratio(values: Iterable[tuple[float | None, RankSummary]]) -> float | None:
-    """A ratio of sums over all counted steps."""
+    """A ratio of sums over all counted steps; a mark on the host may end a little later than the device's work."""
     known = [(value * each.steps, each.period_us * each.steps) for value, each in values if value is not None]
     period = sum(whole for _, whole in known)
-    return sum(part for part, _ in known) / period if period else None
+    return min(sum(part for part, _ in known) / period, 1.0) if period else None
 
 
 def _spread(run: RunContext, summary: Summary, field: str) -> list[Measured]:

@@ -22,6 +22,7 @@ class Lists(msgspec.Struct, frozen=True):
     """How much a finding lists at most."""
 
     most_proofs: int
+    most_kinds_named: int
     most_steps: int
     most_ranks_counted: int
 

@@ -18,7 +18,7 @@ from stepscope.texts import text
 
 _STYLES: Final = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan", "healthy": "bold green"}
 _SCALES: Final = {"share": "%", "us": "us", "bytes": "MiB"}
-_SIGNS: Final = {"ratio": "×"}  # of units that are no scale
+_SIGNS: Final = {"ratio": "×", "mhz": "MHz"}  # of units that are no scale; what is counted stands in the label
 _INDENT: Final = 4
 _LONG_US: Final = 1000
 _AT_A_GLANCE: Final = 3
@@ -43,8 +43,8 @@ def show(answer: Answer[Diagnosis], lang: str, paths: Sequence[Path] = ()) -> No
     if data.not_checked:
         console.print()
         _line(console, text("report.not_checked", lang), style="bold")
-        for entry in data.not_checked:
-            _line(console, _in(not_checked_line(entry), lang), 2)
+        for line in not_checked_lines(data.not_checked):
+            _line(console, _in(line, lang), 2)
 
 
 def show_glance(data: Diagnosis, paths: list[str], lang: str) -> None:
@@ -86,7 +86,7 @@ def finding_facts(finding: Finding) -> list[Bilingual]:
     words = [finding.kind, *([finding.cause] if finding.cause else [])]
     facts = [Bilingual(word, word) for word in words]
     facts.append(Bilingual.of(f"finding_confidence.{finding.confidence}"))
-    if finding.gain_us is not None and finding.gain_share is not None:
+    if finding.gain_us and finding.gain_share:
         gain, share = cell(finding.gain_us, unit="ms"), cell(finding.gain_share, unit="%")
         facts.append(Bilingual.of("report.finding_gain", gain=gain, share=share))
     return facts
@@ -97,12 +97,17 @@ def evidence_line(entry: FindingEvidence) -> Bilingual:
     unit = _SCALES.get(entry.unit, "")
     if unit == "us" and entry.value >= _LONG_US:
         unit = "ms"
-    written = unit or _SIGNS.get(entry.unit, entry.unit)
-    value = f"{cell(entry.value, unit=unit)} {written}"
+    sign = unit or _SIGNS.get(entry.unit, "")
+    value = _amount(entry.value, unit, sign)
     if entry.baseline is None:
         return Bilingual(f"{entry.label.en} {value}", f"{entry.label.zh} {value}")
-    baseline = f"{cell(entry.baseline, unit=unit)} {written}"
+    baseline = _amount(entry.baseline, unit, sign)
     return Bilingual.of("report.finding_evidence", label=entry.label, value=value, baseline=baseline)
+
+
+def _amount(value: float, unit: str, sign: str) -> str:
+    whole = not unit and value.is_integer()
+    return f"{int(value):,}{sign and ' '}{sign}" if whole else f"{cell(value, unit=unit)}{sign and ' '}{sign}"
 
 
 def next_line(finding: Finding) -> Bilingual | None:
@@ -128,10 +133,21 @@ def path_line(step: PathStep, findings: Sequence[Finding]) -> Bilingual:
     )
 
 
-def not_checked_line(entry: NotChecked) -> Bilingual:
-    """A kind that nobody could look for, and how to record what it needs."""
-    kind = Bilingual.of(f"finding_kind.{entry.kind}")
-    return Bilingual.of("report.not_checked_kind", kind=kind, needs=entry.needs, collect=entry.collect_with)
+def not_checked_lines(entries: Sequence[NotChecked]) -> list[Bilingual]:
+    """Kinds that nobody could look for, those with the same remedy together."""
+    by_remedy: dict[tuple[Bilingual, Bilingual], list[Bilingual]] = {}
+    for entry in entries:
+        names = by_remedy.setdefault((entry.needs, entry.collect_with), [])
+        names.append(Bilingual.of(f"finding_kind.{entry.kind}"))
+    return [
+        Bilingual.of(
+            "report.not_checked_kind",
+            kind=Bilingual(", ".join(name.en for name in names), "、".join(name.zh for name in names)),
+            needs=needs,
+            collect=collect_with,
+        )
+        for (needs, collect_with), names in by_remedy.items()
+    ]
 
 
 def _in(sentence: Bilingual, lang: str) -> str:

@@ -13,7 +13,7 @@ from stepscope.analysis.operators.question import Operator
 from stepscope.analysis.steps import Step
 from stepscope.analysis.summary import RankSummary
 from stepscope.diagnosis.finding import Bilingual, Finding
-from stepscope.report.diagnose import evidence_line, finding_facts, next_line, not_checked_line
+from stepscope.report.diagnose import evidence_line, finding_facts, next_line, not_checked_lines
 from stepscope.report.html.page_labels import labels, made_with
 from stepscope.report.html.sections import Bar, BarPart, Bars, Card, Cards, Lines, Page, Section, Table, Tone, Words
 from stepscope.report.html.tables import of_entries, table
@@ -189,7 +189,7 @@ def _readable(owner: Owner) -> Owner:
 
 
 def _not_checked(report: RunReport) -> Lines | None:
-    lines: list[Words] = [not_checked_line(entry) for entry in report.diagnosis.not_checked]
+    lines: list[Words] = list(not_checked_lines(report.diagnosis.not_checked))
     return Lines(id="not-checked", title=Bilingual.of("report_title.not_checked"), lines=lines) if lines else None
 
 
