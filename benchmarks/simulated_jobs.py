@@ -31,7 +31,7 @@ def run(data: Path, sizes: tuple[int, ...] = RANKS) -> list[Row]:
     """CPU seconds and peak of ``cluster`` and ``diagnose`` for each number of ranks."""
     rows = []
     for ranks in sizes:
-        job = _job(data, ranks)
+        job = simulated_job(data, ranks)
         what = f"{ranks:,} ranks × {STEPS} steps, simulated"
         _forget(job)
         first = _asked(job, "cluster")
@@ -54,7 +54,7 @@ def main() -> None:
         print(row.markdown(), flush=True)
 
 
-def _job(data: Path, ranks: int) -> Path:
+def simulated_job(data: Path, ranks: int) -> Path:
     """The simulated job, written unless it is there."""
     job, scenario = data / f"simulated-{ranks}x{STEPS}", data / "one-slow-rank.toml"
     if not job.exists():

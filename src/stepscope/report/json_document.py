@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -37,8 +36,13 @@ def document(command: str, run: dict[str, Any], notes: list[Note], data: Any, la
 
 
 def encoded(value: dict[str, Any]) -> bytes:
-    """The document as the text that is printed."""
-    return msgspec.json.format(_ENCODER.encode(_plain(value)), indent=2) + b"\n"
+    """The document as the text that is printed. JSON has no NaN and no infinity; they become null."""
+    return msgspec.json.format(_ENCODER.encode(value), indent=2) + b"\n"
+
+
+def encoded_densely(value: dict[str, Any]) -> bytes:
+    """The same document for a program: a third of the bytes of a long one are there for human eyes."""
+    return _ENCODER.encode(value)
 
 
 def note_entry(note: Note, lang: str) -> dict[str, Any]:
@@ -69,17 +73,6 @@ def note_groups(notes: Iterable[Note], lang: str) -> list[dict[str, Any]]:
         }
         for group in grouped(notes)
     ]
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no NaN and no infinity; they become null."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
 
 
 def _other(value: Any) -> Any:

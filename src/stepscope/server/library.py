@@ -20,6 +20,7 @@ from stepscope.errors import NoAnswerError, StepscopeError, UsageError, internal
 from stepscope.facts.server import server_facts
 from stepscope.readers.slices import freed_memory
 from stepscope.run import Run, load
+from stepscope.server.sent_answers import SentAnswers
 from stepscope.server.settings import Settings
 from stepscope.store.location import directory_of
 
@@ -65,6 +66,7 @@ class Library:
     def __init__(self, settings: Settings, describe: Callable[[Run, TimelineView], dict[str, object]]) -> None:
         self.settings = settings
         self.tiles = ByteCache(MOST_TILE_BYTES)
+        self.sent = SentAnswers()
         self.revision = 0
         self._describe = describe
         self._columns = ByteCache(MOST_COLUMN_BYTES)

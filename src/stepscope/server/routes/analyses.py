@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
+import polars as pl
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
@@ -16,7 +17,7 @@ from stepscope.questions.faces import shaped
 from stepscope.questions.fields import description, fields, unit
 from stepscope.questions.registry import QUESTIONS
 from stepscope.server.documentation import AnswerTypes
-from stepscope.server.documents import document_reply, document_type
+from stepscope.server.documents import document_type, encoded_document
 from stepscope.server.library import Library
 from stepscope.server.replies import json_reply
 from stepscope.server.requests import Rank
@@ -83,9 +84,13 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
     ) -> Response:
         """A field's formula, where its data come from, and the vendor's value beside ours."""
         QUESTIONS.named(question)
-        run, _ = library.ready(run_id)
-        explanation = msgspec.to_builtins(explain(run.store, question, field, rank, step))
-        return document_reply(request, "explain", run, run.notes, explanation, integers)
+        ready = run, _ = library.ready(run_id)
+
+        def encode() -> bytes:
+            explanation = explain(run.store, question, field, rank, step)
+            return encoded_document(request, "explain", run.describe(), run.notes, explanation, integers)
+
+        return library.sent.reply(request, [ready], encode)
 
     for question in QUESTIONS.values():
         responses = answers.document(document_type(question.name, question.type, question.beside))
@@ -97,13 +102,18 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
 
 def _endpoint(library: Library, question: Question) -> Callable[..., Response]:
     def endpoint(*, request: Request, run_id: str, rank: Any, integers: str, **chosen: Any) -> Response:
-        run, _ = library.ready(run_id)
+        ready = run, _ = library.ready(run_id)
         wanted = {"ranks": rank, **{name: value for name, value in chosen.items() if value is not None}}
         if "step" in wanted:
             wanted["steps"] = wanted.pop("step")
-        answer = run.ask(question.name, **wanted)
-        notes = [*run.notes, *answer.notes]
-        return document_reply(request, question.name, run, notes, answer.plain(), integers, **answer.plain_beside())
+
+        def encode() -> bytes:
+            answer = run.ask(question.name, **wanted)
+            notes = [*run.notes, *answer.notes]
+            data = answer.data.to_dicts() if isinstance(answer.data, pl.DataFrame) else answer.data
+            return encoded_document(request, question.name, run.describe(), notes, data, integers, **answer.beside)
+
+        return library.sent.reply(request, [ready], encode)
 
     parameters = [
         inspect.Parameter("request", _KEYWORD, annotation=Request),

@@ -9,12 +9,10 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from stepscope.compare.comparison import Comparison
-from stepscope.report import json_document
 from stepscope.server.descriptions import NoteEntry, NoteGroupEntry
 from stepscope.server.documentation import AnswerTypes
-from stepscope.server.documents import RunHead
+from stepscope.server.documents import RunHead, encoded_document
 from stepscope.server.library import Library
-from stepscope.server.replies import exact_for_javascript, language_of
 from stepscope.server.routes.analyses import Integers, Ranks, Steps
 
 RunId = Annotated[str, Query(min_length=1, max_length=200)]
@@ -53,14 +51,14 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         integers: Integers = "number",
     ) -> Response:
         """Run ``b`` against run ``a``, which may be the same run with other ranks or steps."""
-        (first, _), (second, _) = library.ready(a), library.ready(b)
-        comparison = first.compare(second, ranks=(rank_a, rank_b), steps=(step_a, step_b))
-        described: dict[str, Any] = {"a": first.describe(), "b": second.describe()}
-        notes = first.notes if first is second else [*first.notes, *second.notes]
-        data = msgspec.to_builtins(comparison)
-        answer = json_document.document("compare", described, notes, data, language_of(request))
-        if integers == "text":
-            answer = exact_for_javascript(answer)
-        return Response(json_document.encoded(answer), media_type="application/json")
+        sides = (first, _), (second, _) = library.ready(a), library.ready(b)
+
+        def encode() -> bytes:
+            comparison = first.compare(second, ranks=(rank_a, rank_b), steps=(step_a, step_b))
+            described: dict[str, Any] = {"a": first.describe(), "b": second.describe()}
+            notes = first.notes if first is second else [*first.notes, *second.notes]
+            return encoded_document(request, "compare", described, notes, comparison, integers)
+
+        return library.sent.reply(request, sides, encode)
 
     return routes

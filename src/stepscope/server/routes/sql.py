@@ -12,7 +12,7 @@ from starlette.responses import Response
 from stepscope.facts.server import server_facts
 from stepscope.server.descriptions import NoteEntry, NoteGroupEntry
 from stepscope.server.documentation import AnswerTypes
-from stepscope.server.documents import RunHead, document_reply
+from stepscope.server.documents import RunHead, encoded_document
 from stepscope.server.library import Library
 from stepscope.server.replies import json_reply
 from stepscope.server.requests import SqlRequest
@@ -64,8 +64,9 @@ def router(library: Library, workers: SqlWorkers, answers: AnswerTypes) -> APIRo
 
         def reply() -> Response:
             columns = [SqlColumn(name, str(kind)) for name, kind in frame.schema.items()]
-            more = {"columns": msgspec.to_builtins(columns), "truncated": cut}
-            return document_reply(request, "sql", run, run.notes, frame.to_dicts(), integers, **more)
+            more = {"columns": columns, "truncated": cut}
+            body = encoded_document(request, "sql", run.describe(), run.notes, frame.to_dicts(), integers, **more)
+            return Response(body, media_type="application/json")
 
         return await run_in_threadpool(reply)
 
