@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import polars as pl
 
@@ -16,6 +17,9 @@ from stepscope.server.library import Entry
 from stepscope.server.replies import Fault, fault_of
 from stepscope.store.run_labels import RunLabel, label_key, run_labels
 from stepscope.store.schema import TABLES
+
+#: What is the same each time a run is described is held for as many runs.
+_RUNS_DESCRIBED: Final = 16
 
 
 @dataclass(frozen=True)
@@ -184,30 +188,41 @@ def _verdict(entry: Entry, lang: str) -> VerdictLine | None:
 def details(entry: Entry, run: Run, view: TimelineView, lang: str) -> RunDetails:
     """A run that was read."""
     clock = view.clock
-    wanted = [name for name in RankFacts.__dataclass_fields__ if not name.endswith("_ns")]
-    rows = run.table("ranks").sort("rank").select(*wanted, "first_ns", "last_ns").collect().to_dicts()
-    steps = run.table("steps").select(pl.col("step").drop_nulls().unique().sort()).collect()["step"].to_list()
     return RunDetails(
         summary=summary(entry, lang),
         windows=run.windows,
         origin_ns=str(clock.origin_ns),
         end_at_ns=clock.end_ns - clock.origin_ns,
-        rank_list=[
-            RankFacts(
-                **{name: row[name] for name in wanted},
-                first_at_ns=clock.at(row["rank"], row["first_ns"]),
-                last_at_ns=clock.at(row["rank"], row["last_ns"]),
-                clock_offset_ns=str(clock.ranks[row["rank"]].offset_ns),
-            )
-            for row in rows
-        ],
-        step_list=steps,
+        rank_list=_rank_list(run, view),
+        step_list=_step_list(run),
         tables={name: run.store.manifest.rows(name) for name in TABLES},
         readers=sorted({part.reader for part in run.store.manifest.parts}),
         notes=[NoteEntry(**note_entry(note, lang)) for note in run.notes],
         note_groups=[NoteGroupEntry(**entry) for entry in note_groups(run.notes, lang)],
         analyses=list(QUESTIONS),
     )
+
+
+@lru_cache(maxsize=_RUNS_DESCRIBED)
+def _rank_list(run: Run, view: TimelineView) -> list[RankFacts]:
+    """The ranks of a run that was read; each time it is read again it is another run."""
+    wanted = [name for name in RankFacts.__dataclass_fields__ if not name.endswith("_ns")]
+    clock = view.clock
+    return [
+        RankFacts(
+            **{name: row[name] for name in wanted},
+            first_at_ns=clock.at(row["rank"], row["first_ns"]),
+            last_at_ns=clock.at(row["rank"], row["last_ns"]),
+            clock_offset_ns=str(clock.ranks[row["rank"]].offset_ns),
+        )
+        for row in run.table("ranks").sort("rank").select(*wanted, "first_ns", "last_ns").collect().to_dicts()
+    ]
+
+
+@lru_cache(maxsize=_RUNS_DESCRIBED)
+def _step_list(run: Run) -> list[int]:
+    steps = run.table("steps").select(pl.col("step").drop_nulls().unique().sort()).collect()["step"]
+    return [int(step) for step in steps]
 
 
 def _name_only(entry: Entry) -> str:

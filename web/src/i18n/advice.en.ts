@@ -16,6 +16,7 @@ export const adviceEn: Record<keyof typeof adviceZh, string> = {
   'advice.subject_layout': 'Layout conversions',
   'advice.like_others': 'as fast as the others',
   'advice.recorded': '{time} per step, all ranks',
+  'advice.whatif_wait': 'Move a slider: all {count} ranks are then replayed, which takes a while.',
   'advice.predicted': 'A step would take',
   'advice.against': 'instead of {period}.',
   'advice.saves': 'Saves {gain} ({share}).',

@@ -13,6 +13,7 @@ export const adviceZh = {
   'advice.subject_layout': '格式转换',
   'advice.like_others': '与其他 rank 一样快',
   'advice.recorded': '每个迭代 {time}（全部 rank）',
+  'advice.whatif_wait': '拖动滑块后将回放全部 {count} 个 rank，需要一些时间。',
   'advice.predicted': '每个迭代预计',
   'advice.against': '原为 {period}。',
   'advice.saves': '可节省 {gain}（{share}）。',
