@@ -36,11 +36,12 @@ CONTENT: Final = {
 
 @dataclass(frozen=True)
 class Visit:
-    """One page as it was measured; ``costs`` are the server's CPU milliseconds for each of its requests."""
+    """One page as it was measured; for each of its requests the server's CPU milliseconds and the answer's bytes."""
 
     name: str
     measured: dict[str, Any]
     costs: list[float]
+    sizes: list[int]
 
     @property
     def cpu_ms(self) -> float:
@@ -49,7 +50,7 @@ class Visit:
 
     @property
     def kilobytes(self) -> float:
-        return float(sum(request["bytes"] for request in self.measured["requests"])) / 1000
+        return sum(self.sizes) / 1000
 
 
 def run(data: Path, ranks: int = RANKS, megabytes: int = MEGABYTES) -> list[Row]:
@@ -88,7 +89,8 @@ def visits(data: Path, ranks: int = RANKS, megabytes: int = MEGABYTES) -> Iterat
         plan = Path(folder) / "visits.json"
         plan.write_text(json.dumps(wanted), "utf-8")
         for measured in page_script("measure-pages.mjs", server.address, str(plan)):
-            yield Visit(measured["name"], measured, [server.cost_of(each) for each in measured["requests"]])
+            asked = [server.cost_of(each) for each in measured["requests"]]
+            yield Visit(measured["name"], measured, [cost for cost, _ in asked], [size for _, size in asked])
 
 
 def main() -> None:
@@ -110,9 +112,9 @@ def _print(visit: Visit) -> None:
         f"{sum(visit.costs):.0f}, page {seen['task_cpu_ms']:.0f} (script {seen['script_cpu_ms']:.0f}, layout "
         f"{seen['layout_cpu_ms']:.0f}); {visit.kilobytes:,.0f} kB, {seen['nodes']} nodes {seen['faults'] or ''}"
     )
-    for request, cost in sorted(zip(seen["requests"], visit.costs, strict=True), key=lambda pair: -pair[1]):
+    for request, cost, size in zip(seen["requests"], visit.costs, visit.sizes, strict=True):
         path = request["url"].split("/api/", 1)[1]
-        print(f"    {cost:8.1f} CPU ms {request['bytes'] / 1000:10,.1f} kB  {request['status']} {path[:110]}")
+        print(f"    {cost:8.1f} CPU ms {size / 1000:10,.1f} kB  {path[:110]}", flush=True)
 
 
 if __name__ == "__main__":

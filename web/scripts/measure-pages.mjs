@@ -3,7 +3,7 @@
 // A visit is { name, hash, ready }: the address behind #, and the CSS selector of the page's main content, or `timeline`
 // for a timeline that has drawn all it shows. Every page is opened once to fill the caches, and then measured.
 // Prints one JSON line per visit: when something and when the main content was painted, when nothing was under way any more,
-// CPU time of the page's thread, nodes of the document, and every request with the bytes of its answer.
+// CPU time of the page's thread, nodes of the document, and every request.
 import { readFileSync } from 'node:fs'
 import { chromium } from '@playwright/test'
 
@@ -52,17 +52,14 @@ async function visit({ name, hash, ready }) {
     lastEnd = performance.now()
   }
   page.on('requestfailed', ended)
-  page.on('requestfinished', async (request) => {
+  page.on('requestfinished', (request) => {
     ended(request)
     if (!request.url().includes('/api/') || !isOpen(request)) return
-    const [response, sizes] = await Promise.all([request.response(), request.sizes()])
     requests.push({
       method: request.method(),
       url: request.url(),
       headers: request.headers(),
       body: request.postData(),
-      status: response?.status() ?? 0,
-      bytes: sizes.responseBodySize,
     })
   })
   await page.goto(`${base}favicon.svg`)

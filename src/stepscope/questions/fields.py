@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -43,8 +44,13 @@ class _Leaf(NamedTuple):
 
 def _leaves_of(question: Question) -> dict[str, _Leaf]:
     """All fields by name."""
+    return _leaves_of_types(question.type, tuple(question.beside.items()))
+
+
+@cache  # every field of every question is looked up here, and types do not change
+def _leaves_of_types(data: Any, beside: tuple[tuple[str, Any], ...]) -> dict[str, _Leaf]:
     first: dict[type, str] = {}
-    kinds = [(question.type, ""), *((kind, f"{name}.") for name, kind in question.beside.items())]
+    kinds = [(data, ""), *((kind, f"{name}.") for name, kind in beside)]
     return {leaf.names[0]: leaf for kind, before in kinds for leaf in _leaves(kind, (before,), first)}
 
 

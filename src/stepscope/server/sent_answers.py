@@ -39,7 +39,7 @@ class SentAnswers:
         self._sent = ByteCache(MOST_ANSWER_BYTES)
 
     def reply(self, request: Request, runs: Sequence[Ready], encode: Callable[[], bytes]) -> Response:
-        """The answer to a question about some runs; ``encode`` makes it the first time."""
+        """The answer to a question about some runs, or about none; ``encode`` makes it the first time."""
         url = request.url
         asked = (url.path, url.query, language_of(request), *(_state(*each) for each in runs))
         sent: _Sent = self._sent.get(asked, lambda: _sent(encode()), lambda value: len(value.body))

@@ -19,7 +19,6 @@ from stepscope.questions.registry import QUESTIONS
 from stepscope.server.documentation import AnswerTypes
 from stepscope.server.documents import document_type, encoded_document
 from stepscope.server.library import Library
-from stepscope.server.replies import json_reply
 from stepscope.server.requests import Rank
 from stepscope.texts import entries
 
@@ -68,9 +67,13 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
     routes = APIRouter(tags=["analyses"])
 
     @routes.get("/questions", responses=answers.json(list[QuestionInfo]))
-    def questions() -> Response:
+    def questions(request: Request) -> Response:
         """All questions, and what each field of their answers means."""
-        return json_reply([_info(question) for question in QUESTIONS.values()])
+
+        def encode() -> bytes:
+            return msgspec.json.encode([_info(question) for question in QUESTIONS.values()])
+
+        return library.sent.reply(request, [], encode)
 
     @routes.get("/run/{run_id}/explain/{question}", responses=answers.document(document_type("explain", Explanation)))
     def explain_field(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from stepscope.server.documentation import AnswerTypes
 from stepscope.server.library import Library
-from stepscope.server.replies import json_reply, language_of
+from stepscope.server.replies import language_of
 from stepscope.texts import catalogue
 
 # Sections whose sentences are named by a value of an answer, such as the reason of a leak.
@@ -29,7 +30,7 @@ PAGE_SECTIONS: Final = (
 )
 
 
-def router(_library: Library, answers: AnswerTypes) -> APIRouter:
+def router(library: Library, answers: AnswerTypes) -> APIRouter:
     """The routes of this file."""
     routes = APIRouter(tags=["texts"])
 
@@ -38,8 +39,11 @@ def router(_library: Library, answers: AnswerTypes) -> APIRouter:
         """Sentences by key (`section.name`) in one language (`lang`, else Accept-Language); values stand in braces."""
         lang = language_of(request)
         sections = catalogue()
-        return json_reply(
-            {f"{section}.{name}": entry[lang] for section in PAGE_SECTIONS for name, entry in sections[section].items()}
-        )
+
+        def encode() -> bytes:
+            wanted = ((section, *item) for section in PAGE_SECTIONS for item in sections[section].items())
+            return msgspec.json.encode({f"{section}.{name}": entry[lang] for section, name, entry in wanted})
+
+        return library.sent.reply(request, [], encode)
 
     return routes
