@@ -39,22 +39,24 @@ function watchContent() {
   })
 }
 
+/** The stream of events of the list of runs never ends. */
+const ends = (request) => !request.url().includes('/runs/events')
+
 async function visit({ name, hash, ready }) {
   const page = await context.newPage()
   page.setDefaultTimeout(PATIENCE_MS)
   const requests = []
   let open = 0
   let lastEnd = performance.now()
-  const isOpen = (request) => !request.url().includes('/runs/events')
-  page.on('request', (request) => (open += Number(isOpen(request))))
+  page.on('request', (request) => (open += Number(ends(request))))
   const ended = (request) => {
-    open -= Number(isOpen(request))
+    open -= Number(ends(request))
     lastEnd = performance.now()
   }
   page.on('requestfailed', ended)
   page.on('requestfinished', (request) => {
     ended(request)
-    if (!request.url().includes('/api/') || !isOpen(request)) return
+    if (!request.url().includes('/api/') || !ends(request)) return
     requests.push({
       method: request.method(),
       url: request.url(),
