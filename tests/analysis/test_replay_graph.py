@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from stepscope.analysis.replay.graph import Edges, Graph, graph_of
+from stepscope.analysis.replay.nodes import Device, nodes_of
 
 _UNEXPLAINED = 7
 
@@ -70,3 +71,11 @@ def test_an_edge_that_leads_back_in_time_says_nothing() -> None:
 def test_a_floor_that_is_longer_than_the_recorded_time_is_cut() -> None:
     edges = Edges(*(np.array(part) for part in ([0], [1], [100], [0], [0])))
     assert graph_of(np.array([0, 10]), edges, unexplained=_UNEXPLAINED).weight.tolist() == [10]
+
+
+def test_a_slice_that_starts_makes_room_for_a_launch_of_that_moment() -> None:
+    # One slice was launched at 5 and starts at 10, as the host goes on; the other is launched and starts at 20.
+    device = Device(np.arange(2), np.zeros(2, np.int64), np.array([10, 20]), np.array([15, 25]))
+    nodes = nodes_of((0, 30), np.zeros(2, np.int64), np.array([10, 20]), device, issued=np.array([5, 20]))
+    assert nodes.start[0] < nodes.point[0]
+    assert nodes.point[1] < nodes.start[1]

@@ -37,6 +37,7 @@ class ExposedCommunication(msgspec.Struct, frozen=True):
     """From which shares communication is held against a run, and called waiting."""
 
     least_share: float
+    least_gradient_share: float
     mostly_waiting_from_share: float
     least_share_of_calls: float
 

@@ -59,7 +59,9 @@ def held_by_full_queue(work: Launched, device: Device, nodes: Nodes) -> HeldHost
     if not points:
         return nothing
     point, first = np.unique(np.concatenate(points), return_index=True)
+    # Where the queue is full all the time, most launches come at the pace of the device: only the others tell.
     spacing = np.diff(issue[launched])
+    spacing = spacing[spacing <= limits.statistics.longest_usual_call_us * 1000]
     usual = int(np.median(spacing)) if len(spacing) else 0
     return HeldHost(point, np.concatenate(slices)[first], usual)
 

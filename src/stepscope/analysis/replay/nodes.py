@@ -10,7 +10,9 @@ from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.arrays import Bools, Int64s
 
-_END, _POINT, _START = range(3)  # order of nodes at one moment: what ends lets others go on
+#: Order of nodes at one moment: what ends lets others go on, and a start makes room in a queue, which lets the host go
+#: on, unless the slice is launched at that very moment.
+_END, _START, _POINT, _START_AT_LAUNCH = range(4)
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,11 @@ class Nodes:
         return slice(int(low), int(high))
 
 
-def nodes_of(window: tuple[int, int], thread: Int64s, time: Int64s, device: Device) -> Nodes:
-    """Number all moments. Points of a thread at one moment are one; those outside the window are not there."""
+def nodes_of(window: tuple[int, int], thread: Int64s, time: Int64s, device: Device, issued: Int64s) -> Nodes:
+    """Number all moments. Points of a thread at one moment are one; those outside the window are not there.
+
+    ``issued`` is when each device slice was launched.
+    """
     inside = (time > window[0]) & (time <= window[1])
     thread, time = thread[inside], time[inside]
     order = np.lexsort((time, thread))
@@ -53,13 +58,14 @@ def nodes_of(window: tuple[int, int], thread: Int64s, time: Int64s, device: Devi
     new = np.concatenate(([True], (thread[1:] != thread[:-1]) | (time[1:] != time[:-1]))) if len(time) else inside[:0]
     thread, time = thread[new], time[new]
     moments = np.concatenate((device.end, time, device.start))
-    kind = np.repeat([_END, _POINT, _START], [len(device.end), len(time), len(device.start)])
+    starts = np.where(issued == device.start, _START_AT_LAUNCH, _START)
+    kind = np.concatenate((np.full(len(device.end), _END), np.full(len(time), _POINT), starts))
     order = np.lexsort((kind, moments))
     number = np.empty(len(order), np.int64)
     number[order] = np.arange(len(order)) + 1
-    ends, points, starts = np.split(number, [len(device.end), len(device.end) + len(time)])
+    end_nodes, points, start_nodes = np.split(number, [len(device.end), len(device.end) + len(time)])
     all_times = np.concatenate(([window[0]], moments[order])).astype(np.int64)
-    return Nodes(all_times, thread, time, points, starts, ends)
+    return Nodes(all_times, thread, time, points, start_nodes, end_nodes)
 
 
 def _position(threads: Int64s, times: Int64s, thread: Int64s, time: Int64s) -> Int64s:

@@ -12,7 +12,7 @@ from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import Launched, launched_of
 from stepscope.analysis.foundation.work import Work
 from stepscope.analysis.replay import edge_kinds
-from stepscope.analysis.replay.device_edges import device_edges
+from stepscope.analysis.replay.device_edges import device_edges, issued
 from stepscope.analysis.replay.graph import Edges, Graph, graph_of, together
 from stepscope.analysis.replay.host_edges import Threads, host_edges, threads_of
 from stepscope.analysis.replay.nodes import Device, Nodes, device_of, nodes_of
@@ -79,7 +79,7 @@ def rank_graph(
     end = np.array([window[1]])
     moments = end if loop_moments is None else np.concatenate((loop_moments, end))
     threads = threads_of(store, rank, launched, device, moments)
-    nodes = nodes_of(window, threads.point_thread, threads.point_time, device)
+    nodes = nodes_of(window, threads.point_thread, threads.point_time, device, issued(launched)[device.work])
     on_device, inferred = device_edges(launched, device, nodes, waits)
     on_host = host_edges(launched, device, nodes, threads, waits)
     return RankGraph(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from dataclasses import replace
 from typing import Final
 
@@ -10,7 +11,7 @@ import polars as pl
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, FindingEvidence, Proof
-from stepscope.diagnosis.losses import Loss, Next, findings_of
+from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.measures import RankTime
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
@@ -30,19 +31,23 @@ _ADVICE: Final = {
 def judge(run: RunContext) -> list[Finding]:
     """Ranks whose communication is not hidden behind computing; whether they wait or send, where that is known."""
     transfers = run.exposed_transfers
+    gradients = _gradient_share(run) >= finding_facts().exposed_communication.least_gradient_share
     waiting = _waiting_shares(run)
     losses = []
     for rank, time in run.times.items():
         if rank in transfers:
-            loss = _by_matched_calls(run, time, transfers[rank])
+            loss = _by_matched_calls(run, time, transfers[rank], gradients=gradients)
         else:
             loss = _by_own_records(run, time, waiting.get(rank))
         losses += [loss] if loss is not None else []
     return findings_of(run, "exposed_communication", losses, Next(("steps", "critical-path"), "summary"))
 
 
-def _by_matched_calls(run: RunContext, time: RankTime, transfer_us: float) -> Loss | None:
-    """Waiting for late ranks is no transfer, and who is late is said elsewhere: by itself it is worth knowing only."""
+def _by_matched_calls(run: RunContext, time: RankTime, transfer_us: float, *, gradients: bool) -> Loss | None:
+    """Waiting for late ranks is no transfer, and who is late is said elsewhere: by itself it is worth knowing only.
+
+    Reductions of gradients can be hidden behind the backward pass, so less of them counts than of other transfers.
+    """
     limits = finding_facts().exposed_communication
     waits_us = max(time.communicating_us - transfer_us, 0.0)
     share = time.share(transfer_us)
@@ -50,11 +55,23 @@ def _by_matched_calls(run: RunContext, time: RankTime, transfer_us: float) -> Lo
         number("exposed_transfer_share", share, "share", limits.least_share, "timeline"),
         number("exposed_waiting_share", time.share(waits_us), "share", link="cluster"),
     ]
-    if share > limits.least_share:
+    if share > limits.least_share or (gradients and worth_telling(share)):
         return _loss(run, time, "transfer", transfer_us, evidence)
     if time.share(waits_us) > limits.least_share:
         return replace(_loss(run, time, "waiting", waits_us, evidence), severity="info")
     return None
+
+
+def _gradient_share(run: RunContext) -> float:
+    """The share of the step in which reductions of gradients move data and nothing computes, of the median rank."""
+    reductions = run.calls.filter(
+        pl.col("complete") & (pl.col("dimension") == "dp") & pl.col("kind").is_in(["all_reduce", "reduce_scatter"])
+    )
+    exposed = reductions.group_by("rank").agg(pl.col("exposed_transfer_ns").sum() / 1000)
+    shares = [
+        run.times[rank].share(us / len(run.times[rank].steps)) for rank, us in exposed.iter_rows() if rank in run.times
+    ]
+    return statistics.median(share or 0.0 for share in shares) if shares else 0.0
 
 
 def _by_own_records(run: RunContext, time: RankTime, waits: float | None) -> Loss | None:
