@@ -132,6 +132,7 @@ def test_a_value_is_mended_too() -> None:
     assert math.isnan(repair.lenient(b"NaN"))
     assert repair.lenient(b'"N/A is no value: N/A, here"') == "N/A is no value: N/A, here"
     assert repair.lenient(b"{") is None
+    assert repair.lenient(b"[1e99999999999999999999, 1e-99999999999999999999, -0.5]") == [math.inf, 0.0, -0.5]
 
 
 def test_nesting_too_deep_for_the_decoder_is_beyond_repair() -> None:

@@ -13,7 +13,16 @@ from typing import Any, Final
 
 import msgspec
 
-_LENIENT: Final = json.JSONDecoder(strict=False, parse_float=decimal.Decimal)
+
+def _number(text: str) -> decimal.Decimal | float:
+    """Exact; infinite or nothing where its exponent is past all bounds."""
+    try:
+        return decimal.Decimal(text)
+    except decimal.InvalidOperation:
+        return float(text)
+
+
+_LENIENT: Final = json.JSONDecoder(strict=False, parse_float=_number)
 _ENCODE: Final = msgspec.json.Encoder(decimal_format="number")
 _BAD_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _NOT_AVAILABLE: Final = re.compile(r"(?<=[:\[,\s])N/A(?=[\s,\]}])")
