@@ -57,11 +57,10 @@ def test_a_panic_while_a_capture_is_read_does_not_stop_the_reading(
 def test_a_panic_is_no_traceback_at_a_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def panics(_: Any) -> None:
+    def panics() -> None:
         raise Panic("called `Option::unwrap()` on a `None` value")
 
-    monkeypatch.setattr(cli, "app", panics)
-    monkeypatch.setattr(cli, "_command_names", list)
+    monkeypatch.setattr(cli, "_built", panics)
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 70

@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import os
 import sys
+from functools import cache
 
 import typer
+from typer.core import TyperGroup
 
 from stepscope.cli import (
     analyse,
@@ -89,7 +91,9 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that knows no Chinese shows question marks
     try:
-        app(glance.with_command_for_paths(with_csv_target(sys.argv[1:]), _command_names()))
+        command = _built()
+        names = command.list_commands(typer.Context(command))
+        command(glance.with_command_for_paths(with_csv_target(sys.argv[1:]), names))
     except StepscopeError as error:
         _fail(error.message(language()), error.exit_code)
     except KeyboardInterrupt:
@@ -104,9 +108,12 @@ def main() -> None:
         _fail(internal(error).message(language()), 70)
 
 
-def _command_names() -> list[str]:
-    group = typer.main.get_group(app)
-    return group.list_commands(typer.Context(group))
+@cache
+def _built() -> TyperGroup:
+    """All commands with their options. Making them takes longer than many an answer, so it is done once."""
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
 
 
 def _fail(message: str, code: int) -> None:
