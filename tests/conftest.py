@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from stepscope.engine import completion
+from support.processes import LastingProcesses
 from support.samples import SHARED_DATA
 
 #: Scripts to be run by hand, each in an environment with its framework.
@@ -25,6 +27,16 @@ def own_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEPSCOPE_WORKSPACE", str(tmp_path_factory.mktemp("workspace")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def lasting_processes() -> Iterator[None]:
+    """Ranks are read by processes that stay, except where reading in processes is what is tested."""
+    processes = LastingProcesses()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(completion, "run_tasks", processes.run_tasks)
+        yield
+    processes.close()
 
 
 @pytest.fixture(autouse=True)

@@ -11,11 +11,10 @@ export default defineConfig({
   outputDir: 'test-results',
   globalSetup: './e2e/server.ts',
   use: {
-    viewport: { width: 1280, height: 800 },
-    locale: 'en-US',
     launchOptions: {
       executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+      // Pages of one address share a process, which stays while tests come and go (e2e/browser.ts).
+      args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--process-per-site'],
     },
   },
 })

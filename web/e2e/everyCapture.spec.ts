@@ -15,6 +15,8 @@ import { compare, concludes, type Place } from './shownNumbers'
 const PLACES: readonly (Place & { heading: string; needs: readonly string[] })[] = [
   { path: 'overview', heading: 'Overview', needs: [] },
   { path: 'timeline', heading: 'Timeline', needs: ['slices'] },
+  { path: 'timeline', heading: 'Timeline', params: { tour: 'path' }, needs: ['steps'] },
+  { path: 'timeline', heading: 'Timeline', params: { tour: 'gaps' }, needs: ['steps'] },
   { path: 'steps', heading: 'Steps', needs: ['steps'] },
   { path: 'operators', heading: 'Operators', params: { by: 'kernel', lane: 'all' }, needs: ['slices'] },
   { path: 'data', heading: 'Data pipeline', needs: ['pipeline_ops', 'pipeline_batches', 'pipeline_samples'] },

@@ -8,6 +8,8 @@ const PLACES: readonly Place[] = [
   { path: 'timeline' },
   { path: 'timeline', params: { sel: '0:1' } },
   { path: 'timeline', params: { range: '0-2000000' } },
+  { path: 'timeline', params: { tour: 'path' } },
+  { path: 'timeline', params: { tour: 'gaps' } },
   { path: 'steps' },
   { path: 'operators' },
   { path: 'operators', params: { by: 'kernel', lane: 'all' } },

@@ -20,6 +20,11 @@ const PAIR = ['pair_fp32', 'pair_bf16'].map((name) =>
   fileURLToPath(new URL(`../../tests/data/${name}.json.gz`, import.meta.url)),
 )
 
+/** Trainings whose loader stalls every fourth and every second step: recordings of the project's own. */
+export const LOADERS = ['loader_every_fourth', 'loader_two_workers'].map((name) =>
+  fileURLToPath(new URL(`../../tests/data/${name}.json.gz`, import.meta.url)),
+)
+
 /** Sixteen simulated ranks in two pipeline stages, of which the last is the longer one. */
 function simulated(folder: string): string {
   const path = join(folder, 'pipeline')
@@ -52,11 +57,12 @@ export default async function start(): Promise<() => void> {
     ...writeCardCaptures(folder),
     unpacked(FOUR_RANKS, join(folder, 'four_ranks')),
     ...PAIR,
+    ...LOADERS,
     simulated(folder),
     ...REAL.map((one) => one.path),
     ...recordMindSpore(folder),
   ]
-  const started = await serve(paths, join(folder, 'store'), 12 + REAL.length + Number(HAS_MINDSPORE))
+  const started = await serve(paths, join(folder, 'store'), 14 + REAL.length + Number(HAS_MINDSPORE))
   process.env['STEPSCOPE_URL'] = started.address
   return () => {
     started.stop()

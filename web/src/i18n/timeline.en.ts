@@ -25,7 +25,7 @@ export const timelineEn: Record<keyof typeof timelineZh, string> = {
   'timeline.colour_name': 'Colour by name',
   'timeline.colour_kind': 'Colour by kind',
   'timeline.path': 'Critical path',
-  'timeline.path_of': 'Critical path of step {step}: {bounds}',
+  'timeline.path_of': 'Critical path of step {step}:',
   'link.launch': 'launch',
   'link.operator_launch': 'operator to kernel',
   'link.same_operator': 'kernels of one operator',

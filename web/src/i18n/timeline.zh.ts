@@ -23,7 +23,7 @@ export const timelineZh = {
   'timeline.colour_name': '按名称着色',
   'timeline.colour_kind': '按种类着色',
   'timeline.path': '关键路径',
-  'timeline.path_of': '迭代 {step} 的关键路径：{bounds}',
+  'timeline.path_of': '迭代 {step} 的关键路径：',
   'link.launch': '下发',
   'link.operator_launch': '算子 → kernel',
   'link.same_operator': '同一算子的 kernel',

@@ -23,7 +23,8 @@ import { reveal } from './actions'
 import { idleStretches } from './gaps'
 import type { TimelineStore } from './store.svelte'
 
-const MOST_GAPS = 200
+/** How many gaps are walked at most. */
+export const MOST_GAPS = 200
 
 export class TourState {
   stops = $state.raw<readonly TourStop[]>([])
