@@ -102,9 +102,10 @@ def _losses(run: RunContext, slow: _Slow) -> list[Loss]:
 
 
 def _gain(run: RunContext, slow: _Slow) -> tuple[float, float]:
-    """What the calls that go over it would take less, as far as they are exposed, on the rank that has least of that.
+    """What the calls that go over it would take less, as far as they are exposed.
 
-    A call begins when its last member comes, so what that one hides behind its computing would gain nobody anything.
+    A call of a group begins when its last member comes, so what that one hides behind its computing would gain nobody
+    anything: the member with least of it counts. Where there are transfers of pairs, too, it is who loses most.
     """
     if slow.where.group is not None:
         over = pl.col("group") == slow.where.group
@@ -121,8 +122,9 @@ def _gain(run: RunContext, slow: _Slow) -> tuple[float, float]:
     per_step = {rank: min(saved[rank], us) / len(run.times[rank].steps) for rank, us in exposed.iter_rows()}
     if not per_step:
         return 0.0, 1.0
-    last = min(per_step, key=lambda rank: per_step[rank])
-    return per_step[last], run.times[last].period_us
+    choose = max if chosen["peer"].is_not_null().any() else min
+    counts = choose(per_step, key=lambda rank: per_step[rank])
+    return per_step[counts], run.times[counts].period_us
 
 
 RULE = Rule(kinds=("slow_link",), needs=("other_ranks",), judge=judge)
