@@ -67,12 +67,12 @@ def whatif(
     """The replay always goes over all ranks, because they wait for each other; ``ranks`` and ``steps`` are shown."""
     wanted = [parse_change(each) for each in changes]
     shown = ranks_of(store, ranks)
-    estimate = estimate_of(store, store.ranks)
+    estimate = estimate_of(store, store.ranks, [wanted])
     if estimate is None:
         raise NoAnswerError("whatif_nothing_recorded")
     if estimate.error_share > replay_facts().errors.most_share:
         raise NoAnswerError("whatif_replay_misses", share=f"{100 * estimate.error_share:.1f}")
-    rows, applied = estimate.changed(wanted)
+    rows, applied = estimate.changed()
     rows = rows.filter(pl.col("rank").is_in(shown))
     if steps:
         rows = rows.filter(pl.col("step").is_in(list(steps)))
@@ -97,7 +97,7 @@ def _answer(estimate: Estimate, rows: pl.DataFrame, applied: list[Applied]) -> W
         gain_share=(replayed - changed) / replayed if replayed else 0.0,
         replay_error_share=estimate.error_share,
         unexplained_share=estimate.unexplained_share,
-        ranks_joined=estimate.replay.joined,
+        ranks_joined=estimate.joined,
         steps=[
             WhatIfStep(rank, step, counts, before / 1000, again / 1000, after / 1000)
             for rank, step, counts, before, again, after in rows.iter_rows()
@@ -107,13 +107,12 @@ def _answer(estimate: Estimate, rows: pl.DataFrame, applied: list[Applied]) -> W
 
 def _notes(estimate: Estimate, ranks: int) -> list[Note]:
     notes = []
-    parts = estimate.replay.parts
     if estimate.unexplained_share > replay_facts().errors.most_share:
         notes.append(Note("replay_unexplained", {"share": f"{100 * estimate.unexplained_share:.1f}"}))
-    if len(parts) < ranks:
-        notes.append(Note("replay_without_ranks", count=ranks - len(parts)))
-    if len(parts) > 1 and not estimate.replay.joined:
+    if len(estimate.ranks) < ranks:
+        notes.append(Note("replay_without_ranks", count=ranks - len(estimate.ranks)))
+    if len(estimate.ranks) > 1 and not estimate.joined:
         notes.append(Note("replay_ranks_apart"))
-    if any(part.on_device and not part.launches_known for part in parts):
+    if estimate.launches_missing:
         notes.append(Note("replay_without_launches"))
     return notes

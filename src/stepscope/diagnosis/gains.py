@@ -43,10 +43,11 @@ def with_replayed_gains(store: RunStore, findings: list[Finding], estimated: lis
     }
     if not any(changes.values()):
         return findings
-    estimate = estimate_of(store, store.ranks)
+    replayed = {id_: number for number, id_ in enumerate(id_ for id_, removed in changes.items() if removed)}
+    estimate = estimate_of(store, store.ranks, [changes[id_] for id_ in replayed])
     if estimate is None or estimate.error_share > replay_facts().errors.most_share:
         return findings
-    return [_replayed(estimate, finding, changes.get(finding.id, [])) for finding in findings]
+    return [_replayed(estimate, finding, replayed.get(finding.id)) for finding in findings]
 
 
 def _removal(finding: Finding) -> list[Change]:
@@ -62,14 +63,15 @@ def _removal(finding: Finding) -> list[Change]:
     return changes
 
 
-def _replayed(estimate: Estimate, finding: Finding, changes: list[Change]) -> Finding:
-    if not changes:
+def _replayed(estimate: Estimate, finding: Finding, number: int | None) -> Finding:
+    """A finding with the gain of the set of changes with that number."""
+    if number is None:
         return finding
     try:
-        steps, _ = estimate.changed(changes)
+        steps, _ = estimate.changed(number)
     except StepscopeError:  # the replay has nothing of it: what the rule saw lies outside of it
         return finding
-    if not estimate.replay.joined:  # others do not wait for these ranks
+    if not estimate.joined:  # others do not wait for these ranks
         steps = steps.filter(pl.col("rank").is_in(finding.ranks))
     if steps.is_empty():
         return finding
@@ -78,7 +80,7 @@ def _replayed(estimate: Estimate, finding: Finding, changes: list[Change]) -> Fi
     gain_us, share = max(replayed - changed, 0) / len(counted) / 1000, max(replayed - changed, 0) / max(replayed, 1)
     if finding.gain_method == _LIMITED and gain_us >= (finding.gain_us or 0.0):
         return finding
-    idle = finding.gain_method == IDLE_REMOVED and not estimate.replay.joined
+    idle = finding.gain_method == IDLE_REMOVED and not estimate.joined
     if idle and gain_us > (finding.gain_us or 0.0) * replay_facts().errors.most_times_idle:
         return finding
     if finding.accuses and share < finding_facts().strength.mild_share:  # two ways to look at it disagree

@@ -6,7 +6,8 @@ All give the nanoseconds, over all steps, that took what they change; 0 says tha
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -17,6 +18,7 @@ from stepscope.analysis.foundation.data_waits import data_waits
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE
 from stepscope.analysis.foundation.idle import GC, HOST, SYNC, idle_of
 from stepscope.analysis.foundation.intervals import Intervals, union
+from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE
 from stepscope.analysis.pipeline import pipeline
 from stepscope.analysis.replay import edge_kinds
@@ -38,7 +40,7 @@ _NOT_ITS_OWN: Final = ("data_loading", "gc", "compile", "collective", "sync", "p
 
 def data(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Waits for batches, on the host and on the device, and the pace of a loader that works beside the training."""
-    part = weights.replay.parts[part_index]
+    part = weights.replay.part(part_index)
     if change.word == "next":
         weights.least[part_index] = np.maximum(weights.least[part_index], _next_pace_ns(store, part.rank))
     paced = weights.edges(part_index, (edge_kinds.DATA,))
@@ -68,7 +70,7 @@ def _next_pace_ns(store: RunStore, rank: int) -> int:
 def sync(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Blocking calls. With 0 they no longer wait for the device, else they return so much sooner behind it."""
     del store
-    part = weights.replay.parts[part_index]
+    part = weights.replay.part(part_index)
     waited = weights.edges(part_index, (edge_kinds.SYNC,))
     lag = len(waited) and weights.took(waited) + 1  # a call that returns at once has waited, too
     calls = part.host.row_of(blocking_calls(part.host).slice)
@@ -86,7 +88,7 @@ def of_host_category(name: str) -> Callable[[RunStore, Weights, int, Change], in
 
     def effect(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
         del store
-        part = weights.replay.parts[part_index]
+        part = weights.replay.part(part_index)
         within = _within(part, _of_category(part, name))
         if name == "gc":  # it holds the interpreter, whoever called it
             every = union(*(part.host.start[_of_category(part, name)], part.host.end[_of_category(part, name)]))
@@ -104,7 +106,7 @@ def copies(store: RunStore, weights: Weights, part_index: int, change: Change) -
 
 def layout(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """Kernels that only bring tensors into another form."""
-    part = weights.replay.parts[part_index]
+    part = weights.replay.part(part_index)
     pattern = "|".join(replay_facts().layout.patterns)
     matches = np.zeros(len(part.work.slice), np.bool_)
     for names in (part.work.name, part.work.type, operators_of(store, part)):
@@ -115,7 +117,7 @@ def layout(store: RunStore, weights: Weights, part_index: int, change: Change) -
 def host(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
     """What threads of the host do themselves: Python, dispatching, launching; no waiting."""
     del store
-    part = weights.replay.parts[part_index]
+    part = weights.replay.part(part_index)
     edges = weights.edges(part_index, (edge_kinds.HOST,))
     own = _own_work(weights, part_index, part, edges)
     weights.weight[edges] += np.rint(own * (change.factor - 1)).astype(np.int64)
@@ -147,73 +149,25 @@ def unknown(store: RunStore, weights: Weights, part_index: int, change: Change) 
 
 def compute(weights: Weights, part_index: int, factor: float) -> int:
     """All that a rank computes; without a device, its operators."""
-    part = weights.replay.parts[part_index]
+    part = weights.replay.part(part_index)
     if not part.on_device:
         return weights.scale_host(part_index, _within(part, part.host.of("operator")), factor)
     return weights.scale(weights.edges(part_index, (edge_kinds.COMPUTE,)), factor)
 
 
-def like_its_peers(store: RunStore, weights: Weights, part_index: int, peers: list[int]) -> int:
-    """A rank computes, waits for data and works on its host as long as the median of its peers, if it takes longer."""
-    changed = 0
-    mine, others = _needs(store, weights, part_index), [_needs(store, weights, peer) for peer in peers]
-    usual = {name: statistics.median(other[name] for other in others) for name in mine}
-    factor = {name: min(usual[name] / own, 1.0) if own > 0 else 1.0 for name, own in mine.items()}
-    rank = weights.replay.parts[part_index].rank
-    changed += _compute_like(weights, part_index, peers)
-    if factor["data"] < 1:
-        changed += data(store, weights, part_index, Change("", "data", "", (rank,), factor["data"]))
-    if factor["host"] < 1:
-        changed += _late_host(store, weights, part_index, factor["host"])
-    return changed
+@dataclass(frozen=True)
+class Needs:
+    """What a rank needs: nanoseconds per step that it waits for data, and its device for its host; its computing."""
+
+    data: float
+    host: float
+    computes: int  # of a host that computes by itself
+    computes_in_step: dict[int, int]  # else of the kernels of each step
 
 
-def _compute_like(weights: Weights, part_index: int, peers: list[int]) -> int:
-    """Each step computes as long as the median of the peers in that step, if it takes longer."""
-    part = weights.replay.parts[part_index]
-    if not part.on_device:
-        needs = [_computes(weights, each) for each in (part_index, *peers)]
-        usual = statistics.median(needs[1:])
-        return compute(weights, part_index, usual / needs[0]) if needs[0] > usual else 0
-    mine, per_step = _compute_per_step(weights, part_index), [_compute_per_step(weights, peer) for peer in peers]
-    changed = 0
-    for step, took in mine.items():
-        others = [each[step] for each in per_step if step in each]
-        usual = statistics.median(others) if others else took
-        if took > usual:
-            slices = part.work.slice[part.work.step == step]
-            changed += weights.scale_work(part_index, slices, usual / took, (edge_kinds.COMPUTE,))
-    return changed
-
-
-def _compute_per_step(weights: Weights, part_index: int) -> dict[int, int]:
-    """Nanoseconds that the kernels of a rank take, by step."""
-    work = weights.replay.parts[part_index].work
-    rows = np.flatnonzero(work.of(COMPUTE) & (work.step >= 0))
-    steps, number = np.unique(work.step[rows], return_inverse=True)
-    total = np.zeros(len(steps), np.int64)
-    np.add.at(total, number, work.end[rows] - work.start[rows])
-    return dict(zip(steps.tolist(), total.tolist(), strict=True))
-
-
-def _computes(weights: Weights, part_index: int) -> int:
-    """Nanoseconds that operators of a host take that computes by itself."""
-    part = weights.replay.parts[part_index]
-    return _covered_on_host(weights, part_index, _within(part, part.host.of("operator")))
-
-
-def _late_host(store: RunStore, weights: Weights, part_index: int, factor: float) -> int:
-    """What the host did while the device waited for it, on whatever thread: they hand over to each other."""
-    part = weights.replay.parts[part_index]
-    gaps = idle_of(store, part.rank).gaps
-    late = gaps.cause[:, _LATE].sum(axis=1) > 0
-    waiting = union(gaps.start[late], gaps.end[late])
-    return weights.scale_host(part_index, dict.fromkeys(np.unique(part.host.thread).tolist(), waiting), factor)
-
-
-def _needs(store: RunStore, weights: Weights, part_index: int) -> dict[str, float]:
-    """Nanoseconds per step: how long a rank waits for data, and its device for its host."""
-    part = weights.replay.parts[part_index]
+def needs_of(store: RunStore, weights: Weights, part_index: int) -> Needs:
+    """With the weights as they are now."""
+    part = weights.replay.part(part_index)
     steps = len(weights.replay.periods[part_index].step)
     waits = data_waits(store, part.rank)
     for_data = _covered_on_host(
@@ -221,8 +175,76 @@ def _needs(store: RunStore, weights: Weights, part_index: int) -> dict[str, floa
     )
     on_device = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
     for_data += int(weights.covered(part_index, weights.edges(part_index, DELAYS), on_device).sum())
-    late = int(idle_of(store, part.rank).gaps.cause[:, _LATE].sum())
-    return {"data": for_data / steps, "host": late / steps}
+    return Needs(
+        data=for_data / steps,
+        host=late_host_ns(store, part.rank) / steps,
+        computes=0 if part.on_device else _computes(weights, part_index, part),
+        computes_in_step=_compute_per_step(part) if part.on_device else {},
+    )
+
+
+def like_its_peers(store: RunStore, weights: Weights, part_index: int, peers: Sequence[Needs]) -> int:
+    """A rank computes, waits for data and works on its host as long as the median of its peers, if it takes longer."""
+    changed = 0
+    part, mine = weights.replay.part(part_index), needs_of(store, weights, part_index)
+    usual = {
+        "data": statistics.median(peer.data for peer in peers),
+        "host": statistics.median(peer.host for peer in peers),
+    }
+    own = {"data": mine.data, "host": mine.host}
+    factor = {name: min(usual[name] / needed, 1.0) if needed > 0 else 1.0 for name, needed in own.items()}
+    changed += _compute_like(weights, part_index, mine, peers)
+    if factor["data"] < 1:
+        changed += data(store, weights, part_index, Change("", "data", "", (part.rank,), factor["data"]))
+    if factor["host"] < 1:
+        changed += _late_host(store, weights, part_index, factor["host"])
+    return changed
+
+
+def _compute_like(weights: Weights, part_index: int, mine: Needs, peers: Sequence[Needs]) -> int:
+    """Each step computes as long as the median of the peers in that step, if it takes longer."""
+    part = weights.replay.part(part_index)
+    if not part.on_device:
+        usual = statistics.median(peer.computes for peer in peers)
+        return compute(weights, part_index, usual / mine.computes) if mine.computes > usual else 0
+    changed = 0
+    for step, took in mine.computes_in_step.items():
+        others = [peer.computes_in_step[step] for peer in peers if step in peer.computes_in_step]
+        usual = statistics.median(others) if others else took
+        if took > usual:
+            slices = part.work.slice[part.work.step == step]
+            changed += weights.scale_work(part_index, slices, usual / took, (edge_kinds.COMPUTE,))
+    return changed
+
+
+def _compute_per_step(part: RankGraph) -> dict[int, int]:
+    """Nanoseconds that the kernels of a rank take, by step."""
+    work = part.work
+    rows = np.flatnonzero(work.of(COMPUTE) & (work.step >= 0))
+    steps, number = np.unique(work.step[rows], return_inverse=True)
+    total = np.zeros(len(steps), np.int64)
+    np.add.at(total, number, work.end[rows] - work.start[rows])
+    return dict(zip(steps.tolist(), total.tolist(), strict=True))
+
+
+def _computes(weights: Weights, part_index: int, part: RankGraph) -> int:
+    """Nanoseconds that operators of a host take that computes by itself."""
+    return _covered_on_host(weights, part_index, _within(part, part.host.of("operator")))
+
+
+@cached_summary_per_rank
+def late_host_ns(store: RunStore, rank: int) -> int:
+    """How long the device of a rank was idle because its host was late, over all steps."""
+    return int(idle_of(store, rank).gaps.cause[:, _LATE].sum())
+
+
+def _late_host(store: RunStore, weights: Weights, part_index: int, factor: float) -> int:
+    """What the host did while the device waited for it, on whatever thread: they hand over to each other."""
+    part = weights.replay.part(part_index)
+    gaps = idle_of(store, part.rank).gaps
+    late = gaps.cause[:, _LATE].sum(axis=1) > 0
+    waiting = union(gaps.start[late], gaps.end[late])
+    return weights.scale_host(part_index, dict.fromkeys(np.unique(part.host.thread).tolist(), waiting), factor)
 
 
 def _covered_on_host(weights: Weights, part_index: int, within: dict[int, Intervals]) -> int:
@@ -262,10 +284,10 @@ def _within(part: RankGraph, chosen: Bools, only: int | None = None) -> dict[int
 
 def _transfers_per_step(weights: Weights, part_index: int) -> Int64s:
     """How long the busiest stream of a rank transfers in each step."""
-    part, periods = weights.replay.parts[part_index], weights.replay.periods[part_index]
+    part, periods = weights.replay.part(part_index), weights.replay.periods[part_index]
     rows = np.flatnonzero(part.work.of(COMMUNICATION))
     step = periods.index_of(part.work.step[rows])
-    transfers = weights.transfer_of[part_index]
+    transfers = weights.transfers(part_index)
     lasts = np.array([transfers.get(own, NONE) for own in part.work.slice[rows].tolist()], np.int64)
     lasts = np.where(lasts == NONE, part.work.end[rows] - part.work.start[rows], lasts)
     longest = np.zeros(len(periods.step), np.int64)

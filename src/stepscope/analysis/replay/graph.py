@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.arrays import Int8s, Int64s
+from stepscope.arrays import Bools, Int8s, Int32s, Int64s
 
 _EDGES_AT_ONCE: Final = 1 << 16
 
@@ -21,8 +21,8 @@ _EDGES_AT_ONCE: Final = 1 << 16
 class Edges:
     """Dependencies: what must come before what, and the least time between them (``floor``)."""
 
-    source: Int64s
-    target: Int64s
+    source: Int64s | Int32s
+    target: Int64s | Int32s
     floor: Int64s
     kind: Int8s
     about: Int64s  # what the edge stands for; its meaning depends on the kind
@@ -36,21 +36,26 @@ def together(*parts: Edges) -> Edges:
 
 @dataclass(frozen=True)
 class Graph:
-    """Edges are sorted by target, and lead from lower to higher nodes."""
+    """Edges are sorted by target. They lead from lower to higher nodes, or ``in_time`` says in which order to go."""
 
     time: Int64s
-    source: Int64s
-    target: Int64s
+    source: Int64s | Int32s
+    target: Int64s | Int32s
     weight: Int64s
     kind: Int8s
     about: Int64s
+    in_time: Int32s | None = None  # edges by the moment of their target
 
     def earliest(self, weight: Int64s | None = None) -> Int64s:
         """How long after the beginning each node can come, with these weights or the recorded ones."""
         weights = self.weight if weight is None else weight
         reached = [0] * len(self.time)
         for first in range(0, len(weights), _EDGES_AT_ONCE):  # as Python's integers they take ten times the memory
-            part = slice(first, first + _EDGES_AT_ONCE)
+            part = (
+                slice(first, first + _EDGES_AT_ONCE)
+                if self.in_time is None
+                else self.in_time[first : first + _EDGES_AT_ONCE]
+            )
             edges = zip(self.source[part].tolist(), self.target[part].tolist(), weights[part].tolist(), strict=True)
             for source, target, least in edges:
                 allowed = reached[source] + least
@@ -87,20 +92,33 @@ def graph_of(time: Int64s, edges: Edges, *, unexplained: int) -> Graph:
     ([0, 30, 50], [30, 20, 0])
     """
     forward = edges.source < edges.target  # clocks that are not aligned may turn an edge around: it says nothing then
-    source, target = edges.source[forward], edges.target[forward]
-    floor = np.minimum(edges.floor[forward], time[target] - time[source])
-    kind, about = edges.kind[forward], edges.about[forward]
-    reached = np.zeros(len(time), np.bool_)
-    reached[target] = True
-    orphans = np.flatnonzero(~reached[1:]) + 1
-    source = np.concatenate((source, np.zeros(len(orphans), np.int64)))
+    made = weighed(time, chosen(edges, forward), range(1, len(time)), unexplained=unexplained)
+    return Graph(time, made.source, made.target, made.floor, made.kind, made.about)
+
+
+def chosen(edges: Edges, which: Bools) -> Edges:
+    """Some of the dependencies."""
+    names = ("source", "target", "floor", "kind", "about")
+    return Edges(*(getattr(edges, name)[which] for name in names))
+
+
+def weighed(time: Int64s, edges: Edges, nodes: range, *, unexplained: int) -> Edges:
+    """All dependencies of some nodes, sorted by target, with weights in place of the least times: see ``graph_of``."""
+    source, target = edges.source, edges.target
+    reached = np.zeros(len(nodes), np.bool_)
+    reached[target - nodes.start] = True
+    orphans = (np.flatnonzero(~reached) + nodes.start).astype(target.dtype)
+    between = time[target] - time[source]
+    floor = np.concatenate((np.minimum(edges.floor, between), np.zeros(len(orphans), np.int64)))
+    slack = np.concatenate((between, time[orphans] - time[0])) - floor
     target = np.concatenate((target, orphans))
-    floor = np.concatenate((floor, np.zeros(len(orphans), np.int64)))
-    kind = np.concatenate((kind, np.full(len(orphans), unexplained, np.int8)))
-    about = np.concatenate((about, np.full(len(orphans), -1, np.int64)))
-    slack = time[target] - time[source] - floor
     order = np.lexsort((slack, target))
-    source, target, slack = source[order], target[order], slack[order]
+    target, slack = target[order], slack[order]
     tightest = np.concatenate(([True], target[1:] != target[:-1])) if len(target) else np.empty(0, np.bool_)
-    weight = floor[order] + np.where(tightest, slack, 0)
-    return Graph(time, source, target, weight, kind[order].astype(np.int8), about[order])
+    return Edges(
+        np.concatenate((source, np.zeros(len(orphans), source.dtype)))[order],
+        target,
+        floor[order] + np.where(tightest, slack, 0),
+        np.concatenate((edges.kind, np.full(len(orphans), unexplained, np.int8))).astype(np.int8)[order],
+        np.concatenate((edges.about, np.full(len(orphans), -1, np.int64)))[order],
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from stepscope.analysis.cluster.matched_calls import numbered_calls
@@ -12,27 +14,34 @@ from stepscope.errors import UsageError
 from stepscope.store.run_store import RunStore
 
 
-def faster_link(store: RunStore, weights: Weights, change: Change) -> int:
+def faster_link(store: RunStore, change: Change) -> Callable[[Weights, int], int]:
     """Calls between both ends alone, and those that recorded transfers over the link; nanoseconds that they took.
 
     A collective is done when its slowest link is: it takes as long as the slowest one takes afterwards.
     """
     ends = _ends(change)
-    if change.factor <= 0:
-        return 0
+    shares: dict[int, dict[int, float]] = {}
+    for (rank, slice_), share in _shares(store, ends, change.factor).items():
+        shares.setdefault(rank, {})[slice_] = share
+
+    def effect(weights: Weights, part_index: int) -> int:
+        edges = weights.edges(part_index, (edge_kinds.COMMUNICATION, edge_kinds.MEMBERS))
+        about = weights.replay.graph.about[edges]
+        own = shares.get(weights.replay.ranks[part_index], {})
+        return sum(weights.scale(edges[about == slice_], share) for slice_, share in own.items())
+
+    return effect
+
+
+def _shares(store: RunStore, ends: tuple[int, int], factor: float) -> dict[tuple[int, int], float]:
+    """By rank and slice of all calls over the link: what part of their time they take on the faster one."""
+    if factor <= 0:
+        return {}
     shares: dict[tuple[int, int], float] = {}
     for rank, peer in (ends, ends[::-1]):
         if rank in store.ranks:
-            shares |= _of_pairs(store, rank, peer, change.factor)
-    shares |= _of_collectives(store, ends, change.factor)
-    took = 0
-    for part_index, part in enumerate(weights.replay.parts):
-        edges = weights.edges(part_index, (edge_kinds.COMMUNICATION, edge_kinds.MEMBERS))
-        about = weights.replay.graph.about[edges]
-        for (rank, slice_), share in shares.items():
-            if rank == part.rank:
-                took += weights.scale(edges[about == slice_], share)
-    return took
+            shares |= _of_pairs(store, rank, peer, factor)
+    return shares | _of_collectives(store, ends, factor)
 
 
 def _ends(change: Change) -> tuple[int, int]:

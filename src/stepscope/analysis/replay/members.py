@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,34 +10,72 @@ import polars as pl
 
 from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.replay import edge_kinds
-from stepscope.analysis.replay.graph import Edges
+from stepscope.analysis.replay.graph import Edges, chosen
 from stepscope.analysis.replay.nodes import Nodes
 from stepscope.analysis.replay.rank_graph import RankGraph
-from stepscope.arrays import Int64s
+from stepscope.arrays import Bools, Int64s
+
+
+@dataclass(frozen=True)
+class MemberCalls:
+    """Calls of one rank whose ``start`` and ``end`` are nodes of its graph; times are those of its own clock."""
+
+    call: Int64s
+    slice: Int64s
+    start: Int64s
+    end: Int64s
+    arrival_ns: Int64s
+    ended_ns: Int64s
+
+    @classmethod
+    def of(cls, part: RankGraph, rows: pl.DataFrame) -> MemberCalls:
+        """From the rank's rows of ``meetings``."""
+        call, ids = rows["call"].to_numpy(), rows["slice"].cast(pl.Int64).to_numpy()
+        arrival, ended = rows["arrival_ns"].to_numpy(), rows["end_ns"].to_numpy()
+        start, end = np.full(len(ids), NONE, np.int64), np.full(len(ids), NONE, np.int64)
+        begin, last = int(part.nodes.time[0]), int(part.nodes.time[-1])
+        inside = (arrival > begin) & (ended <= last)
+        slices = part.work.slice[part.device.work]
+        order = np.argsort(slices, kind="stable")
+        if len(slices):
+            position = order[np.minimum(np.searchsorted(slices[order], ids), len(slices) - 1)]
+            there = inside & (slices[position] == ids)
+            start[there], end[there] = part.nodes.start[position[there]], part.nodes.end[position[there]]
+        row = part.host.row_of(ids)
+        on_host = np.flatnonzero(inside & (start == NONE) & (row != NONE))
+        thread = part.host.thread[row[on_host]]
+        start[on_host] = part.nodes.at(thread, arrival[on_host])
+        ended = ended.copy()
+        end[on_host], ended[on_host] = _released(part.nodes, thread, arrival[on_host], ended[on_host])
+        exact = (part.nodes.time[start] == arrival) & (part.nodes.time[end] == ended) & (start != NONE)
+        return cls(*(column[exact] for column in (call, ids, start, end, arrival, ended)))
 
 
 @dataclass(frozen=True)
 class Members:
-    """Calls and their members: who comes and leaves when. ``start`` and ``end`` are nodes of the rank's own graph."""
+    """Calls and their members: who comes and leaves when. Rows of a rank follow each other."""
 
     call: Int64s
     part_index: Int64s
     slice: Int64s
-    start: Int64s
+    start: Int64s  # nodes of the rank's own graph
     end: Int64s
     transfer: Int64s  # from the last arrival to the end
     time: Int64s  # per call, its last arrival
 
     @classmethod
-    def of(cls, parts: list[RankGraph], shift: list[int], rows: pl.DataFrame) -> Members:
-        index_of_rank = {part.rank: part_index for part_index, part in enumerate(parts)}
-        columns = []
-        for (rank,), own in rows.group_by("rank", maintain_order=True):
-            part_index = index_of_rank[int(str(rank))]
-            columns.append(_members_of(parts[part_index], part_index, shift[part_index], own))
-        call, place_column, ids, start, end, arrival, ended = (
-            np.concatenate(part) for part in zip(*columns, strict=True)
+    def of(cls, parts: Sequence[MemberCalls | None], shift: Sequence[int]) -> Members | None:
+        """From the calls of all ranks; ``shift`` is what their clocks are ahead. None where nobody meets."""
+        known = [(index, calls) for index, calls in enumerate(parts) if calls is not None]
+        if not known:
+            return None
+        part_index = np.concatenate([np.full(len(calls.call), index, np.int64) for index, calls in known])
+        call, ids, start, end, arrival, ended = (
+            np.concatenate([getattr(calls, name) for _, calls in known])
+            for name in ("call", "slice", "start", "end", "arrival_ns", "ended_ns")
         )
+        ahead = np.array(shift, np.int64)[part_index]
+        arrival, ended = arrival - ahead, ended - ahead
         last = np.full(int(call.max(initial=0)) + 1, np.iinfo(np.int64).min, np.int64)
         np.maximum.at(last, call, arrival)
         count = np.bincount(call, minlength=len(last))
@@ -44,72 +83,45 @@ class Members:
         sound = (count[call] > 1) & (ended > last[call])
         count = np.bincount(call[sound], minlength=len(last))
         sound &= count[call] > 1
+        if not sound.any():
+            return None
         kept, number = np.unique(call[sound], return_inverse=True)
         transfer = ended[sound] - last[call[sound]]
-        return cls(number, place_column[sound], ids[sound], start[sound], end[sound], transfer, last[kept])
+        return cls(number, part_index[sound], ids[sound], start[sound], end[sound], transfer, last[kept])
 
-    def without_own_durations(self, part_index: int, part: RankGraph) -> Edges:
+    def without_own_durations(self, part_index: int, edges: Edges) -> Edges:
         """The dependencies of a rank without those that say how long its own part in a common call takes."""
-        mine = self.part_index == part_index
+        mine = self._rows(part_index)
         ends, ids = self.end[mine], self.slice[mine]
-        edges = part.edges
-        on_device = (edges.kind == edge_kinds.COMMUNICATION) & np.isin(edges.about, ids) & np.isin(edges.target, ends)
-        waited = (edges.kind == edge_kinds.HOST) & np.isin(edges.target, ends)
-        kept = ~on_device
-        return Edges(
-            edges.source[kept],
-            edges.target[kept],
-            np.where(waited, 0, edges.floor)[kept],
-            edges.kind[kept],
-            edges.about[kept],
-        )
+        last = int(edges.target.max(initial=0)) + 1
+        is_end = np.zeros(max(last, int(ends.max(initial=0)) + 1), np.bool_)
+        is_end[ends] = True
+        of_end: Bools = is_end[edges.target]
+        own = (edges.kind == edge_kinds.COMMUNICATION) & of_end
+        own[own] = np.isin(edges.about[own], ids)
+        waited = (edges.kind == edge_kinds.HOST) & of_end
+        rest = Edges(edges.source, edges.target, np.where(waited, 0, edges.floor), edges.kind, edges.about)
+        return chosen(rest, ~own)
 
-    def edges(self, node_of: list[Int64s], meeting: Int64s) -> Edges:
-        """All come to the meeting, and leave it when the transfer is done."""
-        start, end = np.empty(len(self.call), np.int64), np.empty(len(self.call), np.int64)
-        for part_index, node in enumerate(node_of):
-            mine = self.part_index == part_index
-            start[mine], end[mine] = node[self.start[mine]], node[self.end[mine]]
-        both = len(self.call)
-        return Edges(
-            source=np.concatenate((start, meeting[self.call])),
-            target=np.concatenate((meeting[self.call], end)),
-            floor=np.concatenate((np.zeros(both, np.int64), self.transfer)),
-            kind=np.full(2 * both, edge_kinds.MEMBERS, np.int8),
-            about=np.concatenate((self.slice, self.slice)),
-        )
+    def coming(self, first_node: Sequence[int]) -> Edges:
+        """All come to the meeting; ``first_node`` is that of each rank, then of the meetings."""
+        first = np.array(first_node, np.int64)
+        source = first[self.part_index] + self.start
+        return self._edges(source, first[-1] + self.call, np.zeros(len(self.call), np.int64), self.slice)
 
+    def leaving(self, part_index: int, first_node: int, first_meeting: int) -> Edges:
+        """A rank leaves its meetings when the transfer is done."""
+        mine = self._rows(part_index)
+        source, target = first_meeting + self.call[mine], first_node + self.end[mine]
+        return self._edges(source, target, self.transfer[mine], self.slice[mine])
 
-def _members_of(part: RankGraph, part_index: int, shift: int, rows: pl.DataFrame) -> tuple[Int64s, ...]:
-    """Calls of one rank whose start and end are nodes: call, part, slice, start, end, arrival, ended."""
-    call, ids = rows["call"].to_numpy(), rows["slice"].cast(pl.Int64).to_numpy()
-    arrival, ended = rows["arrival_ns"].to_numpy(), rows["end_ns"].to_numpy()
-    start, end = np.full(len(ids), NONE, np.int64), np.full(len(ids), NONE, np.int64)
-    begin, last = int(part.nodes.time[0]), int(part.nodes.time[-1])
-    inside = (arrival > begin) & (ended <= last)
-    slices = part.work.slice[part.device.work]
-    order = np.argsort(slices, kind="stable")
-    if len(slices):
-        position = order[np.minimum(np.searchsorted(slices[order], ids), len(slices) - 1)]
-        there = inside & (slices[position] == ids)
-        start[there], end[there] = part.nodes.start[position[there]], part.nodes.end[position[there]]
-    row = part.host.row_of(ids)
-    on_host = np.flatnonzero(inside & (start == NONE) & (row != NONE))
-    thread = part.host.thread[row[on_host]]
-    start[on_host] = part.nodes.at(thread, arrival[on_host])
-    ended = ended.copy()
-    end[on_host], ended[on_host] = _released(part.nodes, thread, arrival[on_host], ended[on_host])
-    exact = (part.nodes.time[start] == arrival) & (part.nodes.time[end] == ended) & (start != NONE)
-    chosen = np.flatnonzero(exact)
-    return (
-        call[chosen],
-        np.full(len(chosen), part_index, np.int64),
-        ids[chosen],
-        start[chosen],
-        end[chosen],
-        arrival[chosen] - shift,
-        ended[chosen] - shift,
-    )
+    def _rows(self, part_index: int) -> Int64s:
+        low, high = np.searchsorted(self.part_index, [part_index, part_index + 1]).tolist()
+        return np.arange(low, high)
+
+    def _edges(self, source: Int64s, target: Int64s, floor: Int64s, about: Int64s) -> Edges:
+        kind = np.full(len(source), edge_kinds.MEMBERS, np.int8)
+        return Edges(source.astype(np.int32), target.astype(np.int32), floor, kind, about)
 
 
 def _released(nodes: Nodes, thread: Int64s, arrival: Int64s, ended: Int64s) -> tuple[Int64s, Int64s]:

@@ -2,144 +2,186 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 
-from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.host_activity import NONE
-from stepscope.analysis.foundation.periods import NEVER, Periods, periods_of
-from stepscope.analysis.foundation.work import COMPUTE, work_of
+from stepscope.analysis.foundation.periods import Periods, periods_of
 from stepscope.analysis.replay import edge_kinds
-from stepscope.analysis.replay.graph import Edges, Graph, graph_of, together
+from stepscope.analysis.replay.graph import Edges, Graph, chosen, together, weighed
 from stepscope.analysis.replay.meeting import clock_shifts, meetings
-from stepscope.analysis.replay.members import Members
-from stepscope.analysis.replay.rank_graph import RankGraph, rank_graph
+from stepscope.analysis.replay.members import MemberCalls, Members
+from stepscope.analysis.replay.rank_graph import RankGraph
+from stepscope.analysis.replay.whole_rank import StepNodes, whole_rank
 from stepscope.arrays import Int64s
 from stepscope.facts.replay import replay_facts
 from stepscope.store.run_store import RunStore
 
+#: Of how many ranks the moments are counted before all of them are tried together.
+_SAMPLE = 8
+#: How many times too large a run must look by then.
+_FAR_TOO_LARGE = 2
+
 
 @dataclass(frozen=True)
 class Replay:
-    """Graphs of ranks in one. ``node_of`` are the nodes of each rank, ``part_of_node`` is NONE where ranks meet."""
+    """Graphs of ranks in one. Node 0 is the beginning; those of a rank follow each other, meetings come last."""
 
-    parts: list[RankGraph]
+    store: RunStore
+    ranks: list[int]
     periods: list[Periods]
     graph: Graph
-    node_of: list[Int64s]
-    part_of_node: Int64s
+    first_node: list[int]  # per rank, and where the meetings begin
+    first_edge: list[int]  # the same of what leads to them
+    step_nodes: list[StepNodes]
     shift: list[int]  # per rank, what its clock is ahead of the graph's
     joined: bool  # whether ranks wait for each other in it
+    launches_missing: bool  # whether of some rank nothing is known that launched its work
 
-    @cached_property
-    def part_of_edge(self) -> Int64s:
-        """The rank, by its position, to which an edge belongs; NONE for what leads to a meeting."""
-        part: Int64s = self.part_of_node[self.graph.target]
+    def part(self, part_index: int) -> RankGraph:
+        """The graph of a rank by itself. It may have to be made again: those of many ranks are not kept."""
+        part = whole_rank(self.store, self.ranks[part_index])
+        assert part is not None  # else it were no rank of the replay
         return part
-
-    @cached_property
-    def edges_of_part(self) -> list[Int64s]:
-        """The edges of each rank, by its position, in ascending order."""
-        order = np.argsort(self.part_of_edge, kind="stable")
-        first = np.searchsorted(self.part_of_edge[order], np.arange(len(self.parts) + 1))
-        return [order[low:high] for low, high in pairwise(first.tolist())]
 
     def step_times(self, weight: Int64s | None = None) -> list[Int64s]:
         """Per rank how long each of its steps takes with these weights, or as recorded."""
-        reached = self.graph.earliest(weight)
-        pairs = zip(self.parts, self.periods, self.node_of, strict=True)
-        return [_step_times(part, periods, reached[node]) for part, periods, node in pairs]
+        # By construction the recorded moments are the earliest ones of the recorded weights.
+        reached = self.graph.time - self.graph.time[0] if weight is None else self.graph.earliest(weight)
+        parts = zip(self.step_nodes, pairwise(self.first_node), strict=True)
+        return [nodes.times(reached[first:last]) for nodes, (first, last) in parts]
 
 
-def replay_of(store: RunStore, ranks: list[int]) -> Replay | None:
-    """The replay of those of some ranks whose work was recorded; None if there is no such one."""
-    parts, periods = [], []
+@dataclass(frozen=True)
+class _Part:
+    """What is kept of the graph of a rank until all of them are known."""
+
+    rank: int
+    time: Int64s
+    edges: Edges
+    step_nodes: StepNodes
+    calls: MemberCalls | None
+    launches_missing: bool
+
+    @classmethod
+    def of(cls, store: RunStore, rank: int, rows: pl.DataFrame | None) -> _Part | None:
+        part = whole_rank(store, rank)
+        if part is None:
+            return None
+        small = {name: getattr(part.edges, name).astype(np.int32) for name in ("source", "target")}
+        return cls(
+            rank,
+            part.nodes.time,
+            replace(part.edges, **small),
+            StepNodes.of(part, periods_of(store, rank)),
+            None if rows is None else MemberCalls.of(part, rows),
+            part.on_device and not part.launches_known,
+        )
+
+
+def replay_of_rank(store: RunStore, rank: int) -> Replay | None:
+    """The replay of a rank by itself; None where nothing of it can be replayed."""
+    part = _Part.of(store, rank, None)
+    if part is None:
+        return None
+    return _joined(store, [part], [int(part.time[0])], None)
+
+
+def joined_replay(store: RunStore, ranks: list[int]) -> Replay | None:
+    """The replay of ranks that meet; None where they do not, or are too many to be held together."""
+    most = replay_facts().size.most_moments
+    if len(ranks) < 2 or _looks_far_too_large(store, ranks, most):
+        return None
+    rows = meetings(store, ranks)
+    if rows.is_empty():
+        return None
+    rows_of = {int(str(rank)): own for (rank,), own in rows.partition_by("rank", as_dict=True).items()}
+    parts = _parts(store, ranks, rows_of, most)
+    if len(parts) < 2:
+        return None
+    begin = {part.rank: int(part.time[0]) for part in parts}
+    shifts = clock_shifts(rows.filter(pl.col("rank").is_in(list(begin))), begin)
+    shift = [shifts[part.rank] for part in parts]
+    members = Members.of([part.calls for part in parts], shift)
+    return _joined(store, parts, shift, members) if members is not None else None
+
+
+def _parts(store: RunStore, ranks: list[int], rows: Mapping[int, pl.DataFrame], most: int) -> list[_Part]:
+    """Those of all ranks; none where they have too many moments."""
+    parts: list[_Part] = []
+    moments = 0
     for rank in ranks:
-        part = _whole_rank(store, rank)
+        part = _Part.of(store, rank, rows.get(rank))
         if part is not None:
             parts.append(part)
-            periods.append(periods_of(store, rank))
-    if not parts:
-        return None
-    small = sum(len(part.nodes.time) for part in parts) <= replay_facts().size.most_moments
-    return _joined(store, parts, periods, meet=small and len(parts) > 1)
+            moments += len(part.time)
+        if moments > most:
+            return []
+    return parts
 
 
-def _whole_rank(store: RunStore, rank: int) -> RankGraph | None:
-    periods, work = periods_of(store, rank), work_of(store, rank)
-    if not len(periods.step) or compute_is_hidden(store, rank) or not work.of(COMPUTE).any():
-        return None
-    window = (int(periods.start.min()), int(periods.end.max()))
-    part = rank_graph(store, rank, work, window, np.concatenate((periods.start, periods.end)))
-    return part if part.tells and window[0] < window[1] else None
+def _looks_far_too_large(store: RunStore, ranks: list[int], most: int) -> bool:
+    """Whether some ranks have so many moments that there is no need to make the graphs of all."""
+    if len(ranks) <= _SAMPLE:
+        return False
+    sample = ranks[:: len(ranks) // _SAMPLE]
+    moments = sum(len(part.nodes.time) for rank in sample if (part := whole_rank(store, rank)) is not None)
+    return moments * len(ranks) > _FAR_TOO_LARGE * most * len(sample)
 
 
-def _joined(store: RunStore, parts: list[RankGraph], periods: list[Periods], *, meet: bool) -> Replay:
-    begin = {part.rank: int(part.nodes.time[0]) for part in parts}
-    rows = meetings(store, list(begin)) if meet else None
-    if rows is not None and rows.is_empty():
-        rows = None
-    shifts = clock_shifts(rows, begin) if rows is not None else begin
-    shift = [shifts[part.rank] for part in parts]
-    members = Members.of(parts, shift, rows) if rows is not None else None
-    times = [part.nodes.time - own for part, own in zip(parts, shift, strict=True)]
+def _joined(store: RunStore, parts: list[_Part], shift: list[int], members: Members | None) -> Replay:
+    times = [part.time - own for part, own in zip(parts, shift, strict=True)]
     meeting_time = members.time if members is not None else np.empty(0, np.int64)
     origin = min(int(time[0]) for time in times)
-    # In this order, what ranks do at one moment keeps its order, and they meet behind all that happens at that moment.
-    moments = np.concatenate(([origin], *times, meeting_time)).astype(np.int64)
-    order = np.argsort(moments, kind="stable")
-    number = np.empty(len(order), np.int64)
-    number[order] = np.arange(len(order))
-    first = np.cumsum([1, *(len(time) for time in times)])
-    node_of = [number[low:high] for low, high in pairwise(first.tolist())]
-    owner = np.concatenate(
-        (
-            [NONE],
-            *(np.full(len(time), part_index) for part_index, time in enumerate(times)),
-            np.full(len(meeting_time), NONE),
-        )
-    )
-    edges = [_origin_edges(node_of, times, origin)]
-    for part_index, part in enumerate(parts):
-        own = part.edges if members is None else members.without_own_durations(part_index, part)
-        edges.append(replace(own, source=node_of[part_index][own.source], target=node_of[part_index][own.target]))
+    time = np.concatenate(([origin], *times, meeting_time)).astype(np.int64)
+    first_node = np.cumsum([1, *(len(part.time) for part in parts)]).tolist()
+    position = None
     if members is not None:
-        edges.append(members.edges(node_of, number[first[-1] :]))
-    graph = graph_of(moments[order], together(*edges), unexplained=edge_kinds.UNEXPLAINED)
-    return Replay(parts, periods, graph, node_of, owner[order].astype(np.int64), shift, joined=bool(len(meeting_time)))
-
-
-def _origin_edges(node_of: list[Int64s], times: list[Int64s], origin: int) -> Edges:
-    """Each rank begins at its own time."""
-    count = len(node_of)
-    return Edges(
-        source=np.zeros(count, np.int64),
-        target=np.array([node[0] for node in node_of], np.int64),
-        floor=np.array([int(time[0]) - origin for time in times], np.int64),
-        kind=np.full(count, edge_kinds.ORIGIN, np.int8),
-        about=np.full(count, NONE, np.int64),
+        # In this order, what ranks do at one moment keeps its order, and they meet behind all that happens then.
+        position = np.empty(len(time), np.int32)
+        position[np.argsort(time, kind="stable")] = np.arange(len(time), dtype=np.int32)
+    pieces = []
+    for part_index, part in enumerate(parts):
+        first, last = first_node[part_index : part_index + 2]
+        own = part.edges if members is None else members.without_own_durations(part_index, part.edges)
+        own = replace(own, source=own.source + np.int32(first), target=own.target + np.int32(first))
+        edges = [_origin_edge(first, int(time[first]) - origin), chosen(own, own.source < own.target)]
+        if members is not None and position is not None:
+            leaving = members.leaving(part_index, first, first_node[-1])
+            edges.append(chosen(leaving, position[leaving.source] < position[leaving.target]))
+        pieces.append(weighed(time, together(*edges), range(first, last), unexplained=edge_kinds.UNEXPLAINED))
+    if members is not None and position is not None:
+        coming = members.coming(first_node)
+        coming = chosen(coming, position[coming.source] < position[coming.target])
+        nodes = range(first_node[-1], len(time))
+        pieces.append(weighed(time, coming, nodes, unexplained=edge_kinds.UNEXPLAINED))
+    first_edge = np.cumsum([0, *(len(piece.source) for piece in pieces[: len(parts)])]).tolist()
+    every = together(*pieces)
+    in_time = None if position is None else np.argsort(position[every.target], kind="stable").astype(np.int32)
+    return Replay(
+        store=store,
+        ranks=[part.rank for part in parts],
+        periods=[periods_of(store, part.rank) for part in parts],
+        graph=Graph(time, every.source, every.target, every.floor, every.kind, every.about, in_time),
+        first_node=first_node,
+        first_edge=first_edge,
+        step_nodes=[part.step_nodes for part in parts],
+        shift=shift,
+        joined=members is not None,
+        launches_missing=any(part.launches_missing for part in parts),
     )
 
 
-def _step_times(part: RankGraph, periods: Periods, reached: Int64s) -> Int64s:
-    """From the moments of a rank to its periods, by the same rule as the recorded ones (foundation/periods.py)."""
-    if not part.on_device:
-        start, end = part.loop_nodes(periods.start), part.loop_nodes(periods.end)
-        lasted: Int64s = reached[end] - reached[start]
-        return lasted
-    own = np.full(len(periods.step), np.iinfo(np.int64).min, np.int64)
-    device_step = periods.index_of(part.work.step[part.device.work])
-    known = device_step >= 0
-    np.maximum.at(own, device_step[known], reached[part.nodes.end[known]])
-    rows = np.flatnonzero(part.work.on_host)
-    step = periods.index_of(part.work.step[rows])
-    inside = (step >= 0) & (part.work.end[rows] > part.nodes.time[0]) & (part.work.end[rows] <= part.nodes.time[-1])
-    ends = part.nodes.at(part.work.thread[rows[inside]], part.work.end[rows[inside]])
-    np.maximum.at(own, step[inside], reached[ends])
-    stalls = np.flatnonzero(periods.work_end == NEVER)
-    own[stalls] = reached[part.loop_nodes(periods.end[stalls])]
-    own = np.maximum.accumulate(np.maximum(own, reached[0]))
-    return np.diff(own, prepend=reached[0])
+def _origin_edge(node: int, after: int) -> Edges:
+    """A rank begins at its own time."""
+    return Edges(
+        source=np.zeros(1, np.int32),
+        target=np.array([node], np.int32),
+        floor=np.array([after], np.int64),
+        kind=np.array([edge_kinds.ORIGIN], np.int8),
+        about=np.array([NONE], np.int64),
+    )

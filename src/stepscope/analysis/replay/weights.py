@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
 import numpy as np
 
@@ -28,6 +27,7 @@ class Weights:
         self.replay = replay
         self.weight = replay.graph.weight.copy()
         self.least = [np.zeros(len(periods.step), np.int64) for periods in replay.periods]
+        self.touched: set[int] = set()  # ranks, by their position, of which something may have been changed
 
     def step_times(self) -> list[Int64s]:
         """Per rank how long each of its steps takes now."""
@@ -36,8 +36,8 @@ class Weights:
 
     def edges(self, part_index: int, kinds: tuple[int, ...]) -> Int64s:
         """Dependencies of a rank, by its position."""
-        own = self.replay.edges_of_part[part_index]
-        return own[np.isin(self.replay.graph.kind[own], kinds)]
+        first, last = self.replay.first_edge[part_index : part_index + 2]
+        return np.flatnonzero(np.isin(self.replay.graph.kind[first:last], kinds)) + first
 
     def took(self, edges: Int64s) -> int:
         """Nanoseconds that dependencies take."""
@@ -85,12 +85,7 @@ class Weights:
         inside = within.covered_within(first, last) if len(within.start) else np.zeros(len(edges), np.int64)
         return np.clip(np.minimum(inside, self.weight[edges]), 0, None)
 
-    @cached_property
-    def transfer_of(self) -> list[dict[int, int]]:
-        """Per rank how long the slices of common calls take after the last member has come."""
-        graph, replay = self.replay.graph, self.replay
-        transfers = []
-        for part_index in range(len(replay.parts)):
-            edges = self.edges(part_index, (edge_kinds.MEMBERS,))
-            transfers.append(dict(zip(graph.about[edges].tolist(), graph.weight[edges].tolist(), strict=True)))
-        return transfers
+    def transfers(self, part_index: int) -> dict[int, int]:
+        """How long the slices of common calls of a rank take, as recorded, after the last member has come."""
+        graph, edges = self.replay.graph, self.edges(part_index, (edge_kinds.MEMBERS,))
+        return dict(zip(graph.about[edges].tolist(), graph.weight[edges].tolist(), strict=True))
