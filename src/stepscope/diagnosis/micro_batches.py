@@ -25,7 +25,7 @@ def micro_batches(run: RunContext, stages: Stages) -> float:
 
 
 def pass_times(run: RunContext, rank: int, phase: str, passes: int) -> list[float]:
-    """Nanoseconds that kernels take in each pass of a phase, of all counted steps one after another.
+    """How long kernels take in each pass of a phase, beside the mean of its step; all counted steps one after another.
 
     All passes have the same kernels in the same order, so equal parts of a step's kernels are its passes. None where
     the kernels of some step cannot be divided so.
@@ -39,5 +39,6 @@ def pass_times(run: RunContext, rank: int, phase: str, passes: int) -> list[floa
         lasted = own.filter(pl.col("step") == step)["dur_ns"].to_numpy()
         if not len(lasted) or len(lasted) % passes:
             return []
-        times += lasted.reshape(passes, -1).sum(axis=1).tolist()
+        of_passes = lasted.reshape(passes, -1).sum(axis=1)
+        times += (of_passes / max(of_passes.mean(), 1)).tolist()
     return times

@@ -41,7 +41,9 @@ def _with_gain_of(loss: Loss, worst: Loss) -> Loss:
 
 def _of_peers(run: RunContext, peers: list[int]) -> list[Loss]:
     limits = finding_facts().sequence_imbalance
-    times = {rank: run.own_times[rank].by_cause["compute"] for rank in peers if rank in run.own_times}
+    slow = {rank for member in run.slow_members for rank in member.ranks}  # in some steps only, they look uneven
+    judged = [rank for rank in peers if rank in run.own_times and rank not in slow]
+    times = {rank: run.own_times[rank].by_cause["compute"] for rank in judged}
     if len(times) < 2 or min(map(len, times.values())) < limits.least_steps:
         return []
     period = statistics.fmean(run.times[rank].period_us for rank in times)
@@ -90,7 +92,7 @@ def _variation_of_passes(run: RunContext, rank: int, passes: int) -> tuple[float
     forward, backward = (pass_times(run, rank, phase, passes) for phase in ("forward", "backward"))
     if not forward or not backward or not statistics.pstdev(forward) or not statistics.pstdev(backward):
         return 0.0, 0.0
-    return statistics.pstdev(forward) / statistics.fmean(forward), statistics.correlation(forward, backward)
+    return statistics.pstdev(forward), statistics.correlation(forward, backward)
 
 
 def _losses(ranks: list[int], cost_us: float, period_us: float, shown: tuple[float, float]) -> list[Loss]:
