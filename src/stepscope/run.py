@@ -133,8 +133,8 @@ class Run(QuestionMethods):
 
     def report(self, *, questions: Sequence[str], ranks: Sequence[int] | None = None) -> RunReport:
         """Findings with pictures of their proofs, and answers to some questions, as far as the data have them."""
-        from stepscope.diagnosis.proof_pictures import proof_pictures
-        from stepscope.diagnosis.rank_pictures import rank_pictures
+        from stepscope.diagnosis.memory_pictures import memory_pictures
+        from stepscope.diagnosis.pictures import pictures_of
         from stepscope.report.run_report import RunReport
 
         answers = {}
@@ -142,15 +142,13 @@ class Run(QuestionMethods):
             with contextlib.suppress(NoAnswerError):
                 answers[name] = self.ask(name, ranks=ranks)
         findings = answers["diagnose"].data.findings
-        pictures = proof_pictures(self.store, findings)
-        shown = {picture.finding for picture in pictures}
-        pictures += rank_pictures(self.store, [finding for finding in findings if finding.id not in shown])
         return RunReport(
             self.describe(),
             self.store.scan("ranks").sort("rank").collect().to_dicts(),
             answers,
             [*self.notes, *(note for answer in answers.values() for note in answer.notes)],
-            pictures,
+            pictures_of(self.store, findings),
+            memory_pictures(self.store, findings),
         )
 
     def _repr_html_(self) -> str:

@@ -76,7 +76,12 @@ def test_a_loop_that_launches_in_time_is_healthy(tmp_path: Path) -> None:
     unchecked = {entry.kind for entry in found.not_checked}
     assert {"memory_leak", "memory_pressure", "memory_fragmentation", "slow_rank"} <= unchecked
     # Nothing else but what several ranks, recorded links, shapes or clocks are needed for.
-    assert {finding_facts().kinds[kind].page for kind in unchecked} == {"memory", "cluster", "operators"}
+    assert {finding_facts().kinds[kind].page for kind in unchecked} == {
+        "memory",
+        "cluster",
+        "communication",
+        "operators",
+    }
 
 
 def test_the_proof_is_the_time_of_a_gap(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from stepscope.texts import text
 
 Severity = Literal["critical", "warning", "info"]
 Confidence = Literal["confirmed", "likely", "suspect"]
-Page = Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster"]
+Page = Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster", "communication"]
 
 #: Severities that say that something is wrong; a healthy run has none of them.
 ACCUSING: Final = ("critical", "warning")

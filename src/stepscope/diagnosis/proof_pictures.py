@@ -81,7 +81,7 @@ class _Stretch(msgspec.Struct, frozen=True):
 
 def proof_pictures(store: RunStore, findings: Sequence[Finding]) -> list[ProofPicture]:
     """Pictures of the first proofs of each finding, in their order; none for proofs that no timeline shows."""
-    proofs = [(each.id, proof) for each in findings for proof in each.proof if proof.slices or proof.end_ns is not None]
+    proofs = [(each.id, proof) for each in findings for proof in each.proof if _is_on_timeline(proof)]
     chosen: list[tuple[str, Proof]] = []
     for finding, proof in proofs:
         if sum(other == finding for other, _ in chosen) < _MOST_OF_A_FINDING and len(chosen) < _MOST_PICTURES:
@@ -91,6 +91,11 @@ def proof_pictures(store: RunStore, findings: Sequence[Finding]) -> list[ProofPi
         own = {number: pair for number, pair in enumerate(chosen) if pair[1].rank == rank}
         drawn |= _of_rank(store, rank, own)
     return [drawn[number] for number in sorted(drawn)]
+
+
+def _is_on_timeline(proof: Proof) -> bool:
+    """A curve of memory is another kind of picture."""
+    return proof.page != "memory" and (bool(proof.slices) or proof.end_ns is not None)
 
 
 def _of_rank(store: RunStore, rank: int, chosen: dict[int, tuple[str, Proof]]) -> dict[int, ProofPicture]:

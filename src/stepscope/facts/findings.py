@@ -213,7 +213,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scope: Literal["rank", "cluster", "capture"]
     first: bool
     explains: list[str]
-    page: Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster"]
+    page: Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster", "communication"]
     questions: list[str]
     least_rest_share: float | None = None
     symptoms: list[str] = []

@@ -9,6 +9,7 @@ from typing import Any
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.summary import Summary
 from stepscope.diagnosis.finding import Diagnosis
+from stepscope.diagnosis.memory_pictures import MemoryPicture
 from stepscope.diagnosis.proof_pictures import ProofPicture
 from stepscope.store.notes import Note
 
@@ -22,6 +23,7 @@ class RunReport:
     answers: dict[str, Answer[Any]]
     notes: list[Note]
     pictures: list[ProofPicture]
+    memory_pictures: list[MemoryPicture]
 
     @property
     def name(self) -> str:

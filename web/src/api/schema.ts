@@ -558,7 +558,7 @@ export interface FindingEvidence {
   readonly value: number
   readonly unit: string
   readonly baseline?: number | null
-  readonly link?: 'cluster' | 'cpu' | 'data' | 'memory' | 'operators' | 'steps' | 'timeline' | null
+  readonly link?: 'cluster' | 'communication' | 'cpu' | 'data' | 'memory' | 'operators' | 'steps' | 'timeline' | null
 }
 
 /** Callers come before whom they call. `total_ns` is of the outermost slices, all ranks together. */
@@ -966,6 +966,21 @@ export interface MemoryDocument {
   readonly notes: readonly NoteEntry[]
   readonly note_groups: readonly NoteGroupEntry[]
   readonly data: Memory
+}
+
+/** Memory over time, or by step where `steps` is known: what is allocated, or what leaking places hold. Times count from `start_ns` of the rank's own clock. The finding is about `moment_ns`; of a request that failed then, `others_bytes` is what other processes held of the device's memory. */
+export interface MemoryPicture {
+  readonly finding: string
+  readonly rank: number
+  readonly device: string | null
+  readonly start_ns: number | string | null
+  readonly moment_ns: number | string | null
+  readonly capacity_bytes: number | null
+  readonly others_bytes: number | null
+  readonly time_ns: readonly (number | string)[]
+  readonly steps: readonly number[]
+  readonly allocated_bytes: readonly number[]
+  readonly reserved_bytes: readonly number[] | null
 }
 
 export interface NameHits {
@@ -1520,7 +1535,7 @@ export interface Pool {
 /** Where to see it: slices, or a range of the rank's time, and the page that shows them. */
 export interface Proof {
   readonly rank: number
-  readonly page: 'cluster' | 'cpu' | 'data' | 'memory' | 'operators' | 'steps' | 'timeline'
+  readonly page: 'cluster' | 'communication' | 'cpu' | 'data' | 'memory' | 'operators' | 'steps' | 'timeline'
   readonly slices?: readonly number[]
   readonly start_ns?: number | string | null
   readonly end_ns?: number | string | null

@@ -71,6 +71,12 @@ test('a leak is proved on its tab of the memory page', () => {
   expect(found).toEqual({ page: 'memory', params: { rank: '2', t: null, tab: 'leaks' } })
 })
 
+test('a slow group is proved among its calls', () => {
+  const slow = finding({ kind: 'slow_link', where: { group: 'dp_0' } as Finding['where'] })
+  const params = { rank: null, t: null, group: 'dp_0' }
+  expect(proofLink(proof({ page: 'communication' }), slow, RUN)).toEqual({ page: 'communication', params })
+})
+
 test('a page shows findings that it proves or whose numbers it has; the most serious gives its dot', () => {
   const slow = finding({ proof: [proof({})] })
   const leak = finding({ severity: 'critical', evidence: [], proof: [proof({ page: 'memory' })] })

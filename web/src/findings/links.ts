@@ -35,6 +35,9 @@ export function zeroOf(rank: number, run: RunDetails): bigint {
 export function proofLink(proof: Proof, finding: Finding, run: RunDetails): ProofLink {
   const rank = String(proof.rank)
   const step = finding.steps[0]
+  // What is said about a group is seen among its calls; a link lies between ranks, of which none is chosen.
+  if (proof.page === 'communication')
+    return { page: proof.page, params: { rank: null, t: null, group: finding.where.group ?? null } }
   if (proof.page !== 'timeline') return { page: proof.page, params: { rank, t: null, ...tabOf(finding) } }
   const span = spanOf(proof, run)
   if (span) {

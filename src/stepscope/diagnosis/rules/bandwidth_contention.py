@@ -63,8 +63,8 @@ def _loss(time: RankTime, gain_us: float, beside_us: float, alone_us: float) -> 
         gain_share=time.share(gain_us),
         gain_method="usual_transfer",
         words={"times": f"{beside_us / alone_us:.1f}"},
-        evidence=[number("transfer_beside_computing", beside_us, "us", alone_us, "cluster")],
-        proof=[Proof(rank=time.rank, page="cluster")],
+        evidence=[number("transfer_beside_computing", beside_us, "us", alone_us, "communication")],
+        proof=[Proof(rank=time.rank, page="communication")],
     )
 
 

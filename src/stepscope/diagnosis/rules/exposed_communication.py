@@ -53,7 +53,7 @@ def _by_matched_calls(run: RunContext, time: RankTime, transfer_us: float, *, gr
     share = time.share(transfer_us)
     evidence = [
         number("exposed_transfer_share", share, "share", limits.least_share, "timeline"),
-        number("exposed_waiting_share", time.share(waits_us), "share", link="cluster"),
+        number("exposed_waiting_share", time.share(waits_us), "share", link="communication"),
     ]
     if share > limits.least_share or (gradients and worth_telling(share)):
         return _loss(run, time, "transfer", transfer_us, evidence)

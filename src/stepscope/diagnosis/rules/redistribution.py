@@ -47,7 +47,7 @@ def judge(run: RunContext) -> list[Finding]:
                     gain_method="exposure_removed",
                     where=Where(group=place),
                     words={"group": place},
-                    evidence=[number("redistributed_share", time.share(gain), "share", link="cluster")],
+                    evidence=[number("redistributed_share", time.share(gain), "share", link="communication")],
                     proof=[Proof(rank=rank, page="timeline")],
                 )
             )

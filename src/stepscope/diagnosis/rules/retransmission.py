@@ -53,7 +53,7 @@ def judge(run: RunContext) -> list[Finding]:
                     where=Where(group=group),
                     words={"which": which, "group": group},
                     confidence="likely",
-                    evidence=[number("long_call", longest_us, "us", usual_us, "cluster")],
+                    evidence=[number("long_call", longest_us, "us", usual_us, "communication")],
                     steps=steps,
                     proof=[Proof(rank=rank, page="timeline")],
                 )

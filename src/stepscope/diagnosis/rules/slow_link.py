@@ -94,8 +94,8 @@ def _losses(run: RunContext, slow: _Slow) -> list[Loss]:
                 "group": slow.where.group or "",
                 "waiting": rank_names(waiting, run.ranks),
             },
-            evidence=[number("call_transfer", slow.ratio, "ratio", 1.0, "cluster")],
-            proof=[Proof(rank=rank, page="cluster")],
+            evidence=[number("call_transfer", slow.ratio, "ratio", 1.0, "communication")],
+            proof=[Proof(rank=rank, page="communication")],
         )
         for rank in slow.ranks
     ]

@@ -45,8 +45,8 @@ def judge(run: RunContext) -> list[Finding]:
                     gain_share=time.share(gain),
                     gain_method="exposure_removed",
                     words={"transport": transport_name, "size": byte_size(size / packets)},
-                    evidence=[number("packet_size", size / packets, "bytes", link="cluster")],
-                    proof=[Proof(rank=rank, page="cluster")],
+                    evidence=[number("packet_size", size / packets, "bytes", link="communication")],
+                    proof=[Proof(rank=rank, page="communication")],
                 )
             )
     return findings_of(run, "small_packets", losses, Next(("communication", "steps"), "communication"))

@@ -102,6 +102,7 @@
       advice,
       one.next === null ? null : node('p', 'next', words(one.next)),
       ...one.pictures.map(picture),
+      ...one.curves.map(curve),
       one.pictures.length ? node('p', 'next hint', label('hint')) : null,
     )
     made.id = `f${one.number}`
@@ -198,6 +199,52 @@
     tools.children[2].setAttribute('aria-label', label('zoom_out'))
     const made = node('div', 'picture', tools, canvas)
     return made
+  }
+
+  // Memory over time or by step, with what the device has and the moment that the finding is about.
+  function curve(one) {
+    const bySteps = one.steps.length > 0
+    const times = bySteps ? one.steps.map((_, index) => index) : one.time_ns
+    const end = Math.max(1, times.at(-1) ?? 1) + (bySteps ? 1 : 0)
+    const most = Math.max(1, ...one.allocated_bytes, ...(one.reserved_bytes ?? []), one.capacity_bytes ?? 0)
+    const x = (time) => (1000 * time) / end
+    const y = (size) => 100 - (94 * size) / most
+    // A value holds until the next one.
+    const stairs = (sizes) => sizes.map((size, at) => `H${x(times[at])}V${y(size)}`).join('') + `H${x(end)}`
+    const drawing = shape('svg', { viewBox: '0 0 1000 100', preserveAspectRatio: 'none', role: 'img' })
+    drawing.append(shape('path', { d: `M0 100${stairs(one.allocated_bytes)}V100Z`, class: 'allocated' }))
+    if (one.others_bytes && one.capacity_bytes)
+      drawing.append(shape('path', { d: `M0 6V${y(most - one.others_bytes)}H1000V6Z`, class: 'others' }))
+    if (one.reserved_bytes)
+      drawing.append(shape('path', { d: `M0 ${y(one.reserved_bytes[0])}${stairs(one.reserved_bytes)}`, class: 'reserved' }))
+    if (one.capacity_bytes) drawing.append(shape('path', { d: `M0 ${y(one.capacity_bytes)}H1000`, class: 'capacity' }))
+    if (one.moment_ns !== null) drawing.append(shape('path', { d: `M${x(one.moment_ns)} 0V100`, class: 'moment' }))
+    const last = one.allocated_bytes.at(-1) ?? 0
+    const told = bySteps
+      ? [`${label('held')}: ${gibibytes(last)}`, `${label('step')} ${one.steps[0]}–${one.steps.at(-1)}`]
+      : [
+          `${label('allocated')}: ≤ ${gibibytes(Math.max(...one.allocated_bytes))}`,
+          one.reserved_bytes ? `${label('reserved')}: ≤ ${gibibytes(Math.max(...one.reserved_bytes))}` : '',
+          one.capacity_bytes ? `${label('capacity')}: ${gibibytes(one.capacity_bytes)}` : '',
+          one.others_bytes ? `${label('others')}: ${gibibytes(one.others_bytes)}` : '',
+        ]
+    const title = [`${label('proof')}: rank ${one.rank}`, one.device ?? '', ...told].filter(Boolean).join(' · ')
+    drawing.setAttribute('aria-label', title)
+    return node('div', 'picture curve', node('div', 'bar', title), drawing)
+  }
+
+  // Drawings are made of what the one in the template is made of: the file holds no address.
+  const drawings = document.getElementById('drawing').namespaceURI
+
+  function shape(tag, attributes) {
+    const made = document.createElementNS(drawings, tag)
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value)
+    return made
+  }
+
+  function gibibytes(size) {
+    const [worth, unit] = size >= 2 ** 30 ? [2 ** 30, 'GiB'] : [2 ** 20, 'MiB']
+    return `${Number((size / worth).toPrecision(4))} ${unit}`
   }
 
   function drawPicture(canvas, one, view, height) {

@@ -106,6 +106,7 @@ def _card(number: int, finding: Finding, report: RunReport) -> Card:
         advice=finding.advice,
         next=next_line(finding),
         pictures=[picture for picture in report.pictures if picture.finding == finding.id],
+        curves=[curve for curve in report.memory_pictures if curve.finding == finding.id],
     )
 
 

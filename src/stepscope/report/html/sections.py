@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from stepscope.diagnosis.finding import Bilingual
+from stepscope.diagnosis.memory_pictures import MemoryPicture
 from stepscope.diagnosis.proof_pictures import ProofPicture
 
 #: Same in both languages, or not.
@@ -63,6 +64,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     advice: Words
     next: Words | None
     pictures: list[ProofPicture]
+    curves: list[MemoryPicture]
 
 
 class Cards(msgspec.Struct, frozen=True, tag="cards", kw_only=True):
