@@ -139,12 +139,12 @@ def _loader(slow: str, workers: int) -> Any:
 
         def __getitem__(self, number: int) -> Any:
             if slow == "dataset":
-                time.sleep(0.004)
+                time.sleep(0.025)  # far longer than a step, on a busy machine, too
             return torch.ones(4) * number
 
     def collate(samples: list[Any]) -> Any:
         if slow == "collate":
-            time.sleep(0.016)
+            time.sleep(0.1)
         return torch.stack(samples)
 
     return torch.utils.data.DataLoader(Samples(), batch_size=4, num_workers=workers, collate_fn=collate)

@@ -59,7 +59,7 @@ def monitor(config: Path, tmp_path: Path) -> Iterator[Callable[..., DynamicProfi
 
     def make(**values: Any) -> DynamicProfilerMonitor:
         made.append(DynamicProfilerMonitor(str(config), str(tmp_path / "out"), **values))
-        end = time.monotonic() + 10
+        end = time.monotonic() + HANGS_AFTER_S
         while not list(config.glob("profiler_status_*")) and time.monotonic() < end:
             time.sleep(0.001)  # its thread has looked once, and is out of the way of these very short steps
         return made[-1]

@@ -18,6 +18,7 @@ from stepscope.profiler.dynamic.config import ConfigFile
 from stepscope.profiler.dynamic.network_files import file_system_of, is_remote
 from stepscope.profiler.dynamic.status import statuses
 from stepscope.profiler.dynamic.trigger import ask
+from support.limits import HANGS_AFTER_S
 
 #: A parser that stops itself at once, as somebody's SIGSTOP would.
 STOPPED = """#!/bin/sh
@@ -139,9 +140,9 @@ def test_a_config_on_a_remote_file_system_is_followed(
     monkeypatch.setattr("stepscope.profiler.dynamic.monitor.is_remote", lambda folder: True)
     (tmp_path / "profiler_config.json").write_text(json.dumps({"start_step": 2, "stop_step": 3}))
     monitor = DynamicProfilerMonitor(cfg_path=str(tmp_path), output_path=str(tmp_path / "out"), poll_interval=1)
-    end = time.monotonic() + 60
+    end = time.monotonic() + HANGS_AFTER_S
     while not monitor._windows and time.monotonic() < end:
-        time.sleep(0.01)  # the thread has looked by now, unless the machine is very busy
+        time.sleep(0.01)
         monitor._arrive(1)
     for _ in range(4):
         monitor.step()

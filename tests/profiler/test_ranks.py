@@ -17,7 +17,7 @@ from support.limits import HANGS_AFTER_S
 pytest.importorskip("torch")
 
 GLOO = """
-import os, sys, time, torch, torch.distributed as dist
+import glob, os, sys, time, torch, torch.distributed as dist
 from stepscope.profiler import profile, schedule, tensorboard_trace_handler
 torch.set_num_threads(1)
 rank, world, folder = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -27,11 +27,16 @@ pairs = [dist.new_group([0, 1]), dist.new_group([2, 3])]
 handler = tensorboard_trace_handler(f"{folder}/out", analyse_flag=False)
 plan = schedule(wait=0, warmup=1, active=3, repeat=1)
 with profile(schedule=plan, on_trace_ready=handler, record_shapes=True) as prof:
-    for _ in range(4):
+    for step in range(4):
         with torch.profiler.record_function("compute"):
             began = time.time_ns()
+            if rank == 2:  # comes last, by a sleep, however busy the machine is
+                while len(glob.glob(f"{folder}/arrived_{step}_*")) < world - 1:
+                    time.sleep(0.001)
             time.sleep(0.15 if rank == 2 else 0.01)
             print(time.time_ns() - began)
+        if rank != 2:
+            os.close(os.open(f"{folder}/arrived_{step}_{rank}", os.O_CREAT))
         dist.all_reduce(torch.ones(1000))
         dist.all_reduce(torch.ones(10), group=pairs[rank // 2])
         prof.step()

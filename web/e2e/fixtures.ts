@@ -69,9 +69,13 @@ export class App {
     await this.settled()
   }
 
-  /** The timeline has everything it shows. */
+  /** The timeline has everything it shows. What a frame lacks is asked for behind it: some in a row must lack nothing. */
   async settled(): Promise<void> {
-    await this.page.waitForFunction(() => window.timelineProbe?.idle() ?? false)
+    await this.page.evaluate(() => (window.framesWithAll = 0))
+    await this.page.waitForFunction(() => {
+      window.framesWithAll = window.timelineProbe?.idle() ? (window.framesWithAll ?? 0) + 1 : 0
+      return window.framesWithAll > 4
+    })
   }
 
   /** Change one parameter of the present address, as a link on the page would. */
@@ -113,6 +117,7 @@ export class App {
 
 declare global {
   interface Window {
+    framesWithAll?: number
     timelineProbe?: { idle: () => boolean; missing: number; frames: number[] }
   }
 }
