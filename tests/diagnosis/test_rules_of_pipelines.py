@@ -54,3 +54,18 @@ def test_gradients_that_queue_with_a_gathering_are_part_of_its_cost(tmp_path: Pa
     run, truth = _simulated(tmp_path, DATA_PARALLEL, kind="redistribution", strength="mild")
     (finding,) = judged("redistribution", run)
     assert _share_of(finding) == pytest.approx(truth["faults"][0]["gain_share"], rel=0.25)
+
+
+def test_a_slow_link_of_a_stage_is_named_though_all_ranks_meet_in_other_calls(tmp_path: Path) -> None:
+    rates = {"HCCS": {"gb_per_s": 150.0, "latency_us": 5.0}, "RDMA": {"gb_per_s": 90.0, "latency_us": 5.0}}
+    job = PIPELINE | {
+        "device": {"kind": "npu", "name": "Ascend910B3"},
+        "plan": {"dp": 4, "tp": 1, "pp": 2, "micro_batches": 16},
+        "host": {"ranks": 2},
+        "network": {"inside": "HCCS", "rates": rates},
+        "steps": 3,
+    }
+    run, truth = _simulated(tmp_path, job, kind="slow_link", cause="link", strength="clear", links=[[5, 6]])
+    (finding,) = judged("slow_link", run)
+    assert finding.where.link == "5-6"
+    assert _share_of(finding) == pytest.approx(truth["faults"][0]["gain_share"], rel=0.25)

@@ -105,7 +105,8 @@ def _gain(run: RunContext, slow: _Slow) -> tuple[float, float]:
     """What the calls that go over it would take less, as far as they are exposed.
 
     A call of a group begins when its last member comes, so what that one hides behind its computing would gain nobody
-    anything: the member with least of it counts. Where there are transfers of pairs, too, it is who loses most.
+    anything: the member with least of it counts, in the group that loses most. Where there are transfers of pairs, too,
+    it is the rank that loses most.
     """
     if slow.where.group is not None:
         over = pl.col("group") == slow.where.group
@@ -116,15 +117,20 @@ def _gain(run: RunContext, slow: _Slow) -> tuple[float, float]:
         )
         over = pl.when(pl.col("peer").is_not_null()).then(pair).otherwise(pl.col("group").is_in(together))
     chosen = run.calls.filter(over)
-    less = pl.col("transfer_ns") * (1 - 1 / slow.ratio)
-    saved = dict(chosen.group_by("rank").agg(less.sum() / 1000).iter_rows())
-    exposed = exposed_transfers(run.store, chosen).group_by("rank").agg(pl.col("exposed_ns").sum() / 1000)
-    per_step = {rank: min(saved[rank], us) / len(run.times[rank].steps) for rank, us in exposed.iter_rows()}
-    if not per_step:
-        return 0.0, 1.0
-    choose = max if chosen["peer"].is_not_null().any() else min
-    counts = choose(per_step, key=lambda rank: per_step[rank])
-    return per_step[counts], run.times[counts].period_us
+    if chosen["peer"].is_not_null().any():
+        saved = _saved(run, chosen, slow.ratio)
+        return max(((us, run.times[rank].period_us) for rank, us in saved.items()), default=(0.0, 1.0))
+    of_groups = [_saved(run, own, slow.ratio) for _, own in chosen.group_by("group", maintain_order=True)]
+    least = [min((us, run.times[rank].period_us) for rank, us in saved.items()) for saved in of_groups if saved]
+    return max(least, default=(0.0, 1.0))
+
+
+def _saved(run: RunContext, calls: pl.DataFrame, ratio: float) -> dict[int, float]:
+    """Microseconds per step, by rank, that exposed calls would take less at the usual rate."""
+    less = pl.col("transfer_ns") * (1 - 1 / ratio)
+    saved = dict(calls.group_by("rank").agg(less.sum() / 1000).iter_rows())
+    exposed = exposed_transfers(run.store, calls).group_by("rank").agg(pl.col("exposed_ns").sum() / 1000)
+    return {rank: min(saved[rank], us) / len(run.times[rank].steps) for rank, us in exposed.iter_rows()}
 
 
 RULE = Rule(kinds=("slow_link",), needs=("other_ranks",), judge=judge)
