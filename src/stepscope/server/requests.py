@@ -49,6 +49,9 @@ class RowsRequest(_Body):
     rank: Rank
     first_row: RowNumber | None = None
     last_row: RowNumber | None = None
+    shift_ns: Annotated[
+        int, Field(ge=-(1 << 53), le=1 << 53, description="how far the page shows the rank from the run's clock")
+    ] = 0
 
 
 Rows = Annotated[list[RowsRequest], Field(min_length=1, max_length=4096)]

@@ -148,3 +148,15 @@ def test_an_empty_choice_of_rows_has_empty_statistics(tmp_path: Path) -> None:
     found = range_stats(random_run(tmp_path, 3).view, 0, 1000, [RowRange(0, 5_000, 6_000)])
     assert (found.slices, found.entries, found.busy_ns) == (0, [], 0)
     assert found.gaps.total_ns == 1000
+
+
+def test_a_rank_that_is_shown_elsewhere_is_counted_where_it_is_shown(tmp_path: Path) -> None:
+    made = random_run(tmp_path, 5, ranks=2, slices=120)
+    start, end, moved = 300, 40_000, 7_000
+    found = range_stats(made.view, start, end, [RowRange(0), RowRange(1, shift_ns=moved)], "track")
+    windows = {0: (start, end), 1: (start - moved, end - moved)}
+    totals: dict[tuple[int, int], int] = defaultdict(int)
+    for one in made.slices:
+        if one.touches(*windows[one.rank]):
+            totals[one.rank, one.track] += one.inside(*windows[one.rank])
+    assert {(entry.rank, entry.track): entry.total_ns for entry in found.entries} == totals

@@ -1831,6 +1831,7 @@ export interface RowsRequest {
   readonly rank: number
   readonly first_row?: number | null
   readonly last_row?: number | null
+  readonly shift_ns?: number
 }
 
 /** A run that was read. `tables` counts rows, so that a page knows what was not collected. */

@@ -4,11 +4,13 @@ import {
   TimelineApi,
   type Flame,
   type Flows,
+  type Found,
   type LanesAnswer,
   type RangeStats,
   type SliceDetails,
   type Tracks,
 } from './timeline'
+import type { Query } from './client'
 import type { FlameRequest, FlowsRequest, StatsRequest } from './schema'
 
 type Keyed = { readonly rank: number; readonly level: number; readonly index: number }
@@ -57,13 +59,22 @@ export class TwoSides extends TimelineApi {
     return { ...flows, rank: flows.rank.map((rank) => rank + last.rank - ownRank(last.rank)) }
   }
 
+  /** Lanes of ranks of one side. */
   override async lanes(ranks: readonly number[], from: number, to: number, signal?: AbortSignal): Promise<LanesAnswer> {
-    return super.lanes(
-      ranks.filter((rank) => !isSideB(rank)),
-      from,
-      to,
-      signal,
-    )
+    if (!isSideB(ranks[0] ?? 0)) return super.lanes(ranks, from, to, signal)
+    return asSideB(await this.#sideB().lanes(ranks.map(ownRank), from, to, signal))
+  }
+
+  /** Slices of ranks of one side. */
+  override async search(query: Query, signal?: AbortSignal): Promise<Found> {
+    const ranks = Array.isArray(query['rank']) ? query['rank'].map(Number) : []
+    if (!isSideB(ranks[0] ?? 0)) return super.search(query, signal)
+    return asSideB(await this.#sideB().search({ ...query, rank: ranks.map(ownRank) }, signal))
+  }
+
+  override traceAddress(ranks: readonly number[], from: number, to: number): string {
+    if (!isSideB(ranks[0] ?? 0)) return super.traceAddress(ranks, from, to)
+    return this.#sideB().traceAddress(ranks.map(ownRank), from, to)
   }
 
   /** Tiles of both sides by their position in the request. */

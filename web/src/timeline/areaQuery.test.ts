@@ -29,3 +29,8 @@ test('a range without rows is of every rank that is shown', () => {
   expect(query).toContain('(rank = 0 AND')
   expect(query).toContain('(rank = 1 AND')
 })
+
+test('a rank that was moved is asked about on its own clock', () => {
+  const query = areaQuery(model, { start: 10, end: 20, rows: [] }, [1], new Map([[1, 4]]))
+  expect(query).toContain('rank = 1 AND start_ns < 1700000000000000016 AND start_ns + dur_ns > 1700000000000000006')
+})

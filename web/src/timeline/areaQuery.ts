@@ -1,11 +1,17 @@
 // The selected area as a query: what the table of the range counts, for those who want to go on in SQL.
+import type { Offsets } from './align'
 import type { RangeSelection } from './selection'
 import type { RunModel } from './model'
 
 /** A query over the slices of the area, by name. */
-export function areaQuery(model: RunModel, range: RangeSelection, ranks: readonly number[]): string {
+export function areaQuery(
+  model: RunModel,
+  range: RangeSelection,
+  ranks: readonly number[],
+  offsets: Offsets = new Map(),
+): string {
   const parts = ranks.flatMap((rank) => {
-    const where = conditions(model, range, rank)
+    const where = conditions(model, range, rank, offsets.get(rank) ?? 0)
     return where === null ? [] : [where]
   })
   return [
@@ -18,13 +24,13 @@ export function areaQuery(model: RunModel, range: RangeSelection, ranks: readonl
 }
 
 /** What a slice of a rank must be: on one of the tracks, and touching the stretch on the rank's own clock. */
-function conditions(model: RunModel, range: RangeSelection, rank: number): string | null {
+function conditions(model: RunModel, range: RangeSelection, rank: number, offset: number): string | null {
   const info = model.ranks.get(rank)?.info
   const rows = range.rows.filter((one) => one.rank === rank)
   if (!info || (range.rows.length > 0 && rows.length === 0)) return null
   const zero = BigInt(model.tracks.origin_ns) - BigInt(info.clock_offset_ns)
-  const from = zero + BigInt(Math.floor(range.start))
-  const to = zero + BigInt(Math.ceil(range.end))
+  const from = zero + BigInt(Math.floor(range.start) - offset)
+  const to = zero + BigInt(Math.ceil(range.end) - offset)
   const words = [`rank = ${rank}`, `start_ns < ${to}`, `start_ns + dur_ns > ${from}`]
   if (rows.length > 0) {
     const groups = info.groups.map((group) => ({

@@ -3,6 +3,7 @@
 import type { RankTracks, Track } from '../api/timeline'
 import { LANES_BLOCK } from './tiles/key'
 import { isSideB } from './sides'
+import { trackOfRank, type StackedTrack } from './stack'
 import { orderedGroups, type OrderedGroup } from './trackOrder'
 import {
   lanesKey,
@@ -74,6 +75,8 @@ export interface LayoutOptions {
   readonly first?: string | null
   /** Rows of the track that shows the result of a query; 0 without one. */
   readonly queryRows?: number
+  /** Only this track, of every rank. */
+  readonly stack?: StackedTrack | null
 }
 
 export const ROW_HEIGHT = 18
@@ -89,6 +92,9 @@ export const LANE_ROWS = 5
 /** The row of the lanes block that holds the state of the rank. */
 export const STATE_ROW = 5
 
+/** The kind of group of a track that stands among the same tracks of other ranks. */
+export const STACKED = 'stack'
+
 type Unplaced = Omit<Box, 'y'>
 
 export function layOut(ranks: readonly ShownRank[], state: TrackState, options: LayoutOptions = {}): Layout {
@@ -98,10 +104,14 @@ export function layOut(ranks: readonly ShownRank[], state: TrackState, options: 
   const head: Unplaced[] = first ? [heading('steps', stepsKey, first.rank, STEPS_HEIGHT, first.title)] : []
   const other = ranks.find((one) => isSideB(one.rank))
   if (other) head.push(heading('steps', otherStepsKey, other.rank, STEPS_HEIGHT, other.title))
-  if (alone && first?.info?.has_lanes && !state.hidden.includes(lanesKey(first.rank)))
+  if (alone && !options.stack && first?.info?.has_lanes && !state.hidden.includes(lanesKey(first.rank)))
     head.push(lanesBox(first.rank, state))
   if (first && options.queryRows) head.push(queryBox(first.rank, options.queryRows))
-  for (const rank of ranks) builder.addRank(rank)
+  const { stack = null } = options
+  for (const rank of ranks) {
+    if (stack) builder.addStacked(rank, stack)
+    else builder.addRank(rank)
+  }
   const [pinnedBoxes, pinnedHeight] = place([
     ...head,
     ...state.pinned.flatMap((key) => builder.pinnable.get(key) ?? []),
@@ -134,6 +144,19 @@ class Builder {
     const headBoxes = this.scrolled.length - firstBox
     if (info && (this.alone || shown.open === 2)) this.#addTracks(info)
     this.sections.push({ rank, firstBox, headBoxes, endBox: this.scrolled.length })
+  }
+
+  /** One track of a rank, under the rank's name; its strip until the tracks are there. */
+  addStacked(shown: ShownRank, stack: StackedTrack): void {
+    const firstBox = this.scrolled.length
+    const { rank, info } = shown
+    const track = info && trackOfRank(info, stack)
+    if (!info) this.scrolled.push(stripBox(shown))
+    else if (track) {
+      const box = trackBox(info, track, trackKey(rank, track.track), '', this.state)
+      this.scrolled.push({ ...box, group: null, groupKind: STACKED })
+    }
+    this.sections.push({ rank, firstBox, headBoxes: 0, endBox: this.scrolled.length })
   }
 
   #addTracks(rank: RankTracks): void {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stepscope.analysis.timeline.parents import ParentColumns
-from stepscope.analysis.timeline.rows import RowRange, chosen_rows
+from stepscope.analysis.timeline.rows import RowRange, chosen_rows, window_of
 from stepscope.analysis.timeline.selection import Selection, select
 from stepscope.analysis.timeline.view import TimelineView
 from stepscope.arrays import NONE, Int64s
@@ -52,7 +52,8 @@ def flame(view: TimelineView, from_ns: int, to_ns: int, rows: Sequence[RowRange]
     nodes: list[_Node] = []
     known: dict[tuple[int, str], int] = {}
     for rank, numbers in chosen_rows(view, rows).items():
-        _add(nodes, known, select(view.columns(rank), numbers, from_ns, to_ns), view.parents(rank))
+        window = window_of(rows, rank, from_ns, to_ns)
+        _add(nodes, known, select(view.columns(rank), numbers, *window), view.parents(rank))
     kept = sorted(range(len(nodes)), key=lambda node: (-nodes[node].total, node))[:limit]
     # A caller lasts at least as long as whom it calls, except where threads overlap: callers are never left out.
     chosen = sorted(set(kept) | {above for node in kept for above in _callers(nodes, node)})

@@ -16,7 +16,7 @@ import polars as pl
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.timeline.brief import SliceBrief, brief
 from stepscope.analysis.timeline.columns import RankColumns
-from stepscope.analysis.timeline.rows import RowRange, chosen_rows, rows_of_their_tracks
+from stepscope.analysis.timeline.rows import RowRange, chosen_rows, rows_of_their_tracks, window_of
 from stepscope.analysis.timeline.selection import select
 from stepscope.analysis.timeline.view import TimelineView
 from stepscope.arrays import NONE
@@ -89,7 +89,7 @@ def range_stats(
 ) -> RangeStats:
     """Statistics of a window, longest total first."""
     chosen = chosen_rows(view, rows)
-    windows = [_part(view, rank, numbers, from_ns, to_ns) for rank, numbers in chosen.items()]
+    windows = [_part(view, rank, numbers, *window_of(rows, rank, from_ns, to_ns)) for rank, numbers in chosen.items()]
     slices = pl.concat([part.slices for part in windows]) if windows else _no_slices()
     entries = _entries(slices, by)
     return RangeStats(

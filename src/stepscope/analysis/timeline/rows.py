@@ -13,11 +13,15 @@ from stepscope.analysis.timeline.view import TimelineView
 
 @dataclass(frozen=True)
 class RowRange:
-    """Rows of a rank from first to last; all of them where neither is said."""
+    """Rows of a rank from first to last; all of them where neither is said.
+
+    ``shift_ns`` is how far somebody moved the rank against the run's clock: a window means moments as they are shown.
+    """
 
     rank: int
     first_row: int | None = None
     last_row: int | None = None
+    shift_ns: int = 0
 
 
 def chosen_rows(view: TimelineView, ranges: Sequence[RowRange]) -> dict[int, list[int]]:
@@ -29,6 +33,12 @@ def chosen_rows(view: TimelineView, ranges: Sequence[RowRange]) -> dict[int, lis
         last = rows - 1 if each.last_row is None else min(each.last_row, rows - 1)
         rows_of_rank.setdefault(each.rank, set()).update(range(first, last + 1))
     return {rank: sorted(rows) for rank, rows in rows_of_rank.items()}
+
+
+def window_of(ranges: Sequence[RowRange], rank: int, from_ns: int, to_ns: int) -> tuple[int, int]:
+    """A window as it is shown, in moments of the rank before it was moved."""
+    shift = next((each.shift_ns for each in ranges if each.rank == rank), 0)
+    return from_ns - shift, to_ns - shift
 
 
 def rows_of_their_tracks(columns: RankColumns, rows: Sequence[int]) -> list[int]:

@@ -170,7 +170,7 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
 
 
 def _ranges(rows: list[RowsRequest]) -> list[RowRange]:
-    return [RowRange(each.rank, each.first_row, each.last_row) for each in rows]
+    return [RowRange(each.rank, each.first_row, each.last_row, each.shift_ns) for each in rows]
 
 
 def _written_trace(store: RunStore, ranks: list[int], folder: Path, within: tuple[int, int]) -> Path:

@@ -1,70 +1,65 @@
 // The state of the timeline page. What the user can see again later is mirrored into the address.
 import { untrack } from 'svelte'
 import { TwoSides } from '../../api/twoSides'
-import { TimelineApi, type Flows, type SliceDetails, type SliceBrief, type Tracks } from '../../api/timeline'
+import { TimelineApi, type Flows, type SliceDetails, type SliceBrief } from '../../api/timeline'
 import type { RankFacts } from '../../api/schema'
 import { router } from '../../router/router.svelte'
 import { slowestFirst } from '../../state/deviation'
 import { Resource } from '../../state/resource.svelte'
-import { numbers, type Session } from '../../state/session.svelte'
+import type { Session } from '../../state/session.svelte'
 import { cssVariable, theme } from '../../state/theme.svelte'
-import { offsetsFromText, offsetsToText, withOffset, type Offsets } from '../../timeline/align'
+import { withOffset, type Offsets } from '../../timeline/align'
 import type { Frame } from '../../timeline/draw/frame'
 import type { TourShown } from '../../timeline/draw/overlay'
-import { flagsFromText, flagsToText, type Flag } from '../../timeline/flags'
+import type { Flag } from '../../timeline/flags'
 import type { Hit } from '../../timeline/hit'
 import { layOut, type Layout, type Openness, type ShownRank } from '../../timeline/layout'
-import { openFromText, openToText, type OpenRanks } from '../../timeline/openRanks'
-import { firstStep, RunModel, stepSpan } from '../../timeline/model'
+import type { OpenRanks } from '../../timeline/openRanks'
+import { firstStep, stepSpan, type RunModel } from '../../timeline/model'
 import { blockNeeds, counterNeeds } from '../../timeline/needs'
-import {
-  isSame,
-  NOTHING,
-  selectionFromParams,
-  selectionToParams,
-  spanFromText,
-  spanToText,
-  type Selection,
-  type SliceKey,
-} from '../../timeline/selection'
-import { alignment, isSideB, SIDE_B } from '../../timeline/sides'
-import { inOrder, stripOrderOf, type StripOrder } from '../../timeline/stripOrder'
+import { isSame, NOTHING, spanFromText, spanToText, type Selection, type SliceKey } from '../../timeline/selection'
+import { alignment, isSideB } from '../../timeline/sides'
+import { MOST_STACKED, stackedTrack, stackFromText, type StackedTrack } from '../../timeline/stack'
+import { inOrder, type StripOrder } from '../../timeline/stripOrder'
 import type { QueryTrack } from '../../timeline/queryTrack'
 import { readTheme, type CanvasTheme } from '../../timeline/theme'
 import { TileCache } from '../../timeline/tiles/cache'
 import { decodeCounters, decodeTiles, type CounterTile, type Tile } from '../../timeline/tiles/codec'
 import { TileLoader } from '../../timeline/tiles/loader'
 import { drawLevel, wantedTiles } from '../../timeline/tiles/plan'
-import { fromParams, toParams, UNTOUCHED, type TrackState } from '../../timeline/trackState'
+import { UNTOUCHED, type TrackState } from '../../timeline/trackState'
 import { TimeView, type Span } from '../../timeline/view'
+import { openingSpan, ownText, paramsOf, stateOf, withTime, type AddressedState } from './address'
+import { OtherSide } from './otherSide.svelte'
+import { RankTracksLoader } from './rankTracks.svelte'
 
 const TILE_BYTES = 160e6
 const COUNTER_BYTES = 16e6
 /** More selected slices are kept, but only these are outlined. */
 const MOST_PLACES = 40
-/** Ranks whose tracks are asked for at once. */
-const MOST_FETCHED = 8
 
 export type DrawerTab = 'details' | 'range' | 'search' | 'flags' | 'summary' | 'tour'
 
-export class TimelineStore {
+export class TimelineStore implements AddressedState {
   readonly api: TwoSides
   readonly tiles = new TileCache<Tile>(TILE_BYTES)
   readonly counters = new TileCache<CounterTile>(COUNTER_BYTES)
   readonly view = new TimeView({ start: 0, end: 1 })
-  readonly tracksResource: Resource<Tracks>
+  readonly tracks: RankTracksLoader
+  readonly other: OtherSide
   readonly details: Resource<SliceDetails>
   readonly selectionFlows: Resource<Flows>
 
-  model = $state.raw<RunModel | null>(null)
   state = $state.raw<TrackState>(UNTOUCHED)
-  offsets = $state.raw<Offsets>(new Map())
+  ownOffsets = $state.raw<Offsets>(new Map())
   /** How far the user opened or closed ranks. */
   opened = $state.raw<OpenRanks>(new Map())
   /** How the strips of several ranks are ordered. */
   stripOrder = $state<StripOrder>('slow')
   /** The kind of tracks that another page's link is about: they come first. */
   firstKind = $state<string | null>(null)
+  /** The track that is shown of all ranks, as `rank.track`. */
+  stackKey = $state<string | null>(null)
   selection = $state.raw<Selection>(NOTHING)
   /** Places of all selected slices, as far as they are known. */
   selected = $state.raw<readonly SliceBrief[]>([])
@@ -98,36 +93,39 @@ export class TimelineStore {
   /** Numbers of the shown ranks in the order of their strips. */
   readonly rankOrder: readonly number[] = $derived.by(() => {
     const { session } = this
-    const { ranks } = session
+    // A stack is of the chosen ranks, or of all where one is chosen.
+    const ranks =
+      this.stackKey !== null && session.ranks.length < 2
+        ? (session.run?.rank_list ?? []).map((one) => one.rank)
+        : session.ranks
     if (ranks.length < 2) return ranks
     const slowest = this.stripOrder === 'slow' ? slowestFirst(session.rankRows() ?? []) : []
-    return inOrder(ranks, this.stripOrder, { slowest, facts: session.run?.rank_list ?? [] })
+    const order = inOrder(ranks, this.stripOrder, { slowest, facts: session.run?.rank_list ?? [] })
+    return this.stackKey === null ? order : order.slice(0, MOST_STACKED)
   })
-  /** The rank of the other run that is put below this one's; null where nothing is compared. */
-  readonly otherRank: number | null = $derived.by(() => {
-    const { versus, rank } = this.session
-    if (!versus) return null
-    return SIDE_B + (numbers(versus.rank ?? undefined)[0] ?? rank ?? 0)
-  })
-  readonly #otherRun: string | null = $derived.by(() => this.session.versus?.run ?? null)
-  /** The ranks with how far they are open: a single one always, of several the first. */
+  /** The ranks with how far they are open: a single one always, of several the first, and what stands below it. */
   readonly shown: readonly ShownRank[] = $derived.by(() => {
-    const order = this.rankOrder
-    const { model } = this
+    const { model, other } = this
     if (!model) return []
     const facts = new Map((this.session.run?.rank_list ?? []).map((one) => [one.rank, one]))
-    const other = this.otherRank
-    const shown = order.map((rank, index) => ({
+    const order = this.stackKey === null ? other.below(this.rankOrder) : this.rankOrder
+    const [first] = order
+    const openAtFirst = (rank: number, index: number): Openness =>
+      this.stackKey === null && (rank === first || (index === 1 && isSideB(rank))) ? 2 : 0
+    return order.map((rank, index) => ({
       rank,
-      title: titleOf(facts.get(rank)),
-      open: order.length === 1 && other === null ? 2 : (this.opened.get(rank) ?? (index === 0 ? 2 : 0)),
+      title: titleOf(isSideB(rank) ? other.facts(rank) : facts.get(rank)),
+      open: order.length === 1 ? 2 : (this.opened.get(rank) ?? openAtFirst(rank, index)),
       info: model.ranks.get(rank)?.info ?? null,
     }))
-    if (other === null) return shown
-    const info = model.ranks.get(other)?.info ?? null
-    const title = info?.device_name ?? info?.device_kind ?? ''
-    // A over B: the other run below the first rank of this one.
-    return [...shown.slice(0, 1), { rank: other, title, open: this.opened.get(other) ?? 2, info }, ...shown.slice(1)]
+  })
+  /** How far ranks are shown from where the run's clock has them. */
+  readonly #offsets: Offsets = $derived.by(() => this.other.spread(this.ownOffsets))
+  /** The track that is shown of all ranks, as soon as it is known. */
+  readonly stack: StackedTrack | null = $derived.by(() => {
+    const named = stackFromText(this.stackKey ?? undefined)
+    const info = named && this.model?.ranks.get(named.rank)?.info
+    return named && info ? stackedTrack(info, named.track) : null
   })
   /** Ranks whose lanes or tracks are in the layout: what numbers of the window are about. */
   readonly openRanks: readonly number[] = $derived.by(() => {
@@ -140,6 +138,7 @@ export class TimelineStore {
       kinds: this.model?.tracks.kinds ?? [],
       first: this.firstKind,
       queryRows: this.query ? Math.max(1, this.query.rows.length) : 0,
+      stack: this.stack,
     }),
   )
   readonly canvasTheme: CanvasTheme = $derived(
@@ -150,8 +149,6 @@ export class TimelineStore {
   readonly #counterLoader: TileLoader<CounterTile>
   #written = ''
   #openOnSelection = false
-  readonly #asked = new Set<number>()
-  #version = ''
 
   constructor(readonly session: Session) {
     this.api = new TwoSides(session.runId ?? '')
@@ -179,10 +176,16 @@ export class TimelineStore {
         return this.api.decoded(wire, async (api, own) => decodeCounters(await api.counters(own, signal)))
       },
     })
-    this.tracksResource = new Resource(
-      () => (session.run ? `${session.run.summary.version}/${session.rank}` : null),
-      (signal) => this.api.tracks(session.rank === undefined ? [] : [session.rank], signal),
-    )
+    this.other = new OtherSide(session)
+    this.tracks = new RankTracksLoader(session, this.api, {
+      onreplaced: () => {
+        this.tiles.clear()
+        this.counters.clear()
+      },
+      onranks: (ranks, first) => this.#received(ranks, first),
+      onchange: () => this.changed(),
+      onerror: shared.onerror,
+    })
     this.details = new Resource(
       () => this.selection.slices.at(-1) ?? null,
       (signal) => {
@@ -194,9 +197,16 @@ export class TimelineStore {
       () => (this.selection.slices.length > 0 ? this.selection.slices : null),
       (signal) => this.api.flows({ slices: this.selection.slices }, signal),
     )
-    $effect(() => this.#adopt(this.tracksResource.data))
-    $effect(() => this.#compareWith(this.#otherRun))
-    $effect(() => this.#fetchRanks(this.shown))
+    $effect(() => {
+      const { run } = this.other
+      this.api.other = run === null ? null : new TimelineApi(run)
+      this.tracks.forgetSideB()
+    })
+    $effect(() => {
+      const named = stackFromText(this.stackKey ?? undefined)
+      const wanted = this.shown.filter((one) => (one.open > 0 || named !== null) && one.info === null)
+      this.tracks.fetch([...(named && this.model ? [named.rank] : []), ...wanted.map((one) => one.rank)])
+    })
     $effect(() => this.#follow(router.route.params))
     $effect(() => this.#mirror())
     $effect(() => this.#locate(this.selection.slices))
@@ -204,6 +214,19 @@ export class TimelineStore {
       this.#tileLoader.dispose()
       this.#counterLoader.dispose()
     })
+  }
+
+  /** What is known of the run and of the ranks that were loaded. */
+  get model(): RunModel | null {
+    return this.tracks.model
+  }
+
+  get offsets(): Offsets {
+    return this.#offsets
+  }
+
+  set offsets(all: Offsets) {
+    this.ownOffsets = this.other.gathered(all)
   }
 
   /** The slice whose details are shown, as soon as its place is known. */
@@ -279,58 +302,16 @@ export class TimelineStore {
     this.scrollTop = Math.max(0, Math.min(top, this.layout.scrolledHeight - room))
   }
 
-  #adopt(tracks: Tracks | undefined): void {
-    if (!tracks) return
+  /** Tracks of some ranks are there. */
+  #received(ranks: readonly number[], first: boolean): void {
     untrack(() => {
-      const first = this.model === null
-      const known = tracks.version === this.#version ? this.model : null
-      const others = known?.tracks.ranks.filter((one) => !tracks.ranks.some((rank) => rank.rank === one.rank)) ?? []
-      this.model = new RunModel({ ...tracks, ranks: [...tracks.ranks, ...others] }, known?.ranks)
-      if (!known) {
-        this.tiles.clear()
-        this.counters.clear()
-        this.#asked.clear()
-        this.#version = tracks.version
-      }
-      this.view.setBounds(this.model.bounds)
-      for (const rank of tracks.ranks) void this.#moreNames(rank.rank)
+      if (this.model) this.view.setBounds(this.model.bounds)
       if (first) this.#read(router.route.params)
+      const ofOther = this.other.ranks.find((rank) => ranks.includes(rank))
+      if (ofOther !== undefined) this.#alignOther(ofOther)
       this.changed()
-    })
-  }
-
-  /** Tracks of ranks that were opened. */
-  #fetchRanks(shown: readonly ShownRank[]): void {
-    untrack(() => {
-      const missing = shown.filter((one) => one.open > 0 && one.info === null && !this.#asked.has(one.rank))
-      for (const { rank } of missing.slice(0, MOST_FETCHED)) {
-        this.#asked.add(rank)
-        this.api.tracks([rank]).then(
-          (tracks) => {
-            if ((tracks.version !== this.#version && !isSideB(rank)) || !this.model) return
-            this.model = this.model.withRanks(tracks.ranks, tracks.end_at_ns)
-            if (isSideB(rank)) this.#alignOther(rank)
-            void this.#moreNames(rank)
-            this.changed()
-            const last = this.current
-            if (last?.rank === rank) this.onplaced?.(last)
-          },
-          (error: unknown) => (this.loadError = error),
-        )
-      }
-    })
-  }
-
-  /** Side B: its tiles and tracks are of another run. */
-  #compareWith(run: string | null): void {
-    untrack(() => {
-      this.api.other = run === null ? null : new TimelineApi(run)
-      for (const rank of this.#asked) if (isSideB(rank)) this.#asked.delete(rank)
-      const others = [...(this.model?.ranks.keys() ?? [])].filter(isSideB)
-      if (others.length === 0 || !this.model) return
-      this.model = this.model.withoutRanks(others)
-      this.tiles.clear()
-      this.changed()
+      const last = this.current
+      if (!first && last && ranks.includes(last.rank)) this.onplaced?.(last)
     })
   }
 
@@ -358,18 +339,6 @@ export class TimelineStore {
     this.opened = new Map(this.opened).set(rank, open)
   }
 
-  async #moreNames(rank: number): Promise<void> {
-    for (;;) {
-      const model = this.model
-      const known = model?.ranks.get(rank)?.names.length ?? 0
-      if (known >= (model?.ranks.get(rank)?.info.names_total ?? 0)) return
-      const { names, total } = await this.api.names(rank, known)
-      model?.addNames(rank, known, names)
-      this.changed()
-      if (names.length === 0 || known + names.length >= total) return
-    }
-  }
-
   /** Someone else changed the address: Back, Forward, a picker, a link. */
   #follow(params: Readonly<Record<string, string>>): void {
     untrack(() => {
@@ -378,49 +347,19 @@ export class TimelineStore {
   }
 
   #read(params: Readonly<Record<string, string>>): void {
-    this.state = fromParams(params)
-    this.opened = openFromText(params['open'])
-    this.stripOrder = stripOrderOf(params['strips'])
-    this.firstKind = params['show'] ?? null
-    this.offsets = offsetsFromText(params['offset'])
-    this.flags = flagsFromText(params['flag'])
-    this.linkKinds = (params['links'] ?? '').split(',').filter(Boolean)
-    this.selection = selectionFromParams(params)
+    Object.assign(this, stateOf(params))
     if (this.selection.slices.length === 0) this.selected = []
-    this.colourBy = params['colour'] === 'kind' ? 'kind' : 'name'
     this.#written = ownText(params)
     this.#openOnSelection = params['t'] === undefined && this.selection.slices.length > 0
     if (this.selection.slices.length > 0) this.drawer = 'details'
     else if (this.selection.range) this.drawer = 'range'
-    this.view.jump(spanFromText(params['t']) ?? this.#openingSpan(params) ?? this.model?.bounds ?? this.view.span)
+    const opening = spanFromText(params['t']) ?? openingSpan(this.model, params)
+    this.view.jump(opening ?? this.model?.bounds ?? this.view.span)
     this.changed()
   }
 
-  /** Without a time in the address the page opens on one step. */
-  #openingSpan(params: Readonly<Record<string, string>>): Span | null {
-    if (!this.model) return null
-    const asked = numbers(params['step'])[0]
-    if (asked !== undefined) {
-      for (const rank of this.model.ranks.keys()) {
-        const mark = this.model.step(rank, asked)
-        if (mark) return widened(stepSpan(mark))
-      }
-    }
-    const first = firstStep(this.model)
-    return first ? widened(stepSpan(first.mark)) : null
-  }
-
   #mirror(): void {
-    const params = {
-      ...toParams(this.state),
-      ...selectionToParams(this.selection),
-      open: openToText(this.opened),
-      strips: this.stripOrder === 'slow' ? null : this.stripOrder,
-      offset: offsetsToText(this.offsets),
-      flag: flagsToText(this.flags),
-      links: this.linkKinds.join(',') || null,
-      colour: this.colourBy === 'kind' ? 'kind' : null,
-    }
+    const params = paramsOf(this)
     untrack(() => {
       if (!this.model) return
       const merged = { ...router.route.params, ...params }
@@ -472,37 +411,4 @@ export class TimelineStore {
 
 function titleOf(facts: RankFacts | undefined): string {
   return [facts?.host, facts?.device_name ?? facts?.device_kind].filter(Boolean).join(' · ')
-}
-
-const OWN = [
-  'open',
-  'strips',
-  'show',
-  'pin',
-  'hide',
-  'fold',
-  'order',
-  'sel',
-  'range',
-  'rows',
-  'offset',
-  'flag',
-  'links',
-  'colour',
-  't',
-  'step',
-] as const
-
-/** The timeline's own parameters as one text, to see whether they changed. */
-function ownText(params: Readonly<Record<string, string | null>>): string {
-  return OWN.map((name) => `${name}=${params[name] ?? ''}`).join('&')
-}
-
-function withTime(text: string, t: string): string {
-  return text.replace(/&t=[^&]*/, `&t=${t}`)
-}
-
-function widened(span: Span): Span {
-  const room = (span.end - span.start) * 0.02
-  return { start: span.start - room, end: span.end + room }
 }

@@ -1,6 +1,7 @@
 // Where the time of the visible window goes, asked for when the view has come to rest.
 import type { LanesAnswer } from '../../api/timeline'
 import { Resource } from '../../state/resource.svelte'
+import { shownLanes } from './shownLanes'
 import type { TimelineStore } from './store.svelte'
 
 const SETTLE_MS = 250
@@ -23,8 +24,8 @@ export class WindowLanes {
     })
     // Of many ranks those that are open: the others are strips.
     this.lanes = new Resource(
-      () => (this.window ? [this.window, store.openRanks] : null),
-      (signal) => store.api.lanes(store.openRanks, this.window?.from ?? 0, this.window?.to ?? 1, signal),
+      () => (this.window ? [this.window, store.openRanks, [...store.offsets]] : null),
+      (signal) => shownLanes(store, store.openRanks, this.window?.from ?? 0, this.window?.to ?? 1, signal),
     )
   }
 }
