@@ -85,10 +85,10 @@ lowest:  ## the lowest versions that the package allows
 	STEPSCOPE_SKIP_WEB=1 .venv-lowest/bin/$(PIP) $$($(PYTHON) build_steps/versions.py lowest) -e . 'pytest>=9,<10' 'hypothesis>=6.150,<7' 'httpx2>=2.16,<3'
 	.venv-lowest/bin/pytest -q $(QUICK)
 
-bench: $(VENDOR_STAMP)  ## performance, as ratios in one run; other tools in an environment of their own
+bench: $(VENDOR_STAMP) web chromium  ## performance, as ratios in one run; other tools in an environment of their own
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/$(PIP) -e '.[bench]' '$(TORCH)'
-	.venv-bench/bin/python benchmarks/run.py
+	NODE="$(NODE)" && STEPSCOPE_NODE="$$NODE/bin/node" .venv-bench/bin/python benchmarks/run.py
 
 score: $(STAMP)  ## how often the diagnosis is right, on simulated runs; SCORE="--kind slow_host --count 5" chooses
 	PYTHONPATH=benchmarks $(BIN)/python -m score $(or $(SCORE),--write)

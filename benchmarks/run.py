@@ -10,9 +10,11 @@ import capture
 import cluster
 import comparison
 import ingest
+import pages
 import peers
 import results
 import simulated_jobs
+import timeline_frames
 import timeline_tiles
 
 HERE = Path(__file__).resolve().parent
@@ -30,7 +32,8 @@ def main() -> None:
         "Beside other tools": peers.run(options.data),
         "Comparing": comparison.run(options.data),
         "Many ranks": [*cluster.run(options.data), *simulated_jobs.run(options.data)],
-        "Timeline": timeline_tiles.run(options.data),
+        "Timeline": [*timeline_tiles.run(options.data), *timeline_frames.run(options.data)],
+        "Pages": pages.run(options.data, megabytes=options.megabytes),
         "Recording": capture.run(),
     }
     results.write(HERE / "RESULTS.md", sections)

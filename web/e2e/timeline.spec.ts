@@ -334,3 +334,17 @@ for (const theme of ['light', 'dark'] as const)
       await app.axe()
     }
   })
+
+test('one track of all ranks is stacked by a button, held by the address, and left again', async ({ app, page }) => {
+  const run = await app.run('job')
+  await app.openTimeline(run.id)
+  const names = page.getByRole('group', { name: 'Tracks' })
+  await page.getByRole('button', { name: 'Across ranks' }).click()
+  await page.getByRole('button', { name: /^stream 7/ }).click()
+  for (const rank of [0, 1]) await expect(names.getByText(new RegExp(`^rank ${rank} · stream 7`))).toBeVisible()
+  expect(app.param('stack')).toMatch(/^0\.\d+$/)
+  await page.getByRole('button', { name: 'Across ranks' }).click()
+  await page.getByRole('button', { name: 'Back to all tracks' }).click()
+  await expect(names.getByText(/^rank 1 · stream 7/)).toHaveCount(0)
+  await expect.poll(() => app.param('stack')).toBeNull()
+})

@@ -1,24 +1,34 @@
 // Frame script times of the timeline in a real Chromium: pan, zoom in, zoom out, scroll.
-//   node scripts/measure-frames.mjs http://127.0.0.1:8080 RUN_ID
-// Prints one JSON line per movement: frames, p50, p95 and largest script time in ms, frames with a hole, and whether a
-// hole was left when everything had come to rest.
+//   node scripts/measure-frames.mjs http://127.0.0.1:8080 RUN_ID [LENGTH_NS [PARAMETERS]]
+// The length of the run is that of the generated one, 60 s, unless it is named; parameters such as `rank=all` are added to
+// the address.
+// Prints one JSON line per movement: frames, p50, p95 and largest script time in ms, CPU ms of all scripts per frame,
+// frames with a hole, and whether a hole was left when everything had come to rest.
 import { chromium } from '@playwright/test'
 
-const [base, run] = process.argv.slice(2)
+const [base, run, length = '60e9', parameters = ''] = process.argv.slice(2)
 if (!base || !run) throw new Error('Name the address of a server and the id of a run.')
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
 })
 const page = await browser.newPage({ viewport: { width: 1600, height: 900 } })
+const devtools = await page.context().newCDPSession(page)
+await devtools.send('Performance.enable', { timeDomain: 'threadTicks' })
 const bytes = []
 page.on('response', async (response) => {
   if (response.url().endsWith('/tiles')) bytes.push((await response.body()).length)
 })
 
+/** CPU seconds of scripts in the page's thread so far: what other work on the machine does not change. */
+async function scriptSeconds() {
+  const { metrics } = await devtools.send('Performance.getMetrics')
+  return metrics.find(({ name }) => name === 'ScriptDuration').value
+}
+
 async function open(span) {
   await page.goto('about:blank')
-  await page.goto(`${base}/?probe#/run/${run}/timeline?t=${span}`)
+  await page.goto(`${base}/?probe#/run/${run}/timeline?t=${span}&${parameters}`)
   await page.waitForFunction(() => window.timelineProbe?.idle())
   await page.keyboard.press('q')
   await page.waitForFunction(() => window.timelineProbe?.idle())
@@ -27,6 +37,7 @@ async function open(span) {
 /** Run a movement: one call of `step` per animation frame. */
 async function measure(name, span, frames, step) {
   await open(span)
+  const before = await scriptSeconds()
   const result = await page.evaluate(
     async ({ times, wheel }) => {
       const probe = window.timelineProbe
@@ -63,16 +74,18 @@ async function measure(name, span, frames, step) {
     },
     { times: frames, wheel: step },
   )
-  console.log(JSON.stringify({ name, ...result }))
+  const cpu = Number(((1000 * ((await scriptSeconds()) - before)) / result.frames).toFixed(2))
+  console.log(JSON.stringify({ name, cpu, ...result }))
 }
 
-const second = 1e9
-await measure('pan, 38 s in sight', `0-${38 * second}`, 120, { deltaY: 12, shiftKey: true })
-await measure('pan, 2 s in sight', `${20 * second}-${22 * second}`, 120, { deltaY: 30, shiftKey: true })
-await measure('pan, 50 ms in sight', `${20 * second}-${20.05 * second}`, 120, { deltaY: 30, shiftKey: true })
-await measure('scroll rows, 2 s in sight', `${20 * second}-${22 * second}`, 60, { deltaY: 40 })
-await measure('zoom in, 60 s to 12 ms', `0-${60 * second}`, 120, { deltaY: -22, ctrlKey: true })
-await measure('zoom out, 10 ms to 60 s', `${30 * second}-${30.01 * second}`, 120, { deltaY: 22, ctrlKey: true })
+/** A stretch of the run, from and to as parts of it, in whole nanoseconds. */
+const part = (from, to) => `${Math.round(from * Number(length))}-${Math.round(to * Number(length))}`
+await measure('pan, two thirds in sight', part(0, 0.63), 120, { deltaY: 12, shiftKey: true })
+await measure('pan, a thirtieth in sight', part(0.33, 0.365), 120, { deltaY: 30, shiftKey: true })
+await measure('pan, a thousandth in sight', part(0.33, 0.331), 120, { deltaY: 30, shiftKey: true })
+await measure('scroll rows, a thirtieth in sight', part(0.33, 0.365), 60, { deltaY: 40 })
+await measure('zoom in from the whole run', part(0, 1), 120, { deltaY: -22, ctrlKey: true })
+await measure('zoom out from a six thousandth', part(0.5, 0.50017), 120, { deltaY: 22, ctrlKey: true })
 bytes.sort((a, b) => a - b)
 console.log(
   JSON.stringify({
