@@ -10,7 +10,7 @@ from types import FrameType
 
 #: For processes and conditions that a test waits for: far more than they take, however busy the machine is. What does
 #: not come at all fails then, instead of hanging.
-HANGS_AFTER_S = 300
+HANGS_AFTER_S = 900
 
 
 @contextlib.contextmanager

@@ -35,18 +35,26 @@ class NoteGroup:
         >>> notes = [Note("event_dropped", {}, f"{rank}.json", "event 3", 2, rank) for rank in range(5)]
         >>> (group,) = grouped(notes)
         >>> group.sentence()
-        '10 events in 0.json, 1.json, 2.json and 2 more could not be read and were dropped (first: event 3).'
+        '10 events in 0.json (also 1.json, 2.json and 2 more) could not be read and were dropped (first: event 3).'
         >>> group.ranks
         [0, 1, 2, 3, 4]
         """
         from stepscope.texts import text
 
-        file, more = ", ".join(self.files[:_FILES_NAMED]), len(self.files) - _FILES_NAMED
-        if more > 0:
-            file = text("report.note_files", lang, files=file, count=more)
-        merged = Note(self.code, self.first.params, file, self.first.place, self.count, self.first.rank)
+        merged = Note(self.code, self.first.params, self._files(lang), self.first.place, self.count, self.first.rank)
         sentence = merged.sentence(lang)
         return f"{sentence} {text('report.note_others', lang, count=self.others)}" if self.others else sentence
+
+    def _files(self, lang: str) -> str:
+        from stepscope.texts import text
+
+        first, *others = self.files or [""]
+        if not others:
+            return first
+        named, more = ", ".join(others[: _FILES_NAMED - 1]), len(self.files) - _FILES_NAMED
+        if more > 0:
+            return text("report.note_more_files", lang, first=first, files=named, count=more)
+        return text("report.note_files", lang, first=first, files=named)
 
 
 def level_of(code: str) -> Level:
