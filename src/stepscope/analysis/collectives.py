@@ -10,6 +10,7 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.communication.asked_calls import AskedCalls
+from stepscope.analysis.foundation.kept import kept
 from stepscope.analysis.foundation.question import AtLeast, question
 from stepscope.analysis.foundation.units import Bytes, Identifier, Microseconds, Nanoseconds
 from stepscope.analysis.timeline.clock import run_clock
@@ -17,6 +18,8 @@ from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
+_MADE_FROM: Final = ("analysis", "facts", "store")
+_USUAL_LIMIT: Final = 2_000
 _TIMES: Final = {"duration_us": "took", "wait_us": "waiting", "transit_us": "moving", "skew_us": "skew_ns"}
 
 
@@ -39,6 +42,31 @@ class CollectiveCall(msgspec.Struct, frozen=True):
     bytes: Bytes | None
 
 
+_COLUMNS: Final = {
+    "rank": pl.Int32,
+    "slice": pl.UInt32,
+    "call": pl.Int64,
+    "step": pl.Int64,
+    "group": pl.String,
+    "kind": pl.String,
+    "name": pl.String,
+    "seq": pl.Int64,
+    "start_ns": pl.Int64,
+    "duration_us": pl.Float64,
+    "wait_us": pl.Float64,
+    "transit_us": pl.Float64,
+    "skew_us": pl.Float64,
+    "bytes": pl.Int64,
+}
+
+
+class _Calls(msgspec.Struct, frozen=True):
+    """The longest calls of a run, as they are kept."""
+
+    longest: list[CollectiveCall]
+    left_out: int
+
+
 @question(rows=CollectiveCall)
 def collectives(
     store: RunStore,
@@ -47,10 +75,25 @@ def collectives(
     steps: Sequence[int] | None = None,
     group: str | None = None,
     operation: str | None = None,
-    limit: Annotated[int, AtLeast(1)] = 2_000,
+    limit: Annotated[int, AtLeast(1)] = _USUAL_LIMIT,
 ) -> Answer[pl.DataFrame]:
     """Rows of ``CollectiveCall`` in the order of their start; of more than ``limit`` the longest."""
-    calls, _ = AskedCalls(store, ranks, steps, group, operation).timed(beside_computing=False)
+    if ranks or steps or group or operation or limit != _USUAL_LIMIT:
+        rows, left_out = _longest(store, AskedCalls(store, ranks, steps, group, operation), limit)
+    else:
+        calls = kept(store, "collectives", _Calls, _MADE_FROM, _usually_asked)
+        rows, left_out = pl.DataFrame(msgspec.to_builtins(calls.longest), schema=_COLUMNS), calls.left_out
+    return Answer(rows, [Note("calls_left_out", {"shown": str(rows.height)}, count=left_out)] if left_out else [])
+
+
+def _usually_asked(store: RunStore) -> _Calls:
+    rows, left_out = _longest(store, AskedCalls(store, None, None, None, None), _USUAL_LIMIT)
+    return _Calls(msgspec.convert(rows.to_dicts(), list[CollectiveCall]), left_out)
+
+
+def _longest(store: RunStore, asked: AskedCalls, limit: int) -> tuple[pl.DataFrame, int]:
+    """The longest of some calls, in the order of their start, and how many more there are."""
+    calls, _ = asked.timed(beside_computing=False)
     calls = calls.filter(pl.col("start_ns").is_not_null() & pl.col("took").is_not_null())
     if calls.is_empty():
         raise NoAnswerError("no_communication")
@@ -61,10 +104,9 @@ def collectives(
         .join(on_timeline.with_columns(place="slice"), on=["rank", "slice"], how="left")
         .with_columns(pl.col("place").alias("slice"), **{name: pl.col(ns) / 1000 for name, ns in _TIMES.items()})
         .sort("start_ns", "rank", "call")
-        .select(CollectiveCall.__struct_fields__)
+        .select(pl.col(name).cast(kind) for name, kind in _COLUMNS.items())
     )
-    left_out = calls.height - rows.height
-    return Answer(rows, [Note("calls_left_out", {"shown": str(rows.height)}, count=left_out)] if left_out else [])
+    return rows, calls.height - rows.height
 
 
 def _on_run_clock(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:

@@ -82,11 +82,13 @@ def _of_rank(rank: int, counted: pl.DataFrame, others: pl.DataFrame) -> StepStat
 
 
 def _spreads(rows: pl.DataFrame, fields: list[str]) -> Iterable[Spread]:
+    known = pl.col(fields).drop_nulls()
+    numbers = (known.median(), known.quantile(0.95, "linear"), known.mean(), known.min(), known.max())
+    columns = [rows.select(number) for number in numbers]
     for name in fields:
-        values = rows[name].drop_nulls()
-        if len(values):
-            numbers = (values.median(), values.quantile(0.95, "linear"), values.mean(), values.min(), values.max())
-            yield Spread(name, *(float(number) for number in numbers))  # type: ignore[arg-type]
+        values = [column[name][0] for column in columns]
+        if values[0] is not None:
+            yield Spread(name, *(float(value) for value in values))
 
 
 def outliers(duration: pl.Series) -> pl.Series:

@@ -27,7 +27,7 @@ from stepscope.facts.delimitation import delimitation_facts
 from stepscope.store.run_store import RunStore
 
 _PROFILER: Final = CATEGORIES.index("profiler")
-_FIELDS: Final = tuple(fields_in("us", Step))
+_FIELDS: Final = fields_in("us", Step)
 
 _PARTS: Final = {"computing": "computing_us", "communication": "exposed_communication_us", "free": "idle_us"}
 

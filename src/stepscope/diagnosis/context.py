@@ -20,6 +20,8 @@ from stepscope.analysis.foundation.computing_time import computing_of as computi
 from stepscope.analysis.foundation.data_waits import data_waits
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import does_work_on_device
+from stepscope.analysis.launches import whole_rank_launches
+from stepscope.analysis.replay.effects import late_host_ns
 from stepscope.analysis.steps import remarks_of_rank, steps_of_rank
 from stepscope.analysis.summary import outside_steps
 from stepscope.diagnosis.computing import Computing, computing_of
@@ -229,3 +231,5 @@ def _visit(store: RunStore, rank: int) -> None:
         computing_intervals_of(store, rank)
         data_waits(store, rank)
         does_work_on_device(store, rank)
+        whole_rank_launches(store, rank)
+        late_host_ns(store, rank)

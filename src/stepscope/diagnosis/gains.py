@@ -44,7 +44,7 @@ def with_replayed_gains(store: RunStore, findings: list[Finding], estimated: lis
     if not any(changes.values()):
         return findings
     replayed = {id_: number for number, id_ in enumerate(id_ for id_, removed in changes.items() if removed)}
-    estimate = estimate_of(store, store.ranks, [changes[id_] for id_ in replayed])
+    estimate = estimate_of(store, store.ranks, [changes[id_] for id_ in replayed], concerned_only=True)
     if estimate is None or estimate.error_share > replay_facts().errors.most_share:
         return findings
     return [_replayed(estimate, finding, replayed.get(finding.id)) for finding in findings]

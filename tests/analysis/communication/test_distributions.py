@@ -93,6 +93,21 @@ def test_single_calls_say_which_belong_together_and_what_they_waited(tmp_path: P
     assert [(note.code, note.count) for note in answer.notes] == [("calls_left_out", 5)]
 
 
+def test_the_usual_answer_on_calls_is_kept_and_the_same_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = make_store(tmp_path, ranks=[{"rank": rank} for rank in range(3)], collectives=_CALLS)
+    first = collectives(store)
+    with monkeypatch.context() as patched:
+        patched.setattr("stepscope.analysis.collectives.AskedCalls", None)
+        again = collectives(store)
+        with pytest.raises(TypeError):  # another limit is worked out anew
+            collectives(store, limit=2)
+    assert again.data.equals(first.data)
+    assert again.data.schema == first.data.schema
+    assert again.notes == first.notes
+    every_call = collectives(store, limit=1_000_000).data
+    assert every_call.equals(first.data)
+
+
 def test_packets_are_those_that_the_vendor_counts(shared_data: Path) -> None:
     capture = shared_data / "ascend" / "text_level1"
     theirs: Counter[int] = Counter()

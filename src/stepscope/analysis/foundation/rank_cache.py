@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import Any, Final, TypeVar
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -68,6 +69,10 @@ def protected_bytes(value: Any) -> int:
         return sum(map(protected_bytes, value.values()))
     if isinstance(value, (list, tuple)):
         return sum(map(protected_bytes, value))
+    if isinstance(value, msgspec.Struct):
+        return value.__sizeof__() + sum(map(protected_bytes, msgspec.structs.astuple(value)))
+    if isinstance(value, float):
+        return value.__sizeof__()
     if is_dataclass(value):
         return sum(protected_bytes(getattr(value, field.name)) for field in fields(value))
     return 0

@@ -8,7 +8,7 @@ import polars as pl
 from stepscope.analysis.foundation.idle import CAUSES, idle_of
 from stepscope.analysis.foundation.intervals import Intervals, joined, union
 from stepscope.analysis.foundation.periods import NEVER, Periods, periods_of
-from stepscope.analysis.foundation.rank_cache import cached_per_rank
+from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
 from stepscope.analysis.foundation.step_axis import StepAxis, work_on_axis
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
 from stepscope.arrays import Bools, Int64s
@@ -17,7 +17,7 @@ from stepscope.store.run_store import RunStore
 _CAUSE_COLUMNS = [f"idle_{cause}_ns" for cause in CAUSES]
 
 
-@cached_per_rank
+@cached_summary_per_rank
 def step_parts(store: RunStore, rank: int) -> pl.DataFrame:
     """One row per mark, in their order; null is what the capture cannot tell.
 

@@ -6,6 +6,7 @@ and page read them from there or from the type. Names of fields end in their uni
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Final, get_args, get_origin
 
 import msgspec
@@ -62,6 +63,7 @@ def unit_of(kind: Any) -> str | None:
     return next((unit for part in get_args(kind) if (unit := unit_of(part)) is not None), None)
 
 
-def fields_in(unit: str, structure: type[msgspec.Struct]) -> list[str]:
+@cache
+def fields_in(unit: str, structure: type[msgspec.Struct]) -> tuple[str, ...]:
     """The fields of a structure that are in a unit."""
-    return [field.name for field in msgspec.structs.fields(structure) if unit_of(field.type) == unit]
+    return tuple(field.name for field in msgspec.structs.fields(structure) if unit_of(field.type) == unit)

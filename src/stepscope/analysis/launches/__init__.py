@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 import polars as pl
@@ -14,6 +14,7 @@ from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.idle import idle_of
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.question import AtLeast, question
+from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_parts import step_parts
 from stepscope.analysis.foundation.work import ranks_of, work_of
@@ -42,6 +43,8 @@ from stepscope.store.run_store import RunStore
 
 __all__ = ["Launches", "launches"]
 
+_GAPS: Final = 20
+
 
 @question()
 def launches(
@@ -49,10 +52,10 @@ def launches(
     *,
     ranks: Sequence[int] | None = None,
     steps: Sequence[int] | None = None,
-    gaps: Annotated[int, AtLeast(0)] = 20,
+    gaps: Annotated[int, AtLeast(0)] = _GAPS,
 ) -> Answer[Launches]:
     """Launches and idle time per rank and step; ``gaps`` is how many of the longest gaps of each rank to list."""
-    answer, notes = Launches([], [], [], [], [], [], [], [], [], [], [], launches_facts().gaps.least_us), []
+    answer, notes = _nothing(), []
     numbers: set[int] = set()
     for rank in ranks_of(store, ranks):
         marks = step_marks(store, rank)
@@ -60,7 +63,11 @@ def launches(
             notes.append(Note("no_steps", rank=rank))
             continue
         numbers.update(marks["step"].to_list())
-        notes += _rank(store, rank, marks, steps, gaps, answer)
+        own, said = whole_rank_launches(store, rank) if _asks_all(steps, gaps) else _rank(store, rank, steps, gaps)
+        notes += said
+        for entries, more in zip(msgspec.structs.astuple(answer), msgspec.structs.astuple(own), strict=True):
+            if isinstance(entries, list):
+                entries.extend(more)
     if not numbers:
         raise NoAnswerError("no_steps")
     if steps and not (numbers & set(steps)):
@@ -72,12 +79,24 @@ def launches(
     return Answer(answer, notes)
 
 
-def _rank(
-    store: RunStore, rank: int, marks: pl.DataFrame, steps: Sequence[int] | None, most: int, answer: Launches
-) -> list[Note]:
-    work = work_of(store, rank)
+def _nothing() -> Launches:
+    return Launches([], [], [], [], [], [], [], [], [], [], [], launches_facts().gaps.least_us)
+
+
+def _asks_all(steps: Sequence[int] | None, gaps: int) -> bool:
+    return not steps and gaps == _GAPS
+
+
+@cached_summary_per_rank
+def whole_rank_launches(store: RunStore, rank: int) -> tuple[Launches, list[Note]]:
+    """The lists of one rank whose steps are marked, with as many gaps as are usually asked for; and notes on them."""
+    return _rank(store, rank, None, _GAPS)
+
+
+def _rank(store: RunStore, rank: int, steps: Sequence[int] | None, most: int) -> tuple[Launches, list[Note]]:
+    answer, marks, work = _nothing(), step_marks(store, rank), work_of(store, rank)
     if not len(work.slice):
-        return [Note("no_device_work", rank=rank)]
+        return answer, [Note("no_device_work", rank=rank)]
     idle = idle_of(store, rank)
     launched = idle.launched
 
@@ -94,7 +113,7 @@ def _rank(
     answer.gc_pauses.extend(filter(asked, pause_rows(rank, launched, marks)))
     answer.get_next.extend(filter(asked, get_next_rows(rank, launched, data_waits(store, rank))))
     notes = _notes(rank, work.on_device, launched)
-    return notes if idle.periods.known.any() else [*notes, Note("no_compute_recorded", rank=rank)]
+    return answer, notes if idle.periods.known.any() else [*notes, Note("no_compute_recorded", rank=rank)]
 
 
 def _step_rows(rank: int, work: Launched, marks: pl.DataFrame) -> list[StepLaunches]:

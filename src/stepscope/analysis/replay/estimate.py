@@ -66,8 +66,13 @@ class _Outcome:
         """Ranks of whom must be known what they need."""
         return frozenset().union(*(change.peers for change in self.changes))
 
-    def concerns(self, replay: Replay) -> bool:
-        return any(change.concerns(rank) for change in self.changes for rank in replay.ranks)
+    def concerns(self, rank: int) -> bool:
+        """Whether a change acts on this rank."""
+        return any(change.concerns(rank) for change in self.changes)
+
+    def needs(self, rank: int) -> bool:
+        """Whether a rank must be replayed to know what the changes do."""
+        return self.concerns(rank) or any(rank in change.peers for change in self.changes)
 
     def times_of(self, replay: Replay) -> list[Int64s]:
         """Per rank of a replay how long its steps take with the changes made, one after the other."""
@@ -94,14 +99,20 @@ class _Replayed:
     launches_missing: bool
 
 
-def estimate_of(store: RunStore, ranks: list[int], variants: Sequence[Sequence[Change]] = ()) -> Estimate | None:
+def estimate_of(
+    store: RunStore, ranks: list[int], variants: Sequence[Sequence[Change]] = (), *, concerned_only: bool = False
+) -> Estimate | None:
     """The replay of some ranks, held to what was recorded; None where nothing can be replayed.
 
     ``variants`` are sets of changes. All are made in the same round over the ranks, each on the steps as recorded.
+    With ``concerned_only``, ranks that go one by one are left out if no change and no comparison with peers concerns
+    them: nothing of them can change.
     """
     needs = NeedsOfRanks(store)
     outcomes = [_Outcome(store, changes, ranks, needs) for changes in variants]
     replay = joined_replay(store, ranks)
+    if replay is None and concerned_only:
+        ranks = [rank for rank in ranks if any(outcome.needs(rank) for outcome in outcomes)]
     replayed = _one_by_one(store, ranks, outcomes, needs) if replay is None else _together(store, replay, outcomes)
     if not replayed.ranks:
         return None
@@ -139,11 +150,11 @@ def _one_by_one(store: RunStore, ranks: list[int], outcomes: Sequence[_Outcome],
         if rank in peers:
             needs.learn(Weights(replay), 0)
         for outcome in outcomes:
-            at_once = not outcome.peers and outcome.concerns(replay)
+            at_once = not outcome.peers and outcome.concerns(rank)
             outcome.times += outcome.times_of(replay) if at_once else own
     for outcome in outcomes:
         for position, rank in enumerate(replayed.ranks if outcome.peers else ()):
-            if any(change.concerns(rank) for change in outcome.changes):
+            if outcome.concerns(rank):
                 again = replay_of_rank(store, rank)
                 assert again is not None  # as it was before
                 outcome.times[position : position + 1] = outcome.times_of(again)
