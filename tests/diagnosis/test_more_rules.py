@@ -139,7 +139,9 @@ def test_a_call_that_a_rank_never_joined_is_a_hang(tmp_path: Path) -> None:
     assert diagnosis.verdict.finding == finding.id
 
 
-@pytest.mark.parametrize(("kind", "words"), [("cpu", "On rank 0, nothing is computed"), ("gpu", "The device of rank 0")])
+@pytest.mark.parametrize(
+    ("kind", "words"), [("cpu", "On rank 0, nothing is computed"), ("gpu", "The device of rank 0")]
+)
 def test_where_the_host_computes_no_device_is_said_to_wait(tmp_path: Path, kind: str, words: str) -> None:
     run = RunContext(make_store(tmp_path, ranks=[{"rank": 0, "device_kind": kind}]))
     vars(run)["times"] = {0: mean_step(0, 60, idle={"host": 40})}

@@ -5,8 +5,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Page } from '@playwright/test'
 import { App, expect, plainTest as test, type Run } from './fixtures'
+import { quiet } from './quiet'
 import { everyCapture } from './realCaptures'
 import { serve } from './server'
 import { compare, concludes, type Place } from './shownNumbers'
@@ -74,27 +74,3 @@ test('pages of every capture show the numbers of the analyses and conclude what 
     rmSync(folder, { recursive: true, force: true })
   }
 })
-
-/** Do something, and wait until the page of this heading stands there and nothing that it asked is under way. */
-async function quiet(page: Page, heading: string, act: () => Promise<void>): Promise<void> {
-  let underWay = 0
-  const more = (): number => (underWay += 1)
-  const less = (): number => (underWay -= 1)
-  page.on('request', more)
-  page.on('requestfinished', less)
-  page.on('requestfailed', less)
-  await act()
-  const busy = (): Promise<boolean> =>
-    page.evaluate(
-      (title) =>
-        document.querySelector('[aria-busy=true]') !== null || document.querySelector('h1')?.textContent !== title,
-      heading,
-    )
-  // The Timeline's summary waits a moment for the view to settle before it asks.
-  const settled = heading === 'Timeline' ? 8 : 3
-  for (let still = 0; still < settled; still = underWay > 0 || (await busy()) ? 0 : still + 1)
-    await page.waitForTimeout(40)
-  page.off('request', more)
-  page.off('requestfinished', less)
-  page.off('requestfailed', less)
-}

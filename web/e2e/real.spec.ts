@@ -1,29 +1,55 @@
 // Every page on real captures: something is shown, in both languages, with the numbers of the analyses.
 import { expect, test } from './fixtures'
+import type { App } from './fixtures'
+import { quiet } from './quiet'
 import { HAS_MINDSPORE, REAL } from './realCaptures'
 
-const PAGES = ['overview', 'timeline', 'steps', 'operators', 'data', 'memory', 'cpu', 'cluster', 'sql'] as const
+const PAGES = {
+  overview: 'Overview',
+  timeline: 'Timeline',
+  steps: 'Steps',
+  operators: 'Operators',
+  data: 'Data pipeline',
+  memory: 'Memory',
+  cpu: 'CPU use',
+  cluster: 'Ranks',
+  sql: 'SQL',
+} as const
 
 interface Steps {
   readonly data: readonly { step: number; computing_us: number | null }[]
 }
 
-for (const { name } of REAL) {
+/** The page that stands there shows something, and nothing failed. */
+async function shows(app: App, place: string): Promise<void> {
+  const main = app.page.getByRole('main')
+  await expect(main).toBeVisible()
+  expect((await main.innerText()).length, `${place} is blank`).toBeGreaterThan(20)
+  await expect(app.page.getByRole('alert')).toHaveCount(0)
+}
+
+/** Every page of a run, one after the other as links would lead there. */
+async function everyPage(app: App, run: string): Promise<void> {
+  for (const [place, heading] of Object.entries(PAGES)) {
+    await quiet(app.page, heading, () => app.move(`/run/${run}/${place}`, {}))
+    await shows(app, place)
+  }
+}
+
+for (const { name } of REAL)
   test(`every page of ${name} answers, or says why it cannot`, async ({ app, page }) => {
     test.setTimeout(300_000)
     const run = await app.run(name)
-    for (const language of name === REAL[0]?.name ? (['en', 'zh'] as const) : (['en'] as const)) {
-      for (const place of PAGES) {
-        await app.open(`/run/${run.id}/${place}`, { language })
-        const main = page.getByRole('main')
-        await expect(main).toBeVisible()
-        await page.waitForLoadState('networkidle')
-        expect((await main.innerText()).length, `${place} is blank`).toBeGreaterThan(20)
-        await expect(page.getByRole('alert')).toHaveCount(0)
-      }
+    await everyPage(app, run.id)
+    if (name !== REAL[0]?.name) return
+    await page.evaluate(() => localStorage.setItem('stepscope.language', 'zh'))
+    for (const place of Object.keys(PAGES)) {
+      await app.open(`/run/${run.id}/${place}`)
+      await page.waitForLoadState('networkidle')
+      await expect(page.locator('html')).toHaveAttribute('lang', 'zh')
+      await shows(app, place)
     }
   })
-}
 
 for (const { name } of REAL.filter((one) => one.name !== 'profiler')) {
   test(`the table of steps of ${name} has the computing time of the analysis`, async ({ app, page }) => {
@@ -40,18 +66,13 @@ for (const { name } of REAL.filter((one) => one.name !== 'profiler')) {
   })
 }
 
-test('every page of a MindSpore training on the processor answers, or says why it cannot', async ({ app, page }) => {
+test('every page of a MindSpore training on the processor answers, or says why it cannot', async ({ app }) => {
   test.skip(!HAS_MINDSPORE, 'needs MindSpore in .venv-mindspore, which make test installs')
   test.setTimeout(300_000)
   const { runs } = await app.api<{ runs: { id: string; name: string; frameworks: string[] }[] }>('runs')
   const run = runs.find((one) => one.name.endsWith('_ascend_ms'))
   expect(run?.frameworks).toEqual(['mindspore'])
-  for (const place of PAGES) {
-    await app.open(`/run/${run?.id}/${place}`)
-    await page.waitForLoadState('networkidle')
-    expect((await page.getByRole('main').innerText()).length, `${place} is blank`).toBeGreaterThan(20)
-    await expect(page.getByRole('alert')).toHaveCount(0)
-  }
+  await everyPage(app, run?.id ?? '')
   const answer = await app.api<Steps>(`run/${run?.id}/steps`)
   expect(answer.data.map((row) => row.step)).toEqual([4, 5])
 })
