@@ -65,3 +65,11 @@ def test_every_proof_and_every_sentence_is_there(shared_data: Path, capture: str
         for proof in finding.proof:
             assert set(proof.slices) <= slices[proof.rank]
             assert proof.start_ns is None or (proof.end_ns is not None and proof.end_ns >= proof.start_ns)
+
+
+def test_phases_recorded_as_one_slice_say_nothing_about_kernels_or_the_host(shared_data: Path) -> None:
+    found = _diagnosed(shared_data, "cluster/ndtimeline")
+    unchecked = {entry.kind: entry.needs.en for entry in found.not_checked}
+    assert {"kernel_fusion", "precision_headroom", "layout_conversion", "cpu_fallback", "tail_long"} <= set(unchecked)
+    assert unchecked["sync_stall"] == unchecked["host_bound"]
+    assert {"stage_imbalance", "pipeline_bubble", "gc_pause"} <= set(found.verdict.checked)

@@ -75,12 +75,13 @@ def test_a_loop_that_launches_in_time_is_healthy(tmp_path: Path) -> None:
     assert {"host_bound", "sync_stall", "gc_pause", "data_starved", "idle_gap"} <= set(found.verdict.checked)
     unchecked = {entry.kind for entry in found.not_checked}
     assert {"memory_leak", "memory_pressure", "memory_fragmentation", "slow_rank"} <= unchecked
-    # Nothing else but what several ranks, recorded links, shapes or clocks are needed for.
+    # Nothing else but what several ranks, recorded links, shapes, clocks or known passes are needed for.
     assert {finding_facts().kinds[kind].page for kind in unchecked} == {
         "memory",
         "cluster",
         "communication",
         "operators",
+        "steps",
     }
 
 

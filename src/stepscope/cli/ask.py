@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,7 +63,7 @@ def ask(
     from stepscope.run import load
     from stepscope.store.notes import Note
 
-    del lang, thresholds
+    del lang
     run = load(paths, window=window, source=source, store=store, parallel=parallel, groups=groups, engine=engine)
     if explain is not None:
         _explain(run, question, explain, rank, step, json)
@@ -89,7 +90,7 @@ def ask(
             notes.append(Note("csv_other_tables", {"tables": ", ".join(list(frames)[1:])}, count=len(frames) - 1))
     else:
         _show_first_line(run, question, rank)
-        _show(question, answer, paths)
+        _show(question, answer, _view_command(run, paths, {"source": source, "store": store, "thresholds": thresholds}))
     show_notes(run, notes, rank)
 
 
@@ -103,15 +104,23 @@ def _show_first_line(run: Run, question: str, ranks: list[int] | None) -> None:
         show_sentence(sentence, language())
 
 
-def _show(name: str, answer: Any, paths: list[Path]) -> None:
-    """By the question's own report, which may want to know what was asked; a plain list needs none."""
+def _view_command(run: Run, paths: list[Path], options: dict[str, Path | str | None]) -> str | None:
+    """What opens the pages of this run: they show several paths as several runs, and of a directory the newest."""
+    if len(paths) > 1 or run.window != run.windows[-1]:
+        return None
+    further = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
+    return " ".join(["stepscope view", shlex.quote(str(paths[0])), *further])
+
+
+def _show(name: str, answer: Any, view_command: str | None) -> None:
+    """By the question's own report, which may want to know how to see more; a plain list needs none."""
     from stepscope.questions import QUESTIONS
     from stepscope.report import csv_tables, tables
 
     module = f"stepscope.report.{name.replace('-', '_')}"
     if importlib.util.find_spec(module) is not None:
         show = importlib.import_module(module).show
-        further = {"paths": paths} if "paths" in inspect.signature(show).parameters else {}
+        further = {"view_command": view_command} if "view_command" in inspect.signature(show).parameters else {}
         show(answer, language(), **further)
         return
     question = QUESTIONS[name]

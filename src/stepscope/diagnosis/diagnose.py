@@ -61,7 +61,8 @@ def work_out(store: RunStore) -> Diagnosis:
             findings += rule.judge(run)
             checked.update(dict.fromkeys(rule.kinds))
         else:
-            lacking.update((kind, needed) for kind in rule.kinds if kind not in lacking)
+            # A rule that is for one kind alone knows best what that one needs.
+            lacking.update((kind, needed) for kind in rule.kinds if kind not in lacking or len(rule.kinds) == 1)
     not_checked = [NotChecked(kind, *missing(name)) for kind, name in lacking.items() if kind not in checked]
     findings = in_order(with_replayed_gains(store, ranked(findings), findings))
     period_us = _mean_period(run.answer("summary"))

@@ -8,11 +8,28 @@ from typing import Final
 from stepscope.analysis.cluster.clocks import clocks_of
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Bilingual
-from stepscope.diagnosis.recorded import frequency_tracks, has_calls_until_end, has_shapes
+from stepscope.diagnosis.recorded import (
+    frequency_tracks,
+    has_backward,
+    has_calls_until_end,
+    has_shapes,
+    has_single_kernels,
+    has_slices,
+)
+
+#: Kinds of slices that show what the host did.
+_OF_HOST: Final = ("runtime", "operator", "python")
+
+
+def _has_idle_time(run: RunContext) -> bool:
+    return any(time.idle_by_cause for time in run.times.values())
+
 
 _AVAILABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
     "step_times": lambda run: bool(run.times),
-    "idle_causes": lambda run: any(time.idle_by_cause for time in run.times.values()),
+    "idle_causes": lambda run: _has_idle_time(run) and has_slices(run.store, *_OF_HOST),
+    "collections": lambda run: _has_idle_time(run) and has_slices(run.store, *_OF_HOST, "gc"),
+    "copies": lambda run: bool(run.times) and has_slices(run.store, "copy"),
     "other_ranks": lambda run: len(run.times) > 1 or (bool(run.times) and run.waits_name_peers),
     "calls_until_end": lambda run: has_calls_until_end(run.store),
     "clocks": lambda run: bool(clocks_of(run.store)),
@@ -24,6 +41,8 @@ _AVAILABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
     "allocations": lambda run: run.answer("leaks") is not None,
     "memory": lambda run: run.answer("memory") is not None,
     "kernels": lambda run: bool(run.computing),
+    "single_kernels": lambda run: bool(run.computing) and has_single_kernels(run.store),
+    "backward": lambda run: bool(run.computing) and has_backward(run.store),
     "shapes": lambda run: bool(run.computing) and has_shapes(run.store),
     "frequency": lambda run: bool(run.times) and bool(frequency_tracks(run.store)),
 }

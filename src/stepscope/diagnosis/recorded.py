@@ -20,6 +20,26 @@ def has_shapes(store: RunStore) -> bool:
     )
 
 
+def has_slices(store: RunStore, *kinds: str) -> bool:
+    """Whether any slice is of one of these kinds."""
+    chosen = store.scan("slices").filter(pl.col("kind").cast(pl.String).is_in(kinds))
+    return not chosen.select("slice").head(1).collect().is_empty()
+
+
+def has_single_kernels(store: RunStore) -> bool:
+    """Whether kernels belong to launches or operators, or to a core; else they may be whole phases recorded as one."""
+    told = pl.any_horizontal(pl.col("correlation", "operator", "core").is_not_null())
+    kind = pl.col("kind").cast(pl.String)
+    single = store.scan("slices").filter((kind == "operator") | ((kind == "kernel") & told))
+    return not single.select("slice").head(1).collect().is_empty()
+
+
+def has_backward(store: RunStore) -> bool:
+    """Whether it is known which kernels belong to backward."""
+    backward = store.scan("slices", store.ranks[:1]).filter(pl.col("phase").cast(pl.String) == "backward")
+    return not backward.select("slice").head(1).collect().is_empty()
+
+
 def frequency_tracks(store: RunStore) -> dict[int, int]:
     """By rank the track on which its device's frequency was recorded."""
     name = devices_facts().cube.measured.frequency_track

@@ -51,7 +51,8 @@ def read(path: Path) -> dict[str, float]:
     try:
         content = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise UnusableThresholdsError("thresholds_unreadable", path=str(path), reason=str(error)) from None
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise UnusableThresholdsError("thresholds_unreadable", path=str(path), reason=reason) from None
     except tomllib.TOMLDecodeError as error:
         raise UnusableThresholdsError("thresholds_no_toml", path=str(path), reason=str(error)) from None
     known = shipped()

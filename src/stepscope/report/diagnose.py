@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 from rich.padding import Padding
@@ -24,16 +23,19 @@ _LONG_US: Final = 1000
 _AT_A_GLANCE: Final = 3
 
 
-def show(answer: Answer[Diagnosis], lang: str, paths: Sequence[Path] = ()) -> None:
-    """The verdict, each finding with evidence, advice, its proof and what to ask next, then what was not checked."""
+def show(answer: Answer[Diagnosis], lang: str, view_command: str | None = None) -> None:
+    """The verdict, each finding with evidence, advice, its proof and what to ask next, then what was not checked.
+
+    ``view_command`` opens the pages of this run; None where they would show another one.
+    """
     console = wide_console()
     data = answer.data
     _line(console, _in(data.verdict.sentence, lang), style=_STYLES[data.verdict.severity])
     for number, finding in enumerate(data.findings, 1):
         console.print()
         _show_finding(console, number, finding, lang)
-        if finding.proof and len(paths) == 1:  # several paths are one run here, and several on the page
-            command = f"stepscope view {shlex.quote(str(paths[0]))} --finding {finding.id}"
+        if finding.proof and view_command is not None:
+            command = f"{view_command} --finding {finding.id}"
             _line(console, text("report.finding_proof", lang, command=command), _INDENT)
     if data.path:
         console.print()

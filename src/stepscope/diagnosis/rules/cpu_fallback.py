@@ -161,4 +161,4 @@ def _busy(store: RunStore, rank: int) -> Intervals:
     return union(work.start, work.end)
 
 
-RULE = Rule(kinds=("cpu_fallback",), needs=("kernels",), judge=judge)
+RULE = Rule(kinds=("cpu_fallback",), needs=("single_kernels",), judge=judge)

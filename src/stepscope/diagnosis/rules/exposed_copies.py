@@ -83,4 +83,4 @@ def _loss(rank: int, time: RankTime, copies: ExposedCopies, exposed_us: float, c
     )
 
 
-RULE = Rule(kinds=("data_starved", "sync_stall"), needs=("step_times",), judge=judge)
+RULE = Rule(kinds=("data_starved", "sync_stall"), needs=("copies",), judge=judge)

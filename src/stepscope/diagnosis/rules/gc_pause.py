@@ -67,4 +67,4 @@ def _pauses(run: RunContext, rank: int) -> list[Pause]:
     return sorted(run.entries("launches", "gc_pauses", rank), key=lambda pause: -pause.duration_us)
 
 
-RULE = Rule(kinds=("gc_pause",), needs=("idle_causes",), judge=judge)
+RULE = Rule(kinds=("gc_pause",), needs=("collections",), judge=judge)

@@ -59,4 +59,4 @@ def _mostly_updates(groups: pl.DataFrame) -> bool:
     return float(updates["us"].sum()) * 2 > float(groups["us"].sum())
 
 
-RULE = Rule(kinds=("kernel_fusion",), needs=("kernels",), judge=judge)
+RULE = Rule(kinds=("kernel_fusion",), needs=("single_kernels",), judge=judge)

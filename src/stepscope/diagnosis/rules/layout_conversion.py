@@ -56,4 +56,4 @@ def _loss(run: RunContext, computing: Computing, role: str) -> Loss | None:
     )
 
 
-RULE = Rule(kinds=("layout_conversion",), needs=("kernels",), judge=judge)
+RULE = Rule(kinds=("layout_conversion",), needs=("single_kernels",), judge=judge)

@@ -134,4 +134,4 @@ def _loss(run: RunContext, computing: Computing, groups: pl.DataFrame, saved: _S
     )
 
 
-RULE = Rule(kinds=("precision_headroom",), needs=("kernels",), judge=judge)
+RULE = Rule(kinds=("precision_headroom",), needs=("single_kernels",), judge=judge)

@@ -42,4 +42,4 @@ def judge(run: RunContext) -> list[Finding]:
     return findings_of(run, "tail_long", losses, Next(("steps", "operators --by operator"), "steps"))
 
 
-RULE = Rule(kinds=("tail_long",), needs=("kernels",), judge=judge)
+RULE = Rule(kinds=("tail_long",), needs=("kernels", "backward"), judge=judge)
