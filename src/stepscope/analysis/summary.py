@@ -14,6 +14,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.host_activity import CATEGORIES
 from stepscope.analysis.foundation.idle import IdleByCause, idle_of
 from stepscope.analysis.foundation.intervals import joined, union
+from stepscope.analysis.foundation.kept import kept
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
@@ -24,10 +25,15 @@ from stepscope.analysis.step_statistics import StepStatistics, typical
 from stepscope.analysis.steps import Step
 from stepscope.analysis.steps import steps as step_trace
 from stepscope.facts.delimitation import delimitation_facts
+from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
 _PROFILER: Final = CATEGORIES.index("profiler")
 _FIELDS: Final = fields_in("us", Step)
+
+#: Of as many ranks the answer is kept beside the run: all their slices are read for it.
+_KEPT_FROM_RANKS: Final = 32
+_MADE_FROM: Final = ("analysis", "facts", "store")
 
 _PARTS: Final = {"computing": "computing_us", "communication": "exposed_communication_us", "free": "idle_us"}
 
@@ -126,6 +132,23 @@ def summary(
     store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[int] | None = None
 ) -> Answer[Summary]:
     """The mean step of each rank and the delimitation; ``steps`` limits what is counted."""
+    if ranks or steps or len(store.ranks) < _KEPT_FROM_RANKS:
+        return _work_out(store, ranks, steps)
+    whole = kept(store, "summary", _KeptSummary, _MADE_FROM, _of_all_ranks)
+    return Answer(whole.summary, whole.notes)
+
+
+class _KeptSummary(msgspec.Struct, frozen=True):
+    summary: Summary
+    notes: list[Note]
+
+
+def _of_all_ranks(store: RunStore) -> _KeptSummary:
+    answer = _work_out(store, None, None)
+    return _KeptSummary(answer.data, answer.notes)
+
+
+def _work_out(store: RunStore, ranks: Sequence[int] | None, steps: Sequence[int] | None) -> Answer[Summary]:
     trace = step_trace(store, ranks=ranks, steps=steps)
     means = _mean_steps(typical(trace.data))
     about = store.scan("ranks").select("rank", pl.col("host", "device_kind", "device_name").cast(pl.String)).collect()
