@@ -69,3 +69,12 @@ def test_a_slow_link_of_a_stage_is_named_though_all_ranks_meet_in_other_calls(tm
     (finding,) = judged("slow_link", run)
     assert finding.where.link == "5-6"
     assert _share_of(finding) == pytest.approx(truth["faults"][0]["gain_share"], rel=0.25)
+
+
+def test_chunks_of_the_model_that_come_back_to_the_first_stage_are_no_passes(tmp_path: Path) -> None:
+    job = PIPELINE | {"plan": {"dp": 1, "tp": 1, "pp": 2, "chunks": 2, "micro_batches": 4}}
+    run, _ = _simulated(tmp_path, job)
+    (finding,) = judged("pipeline_bubble", run)
+    # Four micro-batches through two chunks each: the bubble is 1 of 8 + 1 passes; 4 times as many leave 1 of 33.
+    assert [each.value for each in finding.evidence if each.metric == "micro_batches"] == [8]
+    assert _share_of(finding) == pytest.approx(1 / 9 - 1 / 33, abs=0.02)

@@ -13,15 +13,23 @@ if TYPE_CHECKING:
 
 
 def micro_batches(run: RunContext, stages: Stages) -> float:
-    """Passes through the first two stages in a step, model chunks counted apart: half of what goes between them."""
+    """Passes through the first two stages in a step, model chunks counted apart.
+
+    What the first stage sends forward to the second; where phases were not recorded, half of what goes between them.
+    With two stages and several chunks each, activations also come back to the first one, which are no passes.
+    """
     first, second, *_ = sorted(stages.ranks)
     between = run.calls.filter(
         pl.col("peer").is_not_null()
         & pl.col("rank").is_in(stages.ranks[first])
         & pl.col("peer").is_in(stages.ranks[second])
     )
-    per_step = between.group_by("rank", "step").len()
-    return float(statistics.median(per_step["len"])) / 2 if len(per_step) else 0.0
+    phases = run.store.scan("slices", stages.ranks[first]).select("rank", "slice", pl.col("phase").cast(pl.String))
+    between = between.lazy().join(phases, on=["rank", "slice"], how="left").collect()
+    forward = between.filter((pl.col("kind") == "send") & (pl.col("phase") == "forward"))
+    counted, share = (forward, 1.0) if len(forward) else (between, 0.5)
+    per_step = counted.group_by("rank", "step").len()
+    return float(statistics.median(per_step["len"])) * share if len(per_step) else 0.0
 
 
 def pass_times(run: RunContext, rank: int, phase: str, passes: int) -> list[float]:
