@@ -123,6 +123,13 @@ def test_a_host_that_launches_slowly_is_found_by_its_launches(tmp_path: Path) ->
     assert finding.gain_share == pytest.approx(1 - computing / period, abs=0.05)
 
 
+def test_a_run_is_named_after_its_scenario_ranks_and_seed(tmp_path: Path) -> None:
+    first, _ = simulated(small(plan=Plan(dp=4)), tmp_path / "first")
+    again, _ = simulated(small(plan=Plan(dp=4), seed=3), tmp_path / "again")
+    name = small().name
+    assert (first.window, again.window) == (f"simulated-{name}-4", f"simulated-{name}-4-seed-3")
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
         simulated(small(NPU), tmp_path / name)

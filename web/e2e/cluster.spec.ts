@@ -5,7 +5,7 @@ import { compare } from './shownNumbers'
 
 const NAME = 'four_ranks'
 const SLOW = 2
-const PIPELINE = 'simulated'
+const PIPELINE = 'simulated-last-stage-16'
 
 interface Answer {
   readonly data: { readonly findings: readonly { id: string; title: { en: string } }[] }

@@ -7,6 +7,7 @@ import type { Page } from '@playwright/test'
 import { App, expect, plainTest, test, type Run } from './fixtures'
 import { REAL } from './realCaptures'
 import { PYTHON, serve } from './server'
+import { takeRankAway } from './absentRank'
 
 interface Expected {
   /** What the sentence must name: the cause and the culprit. */
@@ -92,7 +93,7 @@ test('slow rank of four: it stands beside one that waits for it', async ({ app, 
   ).toBeInViewport()
 })
 
-test('absent rank', async ({ app, page }) => {
+test('absent rank of a real capture', async ({ app, page }) => {
   test.skip(!REAL.some((one) => one.name === 'text_level1'), 'needs a capture that lies beside the project')
   await walk(app, page, await app.run('text_level1'), {
     says: ['rank 5', 'not in the capture'],
@@ -105,9 +106,17 @@ test('absent rank', async ({ app, page }) => {
 
 const OUT_OF_MEMORY = 'extends = "healthy"\nsteps = 6\n[plan]\ndp = 1\n[[faults]]\nkind = "memory_pressure"\n'
 
+const SLOW_NPU =
+  'extends = "healthy-ascend"\nsteps = 3\n[plan]\ndp = 4\n[[faults]]\nkind = "slow_rank"\ncause = "compute"\nranks = [2]\n'
+
 plainTest.describe('simulated', () => {
   const folder = mkdtempSync(join(tmpdir(), 'stepscope-verdict-'))
-  const runs = { memory: join(folder, 'memory'), healthy: join(folder, 'healthy'), large: join(folder, 'large') }
+  const runs = {
+    memory: join(folder, 'memory'),
+    healthy: join(folder, 'healthy'),
+    large: join(folder, 'large'),
+    absent: join(folder, 'absent'),
+  }
   let server: Awaited<ReturnType<typeof serve>> | undefined
 
   plainTest.beforeAll(async () => {
@@ -118,9 +127,13 @@ plainTest.describe('simulated', () => {
       execFileSync(PYTHON, ['-m', 'stepscope', 'simulate', ...words])
     }
     simulate(scenario, '-o', runs.memory)
+    const slow = join(folder, 'slow.toml')
+    writeFileSync(slow, SLOW_NPU)
+    simulate(slow, '--format', 'ascend-text', '-o', runs.absent)
+    takeRankAway(runs.absent, 2)
     simulate('healthy', '--ranks', '4', '--steps', '4', '-o', runs.healthy)
     simulate('slow-rank', '--ranks', '512', '--steps', '2', '--detail', 'steps', '-o', runs.large)
-    server = await serve(Object.values(runs), join(folder, 'store'), 3)
+    server = await serve(Object.values(runs), join(folder, 'store'), 4)
   })
 
   plainTest.afterAll(() => {
@@ -144,6 +157,19 @@ plainTest.describe('simulated', () => {
       page: 'memory',
       rank: 0,
       seen: async () => expect(page.getByRole('article').first()).toBeInViewport(),
+    })
+    await page.goBack()
+    await expect(page.getByRole('article').locator('svg .moment')).toBeInViewport()
+  })
+
+  plainTest('absent rank: those that wait for it prove it', async ({ page }) => {
+    const [app, run] = await open(page, runs.absent)
+    await walk(app, page, run, {
+      says: ['rank 2', 'not in the capture', 'shorten a step'],
+      severity: 'warning',
+      page: 'timeline',
+      rank: 0,
+      seen: stretch(app),
     })
   })
 

@@ -28,7 +28,7 @@ def show_ingest(run: dict[str, Any], data: dict[str, Any], lang: str) -> None:
             window=run["window"],
             ranks=len(run["ranks"]),
             events=f"{data['events']:,}",
-            megabytes=f"{data['bytes'] / 1e6:,.1f}",
+            size=file_size(data["bytes"]),
             seconds=f"{data['seconds']:.2f}",
             rate=f"{data['mb_per_s'] or 0:,.0f}",
         ),
@@ -83,10 +83,20 @@ def _show_note(ranks: list[int], sentence: str, lang: str) -> None:
 
 def show_written(path: Path, lang: str) -> None:
     """A file or directory that was written."""
-    megabytes = f"{bytes_of(path) / 1e6:,.1f}"
-    Console(highlight=False).print(
-        text("report.exported", lang, path=path, megabytes=megabytes), markup=False, soft_wrap=True
-    )
+    line = text("report.exported", lang, path=path, size=file_size(bytes_of(path)))
+    Console(highlight=False).print(line, markup=False, soft_wrap=True)
+
+
+def file_size(size: int) -> str:
+    """The size of files as a file manager tells it.
+
+    >>> file_size(512), file_size(27_400), file_size(5_689_000), file_size(1_234_500_000)
+    ('512 B', '27.4 kB', '5.7 MB', '1,234.5 MB')
+    """
+    for unit, name in ((1e6, "MB"), (1e3, "kB")):
+        if size >= unit:
+            return f"{size / unit:,.1f} {name}"
+    return f"{size} B"
 
 
 def bytes_of(path: Path) -> int:

@@ -20,6 +20,12 @@ test('a number names its question and the path of its field', () => {
   })
 })
 
+test('a number that is made of a field is explained by it, as the page writes it', () => {
+  const it = target('<b id="it" data-field="evidence.idle_share" data-value="0.2" data-explain="steps.idle_us">20%</b>')
+  const explained = { question: 'steps', field: 'idle_us', value: '20%', text: '20%' }
+  expect(explainedBy({ target: it, altKey: false })).toEqual(explained)
+})
+
 test('where a click means something else, only Alt explains', () => {
   const it = target('<a data-question="steps"><b id="it" data-field="period_us" data-value="3">3</b></a>')
   expect(explainedBy({ target: it, altKey: false })).toBeNull()

@@ -11,7 +11,6 @@ export const compareEn: Record<keyof typeof compareZh, string> = {
   'compare.go_ranks': 'Compare ranks',
   'compare.go_steps': 'Compare steps',
   'compare.run': 'Run',
-  'compare.window': 'Window',
   'compare.device': 'Device',
   'compare.ranks': 'Ranks',
   'compare.steps': 'Steps',

@@ -9,7 +9,6 @@ export const compareZh = {
   'compare.go_ranks': '对比 rank',
   'compare.go_steps': '对比迭代',
   'compare.run': '运行',
-  'compare.window': '窗口',
   'compare.device': '设备',
   'compare.ranks': 'rank',
   'compare.steps': '迭代数',

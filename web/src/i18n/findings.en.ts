@@ -25,7 +25,8 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'tour.next': 'Next stop (J)',
   'tour.previous': 'Previous stop (K)',
   'tour.end': 'End the tour',
-  'finding.not_checked': '{count} {count|kind of problem|kinds of problems} could not be checked',
+  'finding.not_checked':
+    '{count} {count|kind of problem|kinds of problems} could not be checked: how to record what is missing',
   'finding.checked': '{count} {count|kind|kinds} of problems checked',
   'finding.of_all_ranks': 'Verdict on all {count} ranks',
   'finding.more': '{count} more {count|finding|findings}',

@@ -23,7 +23,7 @@ export const findingsZh = {
   'tour.next': '下一处（J）',
   'tour.previous': '上一处（K）',
   'tour.end': '结束',
-  'finding.not_checked': '{count} 类问题未能检查',
+  'finding.not_checked': '{count} 类问题未能检查：查看如何采集',
   'finding.checked': '已检查 {count} 类问题',
   'finding.of_all_ranks': '针对全部 {count} 个 rank 的结论',
   'finding.more': '另有 {count} 项发现',

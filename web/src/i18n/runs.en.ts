@@ -37,6 +37,7 @@ export const runsEn: Record<keyof typeof runsZh, string> = {
   'runs.removed': '“{name}” was removed from the list. Your data was not touched.',
   'runs.undo': 'Undo',
   'runs.add': 'Open a path',
+  'runs.add_hint_more': 'A file or directory below: {roots} or {count} more {count|place|places}',
   'runs.add_hint': 'A file or directory below: {roots}',
   'runs.browse': 'Browse…',
   'runs.browse_up': 'Up',

@@ -35,6 +35,7 @@ export const runsZh = {
   'runs.removed': '已从列表移除“{name}”。原始数据没有改动。',
   'runs.undo': '撤销',
   'runs.add': '打开路径',
+  'runs.add_hint_more': '位于以下目录之内的文件或目录：{roots}，以及另外 {count} 处',
   'runs.add_hint': '位于以下目录之内的文件或目录：{roots}',
   'runs.browse': '浏览…',
   'runs.browse_up': '上一级',

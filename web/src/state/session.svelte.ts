@@ -5,7 +5,7 @@ import type { Diagnosis, Finding, RankRow, Ranks } from '../api/schema'
 import { router } from '../router/router.svelte'
 import { parseScope, type Scope } from '../router/scope'
 import { parseVersus, type Versus } from '../router/versus'
-import { slowestFirst } from './deviation'
+import { slowestFirst } from './lateness'
 import { Resource } from './resource.svelte'
 
 export class Session {

@@ -20,6 +20,7 @@ from stepscope.simulate.outputs.rank_tables import RankTables
 from stepscope.simulate.outputs.stage_rows import StageRows
 from stepscope.simulate.plan import Group, layers_of_chunks
 from stepscope.simulate.recording import HOST_END, HOST_START, LAST, FullRecorder
+from stepscope.simulate.scenario import Scenario
 from stepscope.simulate.workload import Transformer
 from stepscope.store import schema
 from stepscope.store.clocks import with_clocks
@@ -27,7 +28,6 @@ from stepscope.store.rank_writer import RankWriter, write
 from stepscope.store.run_store import Manifest, Part, RunStore, note_rows, save
 from stepscope.version import __version__
 
-WINDOW: Final = "simulated"
 _READER: Final = "simulated"
 _RANKS_AT_ONCE: Final = 64
 
@@ -50,8 +50,15 @@ def write_store(
         merged.align_clocks()
     finally:
         recorder.close()
-    manifest = Manifest(model.scenario.name, WINDOW, parts, merged.files, written_by=__version__)
+    window = window_name(model.scenario, len(parts))
+    manifest = Manifest(model.scenario.name, window, parts, merged.files, written_by=__version__)
     return save(directory, manifest, must_survive=False), result
+
+
+def window_name(scenario: Scenario, ranks: int) -> str:
+    """What tells a simulated run from others in a list: scenario, ranks, and the seed where it is another."""
+    seed = f"-seed-{scenario.seed}" if scenario.seed else ""
+    return f"simulated-{scenario.name}-{ranks}{seed}"
 
 
 class _MergedTables:

@@ -1,13 +1,22 @@
 import { expect, test } from 'vitest'
 import type { Finding } from '../../api/schema'
-import { changesOf, readFactors, subjectsOf, writeFactors } from './subjects'
+import { changesOf, readFactors, subjectsOf, writeFactors, type Recorded } from './subjects'
 
 const finding = (kind: string, ranks: number[], operator: string | null = null): Finding =>
   ({ kind, ranks, where: { operator } }) as unknown as Finding
 
-test('what is accused comes first, by its number or name, then what every run has', () => {
-  const found = [finding('slow_rank', [5]), finding('gc_pause', [0]), finding('compute_hotspot', [0], 'aten::mm')]
-  expect(subjectsOf(found).map((one) => one.id)).toEqual(['rank:5', 'aten::mm', 'gc', 'data', 'host', 'communication'])
+const recorded = (data_us: number, exposed_communication_us: number): Recorded =>
+  ({ idle_by_cause: { data_us, host_us: 0 }, exposed_communication_us, exposed_copy_us: 0 }) as unknown as Recorded
+
+test('what is accused comes first, by its number or name, then what takes time in a step', () => {
+  const found = [finding('slow_rank', [5, 9]), finding('gc_pause', [0]), finding('compute_hotspot', [0], 'aten::mm')]
+  expect(subjectsOf(found, recorded(3, 0), [0, 5]).map((one) => one.id)).toEqual(['rank:5', 'aten::mm', 'gc', 'data'])
+})
+
+test('a cause that the run lacks has no slider', () => {
+  expect(subjectsOf([], recorded(0, 0), [0])).toEqual([])
+  expect(subjectsOf([], recorded(0, 8), [0]).map((one) => one.id)).toEqual(['communication'])
+  expect(subjectsOf([finding('data_starved', [0])], undefined, [0]).map((one) => one.id)).toEqual(['data'])
 })
 
 test('only what was moved is changed; a rank becomes like the others', () => {

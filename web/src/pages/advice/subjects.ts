@@ -1,5 +1,5 @@
 // What the sliders of the what-if change: the categories of a replay, and what findings accuse by name or number.
-import type { Finding } from '../../api/schema'
+import type { Finding, RankSummary } from '../../api/schema'
 import type { PlainKey } from '../../i18n/language.svelte'
 
 export interface Subject {
@@ -21,22 +21,37 @@ const CATEGORIES: readonly (readonly [id: string, label: PlainKey, kinds: readon
   ['sync', 'advice.subject_sync', ['sync_stall']],
   ['gc', 'advice.subject_gc', ['gc_pause']],
   ['compile', 'advice.subject_compile', ['operator_compile']],
-  ['copies', 'advice.subject_copies', ['exposed_copies']],
+  ['copies', 'advice.subject_copies', []],
   ['layout', 'advice.subject_layout', ['layout_conversion']],
 ]
-const ALWAYS = new Set(['data', 'host', 'communication'])
+/** What was recorded of a rank's mean step. */
+export type Recorded = Pick<RankSummary, 'idle_by_cause' | 'exposed_communication_us' | 'exposed_copy_us'>
+/** Time of a step that a category could save; of other categories only what findings accuse is offered. */
+const TIMES: Readonly<Record<string, (of: Recorded) => number | null | undefined>> = {
+  data: (of) => of.idle_by_cause?.data_us,
+  host: (of) => of.idle_by_cause?.host_us,
+  communication: (of) => of.exposed_communication_us,
+  copies: (of) => of.exposed_copy_us,
+}
 
-/** Sliders worth showing: what findings accuse first, then the categories that every run has. */
-export function subjectsOf(findings: readonly Finding[]): readonly Subject[] {
+/** Sliders worth showing: what findings accuse first, then what else takes time in a step. Only known ranks can change. */
+export function subjectsOf(
+  findings: readonly Finding[],
+  recorded: Recorded | undefined,
+  known: readonly number[],
+): readonly Subject[] {
   const kinds = new Set(findings.map((one) => one.kind))
   const accused = (of: readonly string[]): boolean => of.some((kind) => kinds.has(kind))
-  const ranks = findings.filter((one) => one.kind === 'slow_rank').flatMap((one) => one.ranks)
+  const takesTime = (id: string): boolean => ((recorded && TIMES[id]?.(recorded)) ?? 0) > 0
+  const ranks = findings
+    .filter((one) => one.kind === 'slow_rank')
+    .flatMap((one) => one.ranks.filter((rank) => known.includes(rank)))
   const operators = findings.flatMap((one) => (one.where.operator ? [one.where.operator] : []))
   const named: Subject[] = [
     ...[...new Set(ranks)].map((rank) => ({ id: `${RANK}${rank}`, label: null, name: `rank ${rank}` })),
     ...[...new Set(operators)].map((name) => ({ id: name, label: null, name })),
   ]
-  const categories = CATEGORIES.filter(([id, , of]) => ALWAYS.has(id) || accused(of))
+  const categories = CATEGORIES.filter(([id, , of]) => accused(of) || takesTime(id))
     .toSorted((a, b) => Number(accused(b[2])) - Number(accused(a[2])))
     .map(([id, label]) => ({ id, label, name: id }))
   return [...named.slice(0, MOST_NAMED), ...categories]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { slowestFirst } from './deviation'
+import { slowestFirst } from './lateness'
 
 const row = (
   rank: number,
