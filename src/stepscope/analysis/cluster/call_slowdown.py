@@ -180,6 +180,7 @@ def _ideal(replay: CallReplay, stage: Int32s, transfer: Int64s) -> Durations:
         }
     ).with_columns(number=pl.col("number") - pl.col("number").min().over("rank", "step"))
     piece = table.group_by("rank", "stage", "step", "number").agg(pl.col("busy", "gap").sum())
+    table = table.select("rank", "step", "number")
     piece = piece.with_columns(pieces=pl.len().over("rank", "step")).join(_always_slower(piece), on="rank")
     alike = ["stage", "step", "pieces", "number"]
     piece = piece.with_columns(
@@ -196,9 +197,9 @@ def _ideal(replay: CallReplay, stage: Int32s, transfer: Int64s) -> Durations:
         busy_factor=pl.when(pl.col("busy") > 0).then(pl.col("usual_busy") * pl.col("even") / pl.col("busy")),
         gap_factor=pl.when(pl.col("gap") > 0).then(pl.col("usual_gap") / pl.col("gap")),
     )
-    factors = table.select("rank", "step", "number").join(
-        scaled, on=["rank", "step", "number"], how="left", maintain_order="left"
-    )
+    del piece
+    factors = table.join(scaled, on=["rank", "step", "number"], how="left", maintain_order="left")
+    factors = factors.select("busy_factor", "gap_factor")
     busy = replay.busy * factors["busy_factor"].fill_null(1.0).fill_nan(1.0).to_numpy()
     gap = replay.gap * factors["gap_factor"].fill_null(1.0).fill_nan(1.0).to_numpy()
     gap = np.where(replay.kind == STARTS_BEHIND, replay.gap, gap)

@@ -8,11 +8,11 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.cluster.call_slowdown import CallSlowdown, call_slowdown
-from stepscope.analysis.cluster.call_times import call_times
+from stepscope.analysis.cluster.call_times import CallTimes, call_times
 from stepscope.analysis.cluster.delays import delays
 from stepscope.analysis.cluster.matched_calls import matched_calls
 from stepscope.analysis.cluster.paired_calls import paired_calls
-from stepscope.analysis.cluster.plan import plan_of
+from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
 from stepscope.analysis.cluster.rank_chain import rank_chain
 from stepscope.analysis.cluster.rank_rows import Blame, RankRow, rank_rows
 from stepscope.analysis.cluster.replay import replay_of
@@ -60,6 +60,19 @@ def _work_out(store: RunStore) -> Job:
     several = len(plan.ranks) > 1
     matched, paired = (matched_calls(store), paired_calls(store)) if several else (None, None)
     calls = None if matched is None or paired is None else call_times(store, plan, matched, paired)
+    trace, replay = _visited(store, plan, calls)
+    slowdown, said = _slowdown(store, several, replay)
+    del calls, replay  # as large as all that follows
+    blame = None
+    if matched is not None and paired is not None and trace is not None:
+        blame = _blame(store, trace, matched, paired)
+    return Job(rank_rows(store, plan, trace, blame), slowdown, said)
+
+
+def _visited(
+    store: RunStore, plan: ParallelPlan, calls: CallTimes | None
+) -> tuple[pl.DataFrame | None, CallSlowdown | None]:
+    """The steps of all ranks, and the replay of their calls: each rank is looked at once."""
     steps, chains = [], {}
     for each in plan.ranks:
         rows, _ = steps_of_rank(store, each.rank)
@@ -68,12 +81,7 @@ def _work_out(store: RunStore) -> Job:
         steps.append(rows)
         if calls is not None and (chain := rank_chain(store, each.rank, calls.of_rank(each.rank))) is not None:
             chains[each.rank] = chain
-    trace = pl.concat(steps) if steps else None
-    slowdown, said = _slowdown(store, several, call_slowdown(plan, calls, chains))
-    blame = None
-    if matched is not None and paired is not None and trace is not None:
-        blame = _blame(store, trace, matched, paired)
-    return Job(rank_rows(store, plan, trace, blame), slowdown, said)
+    return pl.concat(steps) if steps else None, call_slowdown(plan, calls, chains)
 
 
 def _slowdown(store: RunStore, several: bool, replay: CallSlowdown | None) -> tuple[Slowdown | None, list[Remark]]:

@@ -26,8 +26,10 @@ def anchors(collectives: pl.LazyFrame, domain_of: pl.DataFrame) -> pl.DataFrame:
         .join(domain_of.lazy(), on="rank")
     )
     # First which groups: most calls of a large job stay within a host, and those need not be in memory.
+    # In pieces, so that the calls of all ranks never are; their order does not matter here.
     several_clocks = known.select("group", "domain").unique().group_by("group").len().filter(pl.col("len") > 1)
-    calls = known.join(several_clocks, on="group", how="semi", nulls_equal=True).collect()
+    groups = several_clocks.collect(engine="streaming").lazy()
+    calls = known.join(groups, on="group", how="semi", nulls_equal=True).collect(engine="streaming")
     if calls.is_empty():
         return calls.with_columns(call=pl.lit(0, pl.Int64), size=pl.lit(LARGE, pl.Int8))
     calls = with_call_numbers(calls).filter(pl.col("domain").n_unique().over("call") > 1)
