@@ -146,7 +146,7 @@ export async function concludes(app: App, run: Run): Promise<readonly object[]> 
     findings: [...document.querySelectorAll<HTMLElement>('[data-finding]')].map((card) => [
       card.dataset['finding'],
       card.dataset['severity'],
-      card.querySelector('.title')?.textContent,
+      card.getAttribute('aria-label'), // the card of the sentence itself shows only its kind
       ...[...card.querySelectorAll<HTMLElement>('[data-field=gain_us], [data-field^="evidence."]')].map(
         (one) => `${one.dataset['field']} ${one.dataset['value']}`,
       ),
