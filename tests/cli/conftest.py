@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from stepscope.cli import main
+from stepscope.facts import thresholds
 from support.commands import ENGLISH, Command, Outcome
 
 
@@ -21,6 +22,7 @@ def stepscope(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
         monkeypatch.setattr(sys, "argv", ["stepscope", *map(str, arguments)])
         with pytest.raises(SystemExit) as left:
             main()
+        thresholds.use(None)  # what a command was given ends with it
         written = capsys.readouterr()
         code = left.value.code or 0
         assert isinstance(code, int)

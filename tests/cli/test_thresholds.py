@@ -83,7 +83,6 @@ def test_the_command_concludes_by_the_users_limits_and_keeps_both_apart(tmp_path
     )
     kinds = []
     for more in ((), ("--thresholds", silent), ()):
-        thresholds.use(None)  # each call would be a process of its own
         done = stepscope("diagnose", trace, "--json", *more)
         kinds.append([entry["kind"] for entry in json.loads(done.out)["data"]["findings"]])
     assert kinds[0] == kinds[2] != []

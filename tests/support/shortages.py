@@ -60,7 +60,9 @@ class Shortage:
 
     def _read_only(self, left: int) -> None:
         del left
-        subprocess.run(["mount", "-o", "remount,ro", str(self.folder)], check=True)
+        # The file system itself cannot change while files on it are open: a second mount of it covers the first.
+        subprocess.run(["mount", "--bind", str(self.folder), str(self.folder)], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", str(self.folder)], check=True)
 
 
 #: By name: how many cases there are, and the options of the file system that it needs, if it needs one of its own.
@@ -88,4 +90,5 @@ def file_system_for(kind: str, folder: Path) -> Iterator[None]:
         yield
     finally:
         if os.getpid() == mounted_by:  # a forked job ends here, too
-            subprocess.run(["umount", "-l", str(folder)], check=True, capture_output=True)
+            while os.path.ismount(folder):
+                subprocess.run(["umount", "-l", str(folder)], check=True, capture_output=True)
