@@ -32,6 +32,8 @@ from support.failing_calls import FailingCalls
 from support.shortages import KINDS, Shortage, file_system_for
 
 STEPS = 6
+#: What ``by_trigger`` finds as its config.
+TRIGGER = {"start_step": 2, "stop_step": 3, "analyse": True}
 START_UP = str(Path(stepscope.__file__).parent / "profiler" / "starting" / "bootstrap" / "sitecustomize.py")
 
 
@@ -144,8 +146,6 @@ def by_trigger(folder: Path) -> None:
     """Steps 2 and 3 of a running job."""
     from stepscope.profiler import DynamicProfilerMonitor
 
-    config = {"start_step": 2, "stop_step": 3, "analyse": True}
-    (folder / "profiler_config.json").write_text(json.dumps(config))
     monitor = DynamicProfilerMonitor(cfg_path=str(folder), output_path=str(folder / "out"), poll_interval=1)
     train(monitor.step)
 
@@ -174,6 +174,7 @@ def attempt(way: Callable[[Path], None], folder: Path, mode: str = "once", numbe
     """One training in a process of its own: exit code, output, errors, and which calls failed."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    (folder / "profiler_config.json").write_text(json.dumps(TRIGGER))
     with file_system_for(mode, folder / "out") if mode in KINDS else nullcontext():
         child = os.fork()
         if child == 0:
