@@ -14,7 +14,6 @@ import gc
 import itertools
 import json
 import os
-import runpy
 import shutil
 import signal
 import sys
@@ -35,6 +34,7 @@ STEPS = 6
 #: What ``by_trigger`` finds as its config.
 TRIGGER = {"start_step": 2, "stop_step": 3, "analyse": True}
 START_UP = str(Path(stepscope.__file__).parent / "profiler" / "starting" / "bootstrap" / "sitecustomize.py")
+START_UP_CODE = compile(Path(START_UP).read_text("utf-8"), START_UP, "exec")
 
 
 class Rows:
@@ -138,7 +138,7 @@ def by_launcher_with_schedule(folder: Path) -> None:
 def by_launcher_with(options: dict[str, Any]) -> None:
     """Begin as the start-up file does."""
     os.environ["STEPSCOPE_PROFILE"] = json.dumps({**options, "launcher": os.getpid()})
-    runpy.run_path(START_UP)
+    exec(START_UP_CODE, {"__name__": "sitecustomize", "__file__": START_UP})  # the interpreter has it before all else
     train()
 
 
