@@ -14,6 +14,7 @@ from stepscope.profiler.backends.mindspore_steps import watch_steps
 from stepscope.profiler.backends.switches import not_served
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.foundation.paths import make_directory
 from stepscope.profiler.settings.enums import ProfilerLevel
 from stepscope.profiler.settings.profile_settings import Settings
 
@@ -44,7 +45,7 @@ class MindSporeBackend(Backend):
         if records_already():
             warn("foreign_mindspore")
             return
-        self._folder.mkdir(mode=0o750, exist_ok=True)
+        make_directory(self._folder)
         self._recorder = importlib.import_module("mindspore._c_expression").Profiler.get_instance("CPU")
 
     def start(self) -> None:

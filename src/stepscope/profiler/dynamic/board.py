@@ -20,7 +20,7 @@ from typing import Any
 
 from stepscope.profiler.foundation.memory_files import set_aside
 from stepscope.profiler.foundation.own_faults import ours, suppressed
-from stepscope.profiler.foundation.paths import exists
+from stepscope.profiler.foundation.paths import exists, make_directory
 
 try:
     import fcntl
@@ -176,7 +176,7 @@ def board_for(job: str | None, rank: int) -> Board:
     if fcntl is None:
         raise OSError("no file locks on this system")
     folder = Path(tempfile.gettempdir()) / f"stepscope-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_directory(folder, 0o700)
     about = folder.lstat()
     if about.st_uid != os.getuid() or folder.is_symlink() or about.st_mode & 0o022:
         raise OSError(f"{folder} belongs to somebody else")

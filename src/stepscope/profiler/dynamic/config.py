@@ -12,7 +12,7 @@ from typing import Any
 from stepscope.profiler.foundation.line_files import read_regular
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours, suppressed
-from stepscope.profiler.foundation.paths import exists
+from stepscope.profiler.foundation.paths import exists, make_directory
 
 CONFIG_FILE = "profiler_config.json"
 MOST_BYTES = 1 << 20
@@ -101,7 +101,7 @@ class ConfigFile:
         """Write the defaults where there is no file; False if there is one."""
         if exists(self.path):
             return False
-        self.path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
+        make_directory(self.path.parent)
         draft = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         draft.write_text(json.dumps(DEFAULTS, indent=4), encoding="utf-8")
         try:

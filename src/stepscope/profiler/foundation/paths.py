@@ -1,4 +1,4 @@
-"""Questions about paths that lose no exception of the job's: ``pathlib`` and ``os.walk`` swallow some kinds."""
+"""Questions about paths, and making them, without loss of the job's exceptions: ``pathlib`` swallows some kinds."""
 
 from __future__ import annotations
 
@@ -18,6 +18,19 @@ def is_directory(path: Path) -> bool:
     """Whether a directory is there."""
     mode = _mode(path)
     return mode is not None and stat.S_ISDIR(mode)
+
+
+def make_directory(path: Path, mode: int = 0o750) -> None:
+    """Together with those above it; one that is there stays as it is."""
+    if is_directory(path):
+        return
+    if not exists(path.parent):
+        make_directory(path.parent, 0o777)
+    try:
+        path.mkdir(mode)
+    except ours(FileExistsError):
+        if not is_directory(path):
+            raise
 
 
 def bytes_below(directory: Path) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from stepscope.profiler.foundation.line_files import absolute
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.paths import make_directory
 from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.settings.profile_settings import DEFAULT_OUTPUT, usable_path
 
@@ -33,7 +34,7 @@ class TraceHandler:
         """Called from a callback of the user's, the profile could not know the directory: the window moves there."""
         home = Path(self.dir_name)
         if finished.directory.parent != home:
-            home.mkdir(mode=0o750, parents=True, exist_ok=True)
+            make_directory(home)
             finished.directory = Path(shutil.move(str(finished.directory), str(home / finished.directory.name)))
 
 

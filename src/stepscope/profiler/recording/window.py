@@ -19,6 +19,7 @@ from stepscope.profiler.foundation import messages
 from stepscope.profiler.foundation.guard import attempt, report
 from stepscope.profiler.foundation.line_files import LineStream, Streams, remove_tree, write_json
 from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.foundation.paths import make_directory
 from stepscope.profiler.foundation.rank_identity import Identity, identity
 from stepscope.profiler.handover.finished_window import FinishedWindow
 from stepscope.profiler.recording import info_files
@@ -215,7 +216,7 @@ class Window:
 
     def _make_directory(self, folder: WindowFolder) -> Path:
         output = Path(folder.output).expanduser().absolute()
-        output.mkdir(mode=0o750, parents=True, exist_ok=True)
+        make_directory(output)
         free = shutil.disk_usage(output).free
         if free < _NO_DISK_BYTES:
             raise OSError(errno.ENOSPC, "No space left on device", str(output))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from stepscope.layout.names import FRAMEWORK_FOLDER
 from stepscope.profiler.foundation.messages import warn
+from stepscope.profiler.foundation.paths import make_directory
 from stepscope.profiler.samplers import Sampler
 from stepscope.profiler.samplers.mindspore_engine import engine
 from stepscope.profiler.settings.profile_settings import Settings
@@ -31,7 +32,7 @@ class MindSporeDataset(Sampler):
     def stop(self, window: Window) -> None:
         engine.stop()
         folder = window.directory / FRAMEWORK_FOLDER
-        folder.mkdir(mode=0o750, exist_ok=True)
+        make_directory(folder)
         if not engine.save(folder) and self.settings.data_process:
             warn("dataset_not_watched")
 
