@@ -108,8 +108,8 @@ def evidence_line(entry: FindingEvidence) -> Bilingual:
 
 
 def _amount(value: float, unit: str, sign: str) -> str:
-    whole = not unit and value.is_integer()
-    return f"{int(value):,}{sign and ' '}{sign}" if whole else f"{cell(value, unit=unit)}{sign and ' '}{sign}"
+    number = f"{int(value):,}" if not unit and value.is_integer() else cell(value, unit=unit)
+    return f"{number} {sign}".rstrip()
 
 
 def next_line(finding: Finding) -> Bilingual | None:

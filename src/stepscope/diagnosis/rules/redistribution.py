@@ -59,14 +59,14 @@ def _beside_gathers(calls: pl.DataFrame) -> pl.DataFrame:
 
     Without it, nothing would need them before the step ends; the last one is exposed in any case.
     """
-    place = ("rank", "group", "step")
-    gathers, queues = pl.col("kind") == "all_gather", critical_path_facts().inference.stream_wait_us * 1000
-    gap = pl.col("arrival_ns") - pl.col("end_ns").shift(1).over(place)
-    behind = gathers.shift(1).over(place) & (gap <= queues)
-    before = gathers.shift(-1).over(place) & (gap.shift(-1).over(place) <= queues)
-    last = pl.col("arrival_ns") == pl.col("arrival_ns").max().over(place)
+    queue = ("rank", "group", "step")
+    gathers, at_once_ns = pl.col("kind") == "all_gather", critical_path_facts().inference.stream_wait_us * 1000
+    gap = pl.col("arrival_ns") - pl.col("end_ns").shift(1).over(queue)
+    behind = gathers.shift(1).over(queue) & (gap <= at_once_ns)
+    before = gathers.shift(-1).over(queue) & (gap.shift(-1).over(queue) <= at_once_ns)
+    last = pl.col("arrival_ns") == pl.col("arrival_ns").max().over(queue)
     gradients = (pl.col("dimension") == "dp") & ~gathers & ~last
-    ordered = calls.sort(*place, "arrival_ns")
+    ordered = calls.sort(*queue, "arrival_ns")
     return ordered.with_columns(beside_gather=gradients & (behind.fill_null(False) | before.fill_null(False)))
 
 
