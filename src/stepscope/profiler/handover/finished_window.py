@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepscope.profiler.foundation.messages import tell
+from stepscope.profiler.handover import parsing
 
 if TYPE_CHECKING:
     from stepscope.profiler.settings.profile_settings import Settings
@@ -27,13 +28,11 @@ class FinishedWindow:
 
     def analyse(self, async_mode: bool = False) -> None:
         """Write the documented files, in a process of its own; ``async_mode`` does not wait for it."""
-        from stepscope.profiler.handover.parsing import parse
-
         # The last line of the recording tells that it is parsed; one rank speaks for all.
         if self.rank == 0 and not async_mode:
             tell("parsing", directory=str(self.directory))
         quiet = self.rank != 0 or not async_mode
-        parse(self.directory, wait=not async_mode, simplify=self.settings.data_simplification, quiet=quiet)
+        parsing.parse(self.directory, wait=not async_mode, simplify=self.settings.data_simplification, quiet=quiet)
 
     def __repr__(self) -> str:
         return f"FinishedWindow({str(self.directory)!r}, rank={self.rank})"

@@ -15,6 +15,7 @@ from stepscope.profiler.handover.parsers import Parser, one_stands_still
 #: A parser must not profile itself, nor load what was preloaded into the training.
 _NOT_FOR_THE_PARSER = ("MS_PROFILER_OPTIONS", "STEPSCOPE_PROFILE", "LD_PRELOAD", "KINETO_USE_DAEMON")
 _NEEDED = ("polars", "numpy", "msgspec", "typer")
+_BOOTSTRAP = str(Path(__file__).resolve().parents[1] / "starting" / "bootstrap")
 
 
 class _State:
@@ -71,11 +72,19 @@ def parse(
 
 def parser_is_here() -> bool:
     """Whether this interpreter can run the analysis side."""
+    return _WAS_HERE or _looked_for()  # the script may have put it on its path since
+
+
+def _looked_for() -> bool:
     new_enough = sys.version_info >= (3, 11)
     try:
         return new_enough and all(importlib.util.find_spec(name) for name in (*_NEEDED, "stepscope.deliver"))
     except ours(ImportError, ValueError):
         return False
+
+
+#: Looked up once, as the script imports us: Python's own search drops an exception of the job's that comes meanwhile.
+_WAS_HERE = _looked_for()
 
 
 def _parser() -> tuple[str, dict[str, str]] | None:
@@ -93,8 +102,7 @@ def _parser() -> tuple[str, dict[str, str]] | None:
 def _environment() -> dict[str, str]:
     environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_PARSER}
     # The package that records is the one that parses, wherever the script put it, and nothing that lies beside it.
-    mine = str(Path(__file__).resolve().parents[1] / "starting" / "bootstrap")
     before = environment.get("PYTHONPATH", "").split(os.pathsep)
-    places = [mine, *(directory for directory in before if directory != mine)]
+    places = [_BOOTSTRAP, *(directory for directory in before if directory != _BOOTSTRAP)]
     environment["PYTHONPATH"] = os.pathsep.join(directory for directory in places if directory)
     return environment

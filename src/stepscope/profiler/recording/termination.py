@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.profiler.foundation.guard import attempt
 from stepscope.profiler.foundation.main_thread import call_in_main_thread, is_main_thread
+from stepscope.profiler.handover import parsing
 
 if TYPE_CHECKING:
     from stepscope.profiler.recording.profile import Profile
@@ -118,8 +119,6 @@ def _save_and_end(number: int) -> None:
 
 
 def _save(profile: Profile) -> None:
-    from stepscope.profiler.handover import parsing
-
     parsing.leave_to_later()  # whoever ends a job does not wait long
     if profile.records_here:
         profile.cut(WHY)
