@@ -19,7 +19,7 @@ from readers.ascend_builder import capture_events
 from readers.ascend_db_builder import NS, Builder, Read, claimed, rank_directory, small_run
 from stepscope.errors import UnreadableInputError
 from stepscope.readers import ascend_text
-from stepscope.readers.ascend.sqlite_file import open_database
+from stepscope.readers.sqlite.opening import open_database
 from stepscope.store.notes import Notes
 from stepscope.texts import LANGUAGES
 

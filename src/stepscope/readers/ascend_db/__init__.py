@@ -12,9 +12,7 @@ import polars as pl
 from stepscope.arrays import NONE, NULL, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.communication import calls_without_timeline, groups_seen, transfers_of_links
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.rank_directory import DEVICE_INFO, METADATA_FILE, read_json
-from stepscope.readers.ascend.sqlite_file import LOG_ENDING, open_database
 from stepscope.readers.ascend_db import communication, counters, described_slices, identity, links, memory, pmu
 from stepscope.readers.ascend_db.details import write_all_details
 from stepscope.readers.ascend_db.device import DeviceTasks, add_tasks, read_tasks
@@ -35,6 +33,8 @@ from stepscope.readers.ascend_db.tables import is_by_msprof, note_foreign, note_
 from stepscope.readers.ascend_db.timeline import DatabaseTimeline
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.sqlite.database import Database
+from stepscope.readers.sqlite.opening import LOG_ENDING, open_database
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Int64s
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import (
     bytes_of_type,
     call_number,
@@ -24,6 +23,7 @@ from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
 from stepscope.readers.ascend_db.timeline import DatabaseTimeline, Part, connections, numbers
 from stepscope.readers.slices.slice_table import KIND, SliceTable
+from stepscope.readers.sqlite.database import Database
 from stepscope.readers.trace_json.event_columns import nullable
 
 _CALL: Final = ["startNs", "endNs", "connectionId", "opId", "relay", "retry", "dataType", "count", "deviceId"]

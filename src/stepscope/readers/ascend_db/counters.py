@@ -10,10 +10,10 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.strings import Strings, as_texts
 from stepscope.readers.ascend_db.timeline import DatabaseTimeline, Layer
 from stepscope.readers.files.exact_time import LARGEST_NS
+from stepscope.readers.sqlite.database import Database
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

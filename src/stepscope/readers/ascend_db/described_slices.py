@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int64s
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.step_windows import device_windows
 from stepscope.readers.ascend_db.links import Causes
 from stepscope.readers.ascend_db.timeline import numbers
@@ -14,6 +13,7 @@ from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import Steps, one_step, whole_window, with_device_work
+from stepscope.readers.sqlite.database import Database
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.notes import Notes

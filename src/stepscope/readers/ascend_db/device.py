@@ -10,13 +10,13 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import plane_kind, task_kind, unknown_task_kind
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import Joined, coalesced, distinct, first_match
 from stepscope.readers.ascend_db.strings import Coded, Strings
 from stepscope.readers.ascend_db.timeline import NO_VALUE, DatabaseTimeline, Layer, Part, connections, numbers
 from stepscope.readers.slices.slice_table import KIND
+from stepscope.readers.sqlite.database import Database
 from stepscope.store.notes import Notes
 
 HARDWARE: Final = Layer("Ascend Hardware", "NPU", 13)

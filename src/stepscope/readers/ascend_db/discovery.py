@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import rank_number
 from stepscope.readers.ascend.identity import rank_columns
 from stepscope.readers.ascend.rank_directory import (
@@ -20,10 +19,11 @@ from stepscope.readers.ascend.rank_directory import (
     is_rank_directory,
     read_json,
 )
-from stepscope.readers.ascend.sqlite_file import MAGIC, files_of, open_database
 from stepscope.readers.ascend_db.identity import metadata_of
 from stepscope.readers.ascend_db.tables import TELLING, completeness
 from stepscope.readers.discovery.source import WITH_TIMELINE, Source
+from stepscope.readers.sqlite.database import Database
+from stepscope.readers.sqlite.opening import MAGIC, files_of, open_database
 from stepscope.store.notes import Notes
 
 READER: Final = "ascend_db"

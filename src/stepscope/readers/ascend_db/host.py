@@ -11,12 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.arrays import Int32s, Int64s
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import distinct
 from stepscope.readers.ascend_db.strings import UNKNOWN, Coded, Strings
 from stepscope.readers.ascend_db.timeline import DatabaseTimeline, Layer, Part, connections, numbers
 from stepscope.readers.slices.slice_table import KIND
 from stepscope.readers.slices.step_names import step_names
+from stepscope.readers.sqlite.database import Database
 from stepscope.store.notes import Notes
 
 PYTHON: Final = Layer("Python", "CPU", 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.identity import device_columns, parallel_groups, rank_columns
+from stepscope.readers.sqlite.database import Database
 from stepscope.store.notes import Notes
 
 __all__ = ["chip_columns", "metadata_of", "parallel_groups", "rank_columns", "rank_row"]

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int64s
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.host import OPERATOR, QUEUE, HostCalls
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.timeline import DatabaseTimeline, connections, numbers
 from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.sqlite.database import Database
 from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
 

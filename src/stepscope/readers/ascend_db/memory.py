@@ -6,11 +6,11 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import module_component
 from stepscope.readers.ascend_db.strings import Strings, as_texts
 from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.slices.block_lives import lives
+from stepscope.readers.sqlite.database import Database
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Int64s
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.strings import UNKNOWN, Strings, as_texts
 from stepscope.readers.ascend_db.timeline import numbers
 from stepscope.readers.slices.slice_table import SliceTable
+from stepscope.readers.sqlite.database import Database
 from stepscope.store.nesting import nearest
 
 

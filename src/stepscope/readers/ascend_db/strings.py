@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.arrays import Int32s
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.device_tasks import is_missing
+from stepscope.readers.sqlite.database import Database
 from stepscope.readers.trace_json.codes import Codes
 
 #: A column of texts: a code per row, negative where there is none, and the texts.

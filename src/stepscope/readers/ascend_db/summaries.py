@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers.ascend import vendor_numbers as vendor
-from stepscope.readers.ascend.database import Database
+from stepscope.readers.sqlite.database import Database
 
 TABLES: Final = ("StepTraceTime", "CommAnalyzerTime", "CommAnalyzerBandwidth", "CommAnalyzerMatrix")
 

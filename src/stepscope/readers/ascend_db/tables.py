@@ -7,8 +7,8 @@ from typing import Final
 
 from stepscope.errors import UnreadableInputError
 from stepscope.facts.ascend import ascend_facts
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend_db import counters, summaries
+from stepscope.readers.sqlite.database import Database
 from stepscope.store.notes import Notes
 
 _TIMELINE: Final = ("TASK", "CANN_API", "PYTORCH_API", "MSTX_EVENTS", "GC_RECORD", "OSRT_API", "COMMUNICATION_OP")

@@ -14,7 +14,6 @@ from stepscope.readers import minddata
 from stepscope.readers.ascend import identity
 from stepscope.readers.ascend.communication import calls_without_timeline, groups_seen, transfers_of_links
 from stepscope.readers.ascend.rank_directory import DEVICE_INFO, METADATA_FILE, describe, is_information, read_json
-from stepscope.readers.ascend.sqlite_file import note_cut_neighbours
 from stepscope.readers.ascend_text import (
     collectives,
     communication_files,
@@ -35,6 +34,7 @@ from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.readers.slices.tracks import track_rows
+from stepscope.readers.sqlite.opening import note_cut_neighbours
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 

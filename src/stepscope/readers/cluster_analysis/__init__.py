@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.ascend.sqlite_file import LOG_ENDING, MAGIC, files_of, open_database
 from stepscope.readers.cluster_analysis.database import is_cluster_database, read_database
 from stepscope.readers.cluster_analysis.rows import Cluster
 from stepscope.readers.cluster_analysis.text_files import GROUPS, READERS
 from stepscope.readers.cluster_analysis.write import write
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
+from stepscope.readers.sqlite.opening import LOG_ENDING, MAGIC, files_of, open_database
 from stepscope.store.notes import Notes
 
 __all__ = ["claim", "claim_file", "read"]

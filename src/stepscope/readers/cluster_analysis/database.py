@@ -10,7 +10,6 @@ import polars as pl
 
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend import vendor_numbers as vendor
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.ascend.identity import group_id
 from stepscope.readers.cluster_analysis.rows import (
     BAND_TYPES,
@@ -22,6 +21,7 @@ from stepscope.readers.cluster_analysis.rows import (
     TIMES,
     Cluster,
 )
+from stepscope.readers.sqlite.database import Database
 from stepscope.store.notes import Notes
 
 _STEPS, _TIMES, _BANDS = "ClusterStepTraceTime", "ClusterCommunicationTime", "ClusterCommunicationBandwidth"

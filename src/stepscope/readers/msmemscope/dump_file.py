@@ -17,10 +17,10 @@ from urllib.parse import quote
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.ascend.sqlite_header import SIZE_IN_PAGES_AT, SqliteSize, size_of
 from stepscope.readers.files.raw_bytes import blocks
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
+from stepscope.readers.sqlite.header import SIZE_IN_PAGES_AT, SqliteSize, size_of
 from stepscope.store.notes import Notes
 
 SQLITE_MAGIC: Final = b"SQLite format 3\0"

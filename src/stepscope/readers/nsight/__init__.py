@@ -7,13 +7,13 @@ from typing import Any
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.ascend.database import Database
-from stepscope.readers.ascend.sqlite_file import open_database
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.nsight.recognition import claim_file, parts
 from stepscope.readers.nsight.tables import read_tables
 from stepscope.readers.reader import claims_no_directory as claim
 from stepscope.readers.slices.table_timeline import timeline_of_rows, write_timeline
+from stepscope.readers.sqlite.database import Database
+from stepscope.readers.sqlite.opening import open_database
 
 __all__ = ["claim", "claim_file", "parts", "read"]
 

@@ -9,8 +9,8 @@ from typing import Final
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.ascend.sqlite_file import MAGIC, files_of, open_database
 from stepscope.readers.discovery.source import Source, named_rank
+from stepscope.readers.sqlite.opening import MAGIC, files_of, open_database
 from stepscope.store.notes import Notes
 
 READER: Final = "nsight"

@@ -9,9 +9,9 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.facts.nsight import nsight_facts
-from stepscope.readers.ascend.database import Database
 from stepscope.readers.nsight.recognition import KERNELS
 from stepscope.readers.slices.track_numbers import TrackNumbers
+from stepscope.readers.sqlite.database import Database
 
 _THREAD_BITS: Final = 24  # a thread's id below the process's
 _THREAD_MASK: Final = (1 << _THREAD_BITS) - 1

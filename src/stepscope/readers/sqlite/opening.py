@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from stepscope.errors import UnreadableInputError
-from stepscope.readers.ascend.database import FAILURES, Database
-from stepscope.readers.ascend.sqlite_header import MAGIC, SqliteSize, size_of
+from stepscope.readers.sqlite.database import FAILURES, Database
+from stepscope.readers.sqlite.header import MAGIC, SqliteSize, size_of
 from stepscope.store.notes import Notes
 
 __all__ = ["LOG_ENDING", "MAGIC", "files_of", "note_cut_neighbours", "open_database"]
