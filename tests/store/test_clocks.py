@@ -109,7 +109,7 @@ def test_a_minority_of_wrongly_matched_calls_changes_nothing() -> None:
     plain, _ = with_clocks(ranks, calls)
 
     clock_of = ranks.select("rank", domain=(pl.col("rank") // 2).cast(pl.Int64))
-    estimate = align(anchors(shifted, clock_of), 2)
+    estimate = align(anchors([shifted], clock_of), 2)
     assert -estimate.offset_ns[1] == pytest.approx(plain["clock_offset_ns"][2], abs=2000)
     assert estimate.contradicted[1] > 0.1  # they contradict what holds for the others, and that is told
 

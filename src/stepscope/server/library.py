@@ -18,10 +18,10 @@ from stepscope.diagnosis.finding import Diagnosis
 from stepscope.diagnosis.kept import diagnosis_stamp, known_diagnosis
 from stepscope.errors import NoAnswerError, StepscopeError, UsageError, internal, is_panic
 from stepscope.facts.server import server_facts
-from stepscope.readers.slices import freed_memory
 from stepscope.run import Run, load
 from stepscope.server.sent_answers import SentAnswers
 from stepscope.server.settings import Settings
+from stepscope.store import freed_memory
 from stepscope.store.location import directory_of
 
 WAITING, READING, READY, FAILED = "waiting", "reading", "ready", "failed"

@@ -157,7 +157,7 @@ class Execution:
             self.recorder.end_mark(stage.number, stage.host)
             end = stage.host if self._on_host else np.max(list(stage.tails.values()), axis=0)
             account.device_end[stage.ranks, step] = end
-            account.computing[stage.ranks, step] = stage.now.time[stage.lengths.computes].sum(axis=0)
+            account.computing[stage.ranks, step] = stage.now.computing
             account.waiting[stage.ranks, step] = stage.waiting
         self.recorder.end_step(step)
 
@@ -191,7 +191,7 @@ class Execution:
     # Work on the device.
 
     def _kernel(self, stage: _Stage, instruction: Instruction, row: int) -> None:
-        length = stage.now.time[row]
+        length = stage.now.time(row)
         if self._on_host:
             begin = stage.host
             for name in instruction.after:
@@ -260,7 +260,7 @@ class Execution:
                 slowest = layout.in_groups(factors[stage.ranks, self._step_number], dimension).max(axis=1)
                 cost = cost * layout.spread(slowest, dimension)
         # Members of a group are not done at the very same moment.
-        stage.tails[instruction.stream] = end = start + np.rint(cost + stage.now.late[row]).astype(np.int64)
+        stage.tails[instruction.stream] = end = start + np.rint(cost + stage.now.late(row)).astype(np.int64)
         stage.waiting = stage.waiting + (start - arrived)
         self.recorder.add(
             stage.number, row, instruction, InstructionTimes(begin, called, DeviceTimes(arrived, end, start, last))
@@ -336,11 +336,11 @@ class Execution:
     def _host_only(self, stage: _Stage, instruction: Instruction, row: int) -> None:
         begin = stage.host
         if instruction.action == "host":
-            stage.host = begin + stage.now.time[row]
+            stage.host = begin + stage.now.time(row)
         elif instruction.action == "sync":
             done = np.maximum(begin, np.max(list(stage.tails.values()), axis=0)) + self._return_ns
             if instruction.times_ns is not None:  # a call that returns late, on the ranks that have it
-                done = np.where(stage.now.time[row] > 0, done + stage.now.time[row], begin)
+                done = np.where(stage.now.time(row) > 0, done + stage.now.time(row), begin)
             stage.host = done
         self.recorder.add(stage.number, row, instruction, InstructionTimes(begin, stage.host))
 

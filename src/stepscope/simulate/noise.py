@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from stepscope.arrays import Float32s, Float64s
-from stepscope.facts.simulation import simulation_facts
+from stepscope.facts.simulation import NoiseLevels, simulation_facts
 from stepscope.simulate.scenario import Scenario
 
 _RANK, _STEP, _HOST, _BLOCK, CLOCK, LENGTHS, EXPERTS, MEETING = range(8)
@@ -36,12 +37,25 @@ class Noise:
         """Work of each rank's host in a step."""
         return 1 + self.levels.host * self._normal(_HOST, (self._ranks,), step)
 
-    def of_stage(self, stage: int, step: int, blocks: int, kernels: int, ranks: int) -> tuple[Float64s, Float32s]:
-        """A factor for each block and rank of a stage, and normal numbers by kernel and rank."""
+    def of_stage(self, stage: int, step: int, blocks: int, ranks: int) -> StageNoise:
+        """What the ranks of a stage meet in a step beyond that."""
         generator = self.generator(_BLOCK, stage, step)
         whole = np.clip(generator.standard_normal((blocks, ranks)), -_WIDEST, _WIDEST)
-        each = generator.standard_normal((kernels, ranks), np.float32)  # there are many of them
-        return 1 + self.levels.micro_batch * whole, np.clip(each, -_WIDEST, _WIDEST, out=each)
+        return StageNoise(self.levels, 1 + self.levels.micro_batch * whole, generator)
 
     def _normal(self, purpose: int, shape: tuple[int, ...], *key: int) -> Float64s:
         return np.clip(self.generator(purpose, *key).standard_normal(shape), -_WIDEST, _WIDEST)
+
+
+@dataclass(frozen=True)
+class StageNoise:
+    """``block`` is a factor for each block and rank; kernels are drawn in their order, as many as are asked for."""
+
+    levels: NoiseLevels
+    block: Float64s
+    _generator: np.random.Generator
+
+    def of_kernels(self, kernels: int) -> Float32s:
+        """Normal numbers by kernel and rank, for the kernels that come next."""
+        each = self._generator.standard_normal((kernels, self.block.shape[1]), np.float32)  # there are many of them
+        return np.clip(each, -_WIDEST, _WIDEST, out=each)

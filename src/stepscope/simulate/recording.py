@@ -1,22 +1,26 @@
 """What is kept of a run: times of every instruction, or of stretches of compute between communication.
 
-A step's times are written to a file, rank by rank, so that memory does not grow with ranks and steps.
+A step's times are written to a file as they come, and rank by rank when it is over, so that memory does not grow with
+ranks and steps.
 """
 
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO, Final
 
 import numpy as np
 
-from stepscope.arrays import Int64s
+from stepscope.arrays import NONE, Int64s
 from stepscope.simulate.instructions import COMPUTE, Instruction
 from stepscope.simulate.program import StageProgram
 
 HOST_START, HOST_END, START, END, READY, LAST = range(6)
 _TIMES: Final = 6
+_BYTES: Final = 8
+_BYTES_AT_ONCE: Final = 1 << 21
 _SEGMENT: Final = "segment"
 
 
@@ -60,14 +64,91 @@ class Recorder:
         """A step is over."""
 
 
-@dataclass
 class StageRecord:
-    """The rows of a stage: which instruction each is of, and the step's times."""
+    """The rows of a stage: which instruction each is of, and their times on all ranks.
 
-    instructions: list[Instruction]
-    row_of: list[int]  # of each instruction of the program
-    times: Int64s
-    file: IO[bytes]
+    Of a step that goes on, only the row that is being written is in memory.
+    """
+
+    def __init__(self, instructions: list[Instruction], row_of: list[int], ranks: int) -> None:
+        self.instructions = instructions
+        self._row_of = row_of  # of each instruction of the program
+        self._ranks = ranks
+        self._step_file, self._file = _unnamed_file(), _unnamed_file()  # by row and time; by step and rank
+        self._row, self._times = NONE, np.zeros((_TIMES, ranks), np.int64)
+        self._busy = np.zeros(ranks, np.int64)
+
+    def begin_step(self) -> None:
+        self._step_file.truncate(0)
+        self._step_file.truncate(len(self.instructions) * _TIMES * self._ranks * _BYTES)
+
+    def add(self, row: int, instruction: Instruction, times: InstructionTimes) -> None:
+        self._open(self._row_of[row])
+        kept, device = self._times, times.device
+        kept[HOST_END] = times.host_end
+        if is_segment(self.instructions[self._row]) and device is not None:
+            if not kept[HOST_START].any():
+                kept[HOST_START] = times.host_start
+            took = device.end - device.start
+            self._busy += took if instruction.times_ns is None else np.maximum(took, 0)
+            kept[END] = device.end
+            return
+        kept[HOST_START] = times.host_start
+        if device is not None:
+            kept[START], kept[END], kept[READY] = device.start, device.end, device.ready
+            if device.last is not None:
+                kept[LAST] = device.last
+
+    def replace(self, row: int, first_time: int, times: Int64s) -> None:
+        """Times of an instruction that was added before, from one of them on."""
+        self._open(NONE)
+        self._write(self._row_of[row], first_time, times)
+
+    def end_step(self) -> None:
+        """From an order by row to one by rank."""
+        self._open(NONE)
+        rows = len(self.instructions)
+        for ranks in _stretches(self._ranks, rows * _TIMES * _BYTES):
+            by_rank = np.empty((len(ranks), rows, _TIMES), np.int64)
+            for some in _stretches(rows, _TIMES * self._ranks * _BYTES):
+                read = self._read(self._step_file, some.start * _TIMES * self._ranks, len(some) * _TIMES * self._ranks)
+                times = read.reshape(len(some), _TIMES, self._ranks)[:, :, ranks.start : ranks.stop]
+                by_rank[:, some.start : some.stop] = times.transpose(2, 0, 1)
+            self._file.write(by_rank.data)
+
+    def of_rank(self, index_in_stage: int, steps: int) -> Int64s:
+        """Times of a rank: (steps, rows, times)."""
+        rows = len(self.instructions)
+        size = rows * _TIMES
+        read = [
+            self._read(self._file, (step * self._ranks + index_in_stage) * size, size).reshape(rows, _TIMES)
+            for step in range(steps)
+        ]
+        return np.stack(read)
+
+    def close(self) -> None:
+        self._step_file.close()
+        self._file.close()
+
+    def _open(self, row: int) -> None:
+        """Go on to a row; what was written of the last one is whole."""
+        if row == self._row:
+            return
+        if self._row != NONE:
+            if is_segment(self.instructions[self._row]):
+                self._times[START] = self._times[END] - self._busy
+            self._write(self._row, 0, self._times)
+        self._row = row
+        self._times[:] = 0
+        self._busy[:] = 0
+
+    def _write(self, row: int, first_time: int, times: Int64s) -> None:
+        self._step_file.seek((row * _TIMES + first_time) * self._ranks * _BYTES)
+        self._step_file.write(np.ascontiguousarray(times).data)
+
+    def _read(self, file: IO[bytes], first: int, count: int) -> Int64s:
+        file.seek(first * _BYTES)
+        return np.frombuffer(file.read(count * _BYTES), np.int64)
 
 
 @dataclass
@@ -78,80 +159,52 @@ class FullRecorder(Recorder):
     ranks: list[Int64s]  # by stage
     coarse: bool = False
     records: list[StageRecord] = field(init=False)
+    steps: int = 0
 
     def __post_init__(self) -> None:
-        self.records = []
-        for program, ranks in zip(self.programs, self.ranks, strict=True):
-            instructions, row_of = _coarse_rows(program) if self.coarse else _all_rows(program)
-            times = np.zeros((len(instructions), _TIMES, len(ranks)), np.int64)
-            file = tempfile.TemporaryFile(prefix="stepscope-simulate-")  # noqa: SIM115
-            self.records.append(StageRecord(instructions, row_of, times, file))
-        self._busy = [np.zeros((len(record.instructions), record.times.shape[2]), np.int64) for record in self.records]
-        self.steps = 0
+        rows_of = _coarse_rows if self.coarse else _all_rows
+        self.records = [
+            StageRecord(*rows_of(program), len(ranks)) for program, ranks in zip(self.programs, self.ranks, strict=True)
+        ]
 
     def begin_step(self, step: int) -> None:
-        for record, busy in zip(self.records, self._busy, strict=True):
-            record.times[:] = 0
-            busy[:] = 0
+        for record in self.records:
+            record.begin_step()
 
     def add(self, stage: int, row: int, instruction: Instruction, times: InstructionTimes) -> None:
-        record = self.records[stage]
-        row_number = record.row_of[row]
-        kept = record.times[row_number]
-        kept[HOST_END] = times.host_end
-        device = times.device
-        if record.instructions[row_number].operator == _SEGMENT and device is not None:
-            if not kept[HOST_START].any():
-                kept[HOST_START] = times.host_start
-            took = device.end - device.start
-            self._busy[stage][row_number] += took if instruction.times_ns is None else np.maximum(took, 0)
-            kept[END] = device.end
-            return
-        kept[HOST_START] = times.host_start
-        if device is not None:
-            kept[START], kept[END], kept[READY] = device.start, device.end, device.ready
-            if device.last is not None:
-                kept[LAST] = device.last
+        self.records[stage].add(row, instruction, times)
 
     def complete(
         self, stage: int, row: int, end: Int64s, ready: Int64s, last: Int64s, start: Int64s | None = None
     ) -> None:
-        record = self.records[stage]
-        times = record.times[record.row_of[row]]
-        times[END], times[READY], times[LAST] = end, ready, last
-        if start is not None:
-            times[START] = start
+        times = [end, ready, last] if start is None else [start, end, ready, last]
+        self.records[stage].replace(row, END if start is None else START, np.stack(times))
 
     def end_mark(self, stage: int, host: Int64s) -> None:
-        self.records[stage].times[0, HOST_END] = host
+        self.records[stage].replace(0, HOST_END, host)
 
     def end_step(self, step: int) -> None:
-        for record, busy in zip(self.records, self._busy, strict=True):
-            for row_number, instruction in enumerate(record.instructions):
-                if instruction.operator == _SEGMENT:
-                    record.times[row_number, START] = record.times[row_number, END] - busy[row_number]
-            record.file.write(np.ascontiguousarray(record.times.transpose(2, 0, 1)).tobytes())
+        for record in self.records:
+            record.end_step()
         self.steps = step + 1
 
     def of_rank(self, stage: int, index_in_stage: int) -> Int64s:
         """Times of the rank with that index in its stage: (steps, rows, times)."""
-        record = self.records[stage]
-        rows, ranks = len(record.instructions), len(self.ranks[stage])
-        size = rows * _TIMES * 8
-        steps = []
-        for step in range(self.steps):
-            record.file.seek((step * ranks + index_in_stage) * size)
-            steps.append(np.frombuffer(record.file.read(size), np.int64).reshape(rows, _TIMES))
-        return np.stack(steps)
-
-    def let_go(self) -> None:
-        """All steps are over: what held the last one is not needed any more."""
-        for record in self.records:
-            record.times = np.empty((0, _TIMES, 0), np.int64)
+        return self.records[stage].of_rank(index_in_stage, self.steps)
 
     def close(self) -> None:
         for record in self.records:
-            record.file.close()
+            record.close()
+
+
+def _unnamed_file() -> IO[bytes]:
+    return tempfile.TemporaryFile(prefix="stepscope-simulate-")
+
+
+def _stretches(count: int, bytes_of_each: int) -> Iterator[range]:
+    """All of so many things, as many at once as may be in memory."""
+    at_once = max(_BYTES_AT_ONCE // max(bytes_of_each, 1), 1)
+    return (range(first, min(first + at_once, count)) for first in range(0, count, at_once))
 
 
 def _all_rows(program: StageProgram) -> tuple[list[Instruction], list[int]]:

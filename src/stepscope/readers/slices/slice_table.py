@@ -12,9 +12,9 @@ import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
 from stepscope.readers.files.exact_time import LARGEST_NS
-from stepscope.readers.slices.freed_memory import give_back
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import nullable
+from stepscope.store.freed_memory import give_back
 from stepscope.store.nesting import Nesting, nest
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter

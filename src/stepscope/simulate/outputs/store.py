@@ -24,6 +24,7 @@ from stepscope.simulate.scenario import Scenario
 from stepscope.simulate.workload import Transformer
 from stepscope.store import schema
 from stepscope.store.clocks import with_clocks
+from stepscope.store.freed_memory import give_back
 from stepscope.store.rank_writer import RankWriter, write
 from stepscope.store.run_store import Manifest, Part, RunStore, note_rows, save
 from stepscope.version import __version__
@@ -39,12 +40,12 @@ def write_store(
     recorder = model.recorder(coarse=coarse)
     try:
         result = model.run(recorder)
-        recorder.let_go()
         parts, merged = [], _MergedTables(directory)
         for rank_tables in _ranks(model, result, recorder, switches or {"record_shapes": True}):
             parts.append(_write_rank(rank_tables, directory, merged, model.scenario.name))
             if len(parts) % _RANKS_AT_ONCE == 0:
                 merged.flush()
+                give_back()
         merged.add("groups", _groups(model.machine))
         merged.flush()
         merged.align_clocks()
@@ -78,9 +79,8 @@ class _MergedTables:
 
     def align_clocks(self) -> None:
         """What the calls of all ranks tell of their clocks, as for any run that is written."""
-        collectives = [self.directory / name for name in self.files.get("collectives", {})]
-        calls = pl.scan_parquet(collectives) if collectives else schema.empty("collectives").lazy()
-        ranks, notes = with_clocks(pl.concat(self._ranks), calls)
+        calls = [pl.scan_parquet(self.directory / name, glob=False) for name in self.files.get("collectives", {})]
+        ranks, notes = with_clocks(pl.concat(self._ranks), *(calls or [schema.empty("collectives").lazy()]))
         self._ranks.clear()
         self._waiting = {"ranks": [ranks]} | ({"notes": [note_rows(notes)]} if notes else {})
         self.flush()

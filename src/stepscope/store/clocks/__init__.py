@@ -32,8 +32,8 @@ REFUSED: Final = {
 _ESTIMATED: Final = ("clock_offset_ns", "clock_drift_ppb", "clock_error_ns", "clock_calls", "clock_state")
 
 
-def with_clocks(ranks: pl.DataFrame, collectives: pl.LazyFrame) -> tuple[pl.DataFrame, list[Note]]:
-    """Rows of ``ranks`` with what can be told about their clocks, and notes on it.
+def with_clocks(ranks: pl.DataFrame, *collectives: pl.LazyFrame) -> tuple[pl.DataFrame, list[Note]]:
+    """Rows of ``ranks`` with what can be told about their clocks, and notes on it. Calls may come in pieces.
 
     Ranks of one host have one clock, unless their calls say otherwise. One host, or one rank, has nothing to be
     compared with, and offsets that a file states itself stay.

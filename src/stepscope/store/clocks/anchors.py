@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
@@ -14,26 +15,32 @@ SMALL, MEDIUM, LARGE = 0, 1, 2
 _COLUMNS: Final = ("rank", "slice", "group", "seq", "kind", "step", "start_ns", "end_ns", "bytes")
 
 
-def anchors(collectives: pl.LazyFrame, domain_of: pl.DataFrame) -> pl.DataFrame:
+def anchors(collectives: Sequence[pl.LazyFrame], domain_of: pl.DataFrame) -> pl.DataFrame:
     """``call, rank, domain, start_ns, end_ns, kind, size`` of calls between domains: the smaller, the better.
 
-    ``domain_of`` tells for each ``rank`` the ``domain`` that its clock belongs to.
+    ``domain_of`` tells for each ``rank`` the ``domain`` that its clock belongs to. ``collectives`` come in pieces, one
+    of which is looked at after the other.
     """
-    facts = clocks_facts()
-    known = (
-        collectives.select(pl.col("group", "kind").cast(pl.String), *(set(_COLUMNS) - {"group", "kind"}))
-        .filter(pl.col("kind").is_in(facts.kinds) & (pl.col("end_ns") > pl.col("start_ns")))
-        .join(domain_of.lazy(), on="rank")
-    )
+    known = [_known(piece, domain_of) for piece in collectives]
     # First which groups: most calls of a large job stay within a host, and those need not be in memory.
-    # In pieces, so that the calls of all ranks never are; their order does not matter here.
-    several_clocks = known.select("group", "domain").unique().group_by("group").len().filter(pl.col("len") > 1)
-    groups = several_clocks.collect(engine="streaming").lazy()
-    calls = known.join(groups, on="group", how="semi", nulls_equal=True).collect(engine="streaming")
+    seen = pl.concat([piece.select("group", "domain").unique().collect(engine="streaming") for piece in known]).unique()
+    groups = seen.group_by("group").len().filter(pl.col("len") > 1).lazy()
+    calls = pl.concat(
+        [piece.join(groups, on="group", how="semi", nulls_equal=True).collect(engine="streaming") for piece in known]
+    )
     if calls.is_empty():
         return calls.with_columns(call=pl.lit(0, pl.Int64), size=pl.lit(LARGE, pl.Int8))
     calls = with_call_numbers(calls).filter(pl.col("domain").n_unique().over("call") > 1)
     return _best_of_each_group(calls.with_columns(size=_size()))
+
+
+def _known(collectives: pl.LazyFrame, domain_of: pl.DataFrame) -> pl.LazyFrame:
+    """Calls whose members end together, with their clocks. Their order does not matter here."""
+    return (
+        collectives.select(pl.col("group", "kind").cast(pl.String), *(set(_COLUMNS) - {"group", "kind"}))
+        .filter(pl.col("kind").is_in(clocks_facts().kinds) & (pl.col("end_ns") > pl.col("start_ns")))
+        .join(domain_of.lazy(), on="rank")
+    )
 
 
 def _size() -> pl.Expr:

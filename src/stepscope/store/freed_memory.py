@@ -1,4 +1,4 @@
-"""Memory that was freed, given back to the system between the stages of reading a large file."""
+"""Memory that was freed, given back to the system between the stages of a large piece of work."""
 
 from __future__ import annotations
 
