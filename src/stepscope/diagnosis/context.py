@@ -116,7 +116,7 @@ class RunContext:
         """Microseconds by which each rank held up its peers, in each of its counted steps; of matched calls only."""
         steps = {rank: set(time.steps) for rank, time in self.times.items()}
         by_rank: dict[int, list[float]] = {}
-        for rank, step, delay_ns in delays(self.store, self._matched).iter_rows():
+        for rank, step, delay_ns in delays(self.store, self.matched).iter_rows():
             if step in steps.get(rank, ()):
                 by_rank.setdefault(rank, []).append(delay_ns / 1000)
         return by_rank
@@ -124,7 +124,7 @@ class RunContext:
     @cached_property
     def waits(self) -> pl.DataFrame:
         """Every wait of a rank for another in communication."""
-        return waits(self.store, self._matched, self._paired).rows
+        return waits(self.store, self.matched, self.paired).rows
 
     def lateness(self, rank: int, others: Sequence[int]) -> float:
         """Microseconds per step by which a rank held up its peers.
@@ -189,15 +189,17 @@ class RunContext:
             schema={"rank": pl.Int32, "step": pl.Int64},
             orient="row",
         )
-        costs = call_costs(self.store, self._matched, self._paired)
+        costs = call_costs(self.store, self.matched, self.paired)
         return costs.join(counted, on=["rank", "step"], how="semi", maintain_order="left")
 
     @cached_property
-    def _matched(self) -> pl.DataFrame:
+    def matched(self) -> pl.DataFrame:
+        """Collective calls, with all members of each that are known."""
         return matched_calls(self.store)
 
     @cached_property
-    def _paired(self) -> pl.DataFrame:
+    def paired(self) -> pl.DataFrame:
+        """Sends with their receives."""
         return paired_calls(self.store)
 
     @cached_property

@@ -64,7 +64,7 @@ def work_out(store: RunStore) -> Diagnosis:
             # A rule that is for one kind alone knows best what that one needs.
             lacking.update((kind, needed) for kind in rule.kinds if kind not in lacking or len(rule.kinds) == 1)
     not_checked = [NotChecked(kind, *missing(name)) for kind, name in lacking.items() if kind not in checked]
-    findings = in_order(with_replayed_gains(store, ranked(findings), findings))
+    findings = in_order(with_replayed_gains(run, ranked(findings), findings))
     period_us = _mean_period(run.answer("summary"))
     return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked, period_us, path_of(run, findings))
 
@@ -109,7 +109,10 @@ def sentence_of(finding: Finding) -> Bilingual:
     title = finding.title
     if finding.confidence == "suspect":
         title = Bilingual.of("finding_verdict.suspected", title=title)
-    if not finding.gain_us:
+    if not finding.gain_us and finding.together is None:
         return Bilingual(f"{title.en}.", f"{title.zh}。")
     gain, share = duration(finding.gain_us), percent(finding.gain_share)
+    if finding.together is not None:
+        together = duration(finding.together.value)
+        return Bilingual.of("finding_verdict.hidden", title=title, gain=gain, share=share, together=together)
     return Bilingual.of("finding_verdict.with_gain", title=title, gain=gain, share=share)

@@ -16,6 +16,10 @@ Page = Literal["timeline", "data", "memory", "operators", "cpu", "steps", "clust
 
 #: Severities that say that something is wrong; a healthy run has none of them.
 ACCUSING: Final = ("critical", "warning")
+#: Evidence of a finding that hides behind another: what is saved with both mended.
+TOGETHER: Final = "gain_together"
+#: Evidence of one that is only a limit as yet: the step that it allows.
+PACE: Final = "pace_of_"
 _DIGITS_OF_ID: Final = 8
 
 
@@ -94,6 +98,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def accuses(self) -> bool:
         """Whether something is wrong, rather than worth knowing."""
         return self.severity in ACCUSING
+
+    @property
+    def together(self) -> FindingEvidence | None:
+        """What is saved with another finding mended, too, behind which it hides; None where it hides behind none."""
+        return next((entry for entry in self.evidence if entry.metric == TOGETHER), None)
 
 
 class NotChecked(msgspec.Struct, frozen=True):

@@ -10,48 +10,75 @@ from typing import Final
 import msgspec
 import polars as pl
 
+from stepscope.analysis.cluster.job import replay_of_calls
 from stepscope.analysis.replay.changes import Change, parse_change
-from stepscope.analysis.replay.estimate import Estimate, counted_rows, estimate_of
+from stepscope.analysis.replay.estimate import Estimate, counted_rows, estimate_from
+from stepscope.analysis.replay.replay import joined_replay
+from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Finding
+from stepscope.diagnosis.hidden import Alone, with_hidden_faults
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
 from stepscope.errors import StepscopeError
 from stepscope.facts.findings import finding_facts
 from stepscope.facts.replay import replay_facts
-from stepscope.store.run_store import RunStore
+from stepscope.facts.training_operations import training_operations_facts
 
 #: Methods of gains. With much time in the steps that nothing explains, nobody knows what it does after a change.
 REPLAY: Final = "replay"
 UNCERTAIN: Final = "replay_uncertain"
+#: Of jobs too large to be replayed kernel by kernel: their calls, and the time of each rank between them.
+CALL_REPLAY: Final = "call_replay"
 #: An estimate that knows a limit which no replay can: how fast the rest of the input pipeline is.
 _LIMITED: Final = "pipeline_next_limit"
+#: What a rule says of a stage that has more to do. It is told as it is; a replay only says whether that is all.
+_EVENED: Final = "stage_evened"
+_SLOW_MEMBERS: Final = ("slow_rank", "slow_host")
 
 
 #: Estimates of the time that the removed thing takes, which the replay knows better. Others mean something else.
 _REPLACED: Final = (IDLE_REMOVED, _LIMITED, "waiting_removed", "exposure_removed")
 
 
-def with_replayed_gains(store: RunStore, findings: list[Finding], estimated: list[Finding]) -> list[Finding]:
+def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: list[Finding]) -> list[Finding]:
     """Findings with gains from the replay; ``estimated`` are the same as their rules gave them.
 
     A finding of which others explain a part keeps its estimate, which is what they leave of it.
     """
+    store = run.store
     whole = {finding.id: finding.gain_us for finding in estimated}
-    changes = {
-        finding.id: _removal(finding)
+    removals = {
+        finding.id: removed
         for finding in findings
-        if finding.gain_us is not None and finding.gain_us == whole.get(finding.id)
+        if finding.gain_us is not None and finding.gain_us == whole.get(finding.id) and (removed := _removal(finding))
     }
-    if not any(changes.values()):
+    if not removals:
         return findings
-    replayed = {id_: number for number, id_ in enumerate(id_ for id_, removed in changes.items() if removed)}
-    estimate = estimate_of(store, store.ranks, [changes[id_] for id_ in replayed], concerned_only=True)
+    replay = joined_replay(store, store.ranks)
+    if replay is None:
+        findings = _replayed_by_calls(run, findings, removals)
+        known = {finding.id for finding in findings if finding.gain_method in (CALL_REPLAY, _EVENED)}
+        removals = {id_: removed for id_, removed in removals.items() if id_ not in known}
+    estimate = estimate_from(store, store.ranks, replay, list(removals.values()), concerned_only=True)
     if estimate is None or estimate.error_share > replay_facts().errors.most_share:
         return findings
-    return [_replayed(estimate, finding, replayed.get(finding.id)) for finding in findings]
+    number_of = {id_: number for number, id_ in enumerate(removals)}
+    told = [_replayed(estimate, finding, number_of.get(finding.id)) for finding in findings]
+    if replay is None:
+        return told
+    alone = {
+        finding.id: Alone(removals[finding.id], *saved)
+        for finding in findings
+        if finding.id in number_of and (saved := _saved(estimate, finding, number_of[finding.id])) is not None
+    }
+    shares = {finding.id: finding.gain_share for finding in findings}
+    return with_hidden_faults(run, replay, told, shares, alone)
 
 
 def _removal(finding: Finding) -> list[Change]:
     """The changes that mend a finding; none where no change is known that does."""
+    if finding.gain_method == _EVENED and finding.accuses:
+        left = 1 - (finding.gain_us or 0.0) / max(finding.evidence[0].value, 1.0)
+        return [parse_change(f"stage:{finding.where.stage}*{max(left, 0.0):.6f}")]
     if finding.gain_method not in _REPLACED:
         return []
     templates = replay_facts().removed.get(finding.kind, {}).get(finding.cause or "", ())
@@ -63,21 +90,45 @@ def _removal(finding: Finding) -> list[Change]:
     return changes
 
 
-def _replayed(estimate: Estimate, finding: Finding, number: int | None) -> Finding:
-    """A finding with the gain of the set of changes with that number."""
-    if number is None:
-        return finding
+def _replayed_by_calls(run: RunContext, findings: list[Finding], removals: dict[str, list[Change]]) -> list[Finding]:
+    """Slow ranks and hosts of a large job: all of its calls, with these ranks as fast as their peers."""
+    slow = [finding for finding in findings if finding.kind in _SLOW_MEMBERS and finding.id in removals]
+    replay = replay_of_calls(run.store, run.matched, run.paired) if slow else None
+    if replay is None:
+        return findings
+    gains = replay.gains([finding.ranks for finding in slow])
+    if gains.error_share > training_operations_facts().slowdown.most_replay_error_share:
+        return findings
+    mild, saved = finding_facts().strength.mild_share, dict(zip([one.id for one in slow], gains.saved_ns, strict=True))
+    return [
+        _with_gain(finding, gain_ns / 1000, gain_ns / gains.replayed_ns, CALL_REPLAY)
+        if (gain_ns := saved.get(finding.id, 0.0)) >= mild * gains.replayed_ns
+        else finding
+        for finding in findings
+    ]
+
+
+def _saved(estimate: Estimate, finding: Finding, number: int) -> tuple[float, float] | None:
+    """Microseconds of a step that a set of changes saves, and the share; None where there is nothing to change."""
     try:
         steps, _ = estimate.changed(number)
     except StepscopeError:  # the replay has nothing of it: what the rule saw lies outside of it
-        return finding
+        return None
     if not estimate.joined:  # others do not wait for these ranks
         steps = steps.filter(pl.col("rank").is_in(finding.ranks))
     if steps.is_empty():
-        return finding
+        return None
     counted = steps.filter(pl.Series(counted_rows(steps)))
     replayed, changed = (int(counted[name].to_numpy().sum()) for name in ("replayed_ns", "changed_ns"))
-    gain_us, share = max(replayed - changed, 0) / len(counted) / 1000, max(replayed - changed, 0) / max(replayed, 1)
+    return max(replayed - changed, 0) / len(counted) / 1000, max(replayed - changed, 0) / max(replayed, 1)
+
+
+def _replayed(estimate: Estimate, finding: Finding, number: int | None) -> Finding:
+    """A finding with the gain of the set of changes with that number."""
+    saved = None if number is None or finding.gain_method == _EVENED else _saved(estimate, finding, number)
+    if saved is None:
+        return finding
+    gain_us, share = saved
     if finding.gain_method == _LIMITED and gain_us >= (finding.gain_us or 0.0):
         return finding
     idle = finding.gain_method == IDLE_REMOVED and not estimate.joined
@@ -85,12 +136,16 @@ def _replayed(estimate: Estimate, finding: Finding, number: int | None) -> Findi
         return finding
     if finding.accuses and share < finding_facts().strength.mild_share:  # two ways to look at it disagree
         return finding
-    by_cost = finding.severity == severity_of(finding.gain_share, finding.confidence)
     certain = estimate.unexplained_share <= replay_facts().errors.most_share
+    return _with_gain(finding, gain_us, share, REPLAY if certain else UNCERTAIN)
+
+
+def _with_gain(finding: Finding, gain_us: float, share: float, method: str) -> Finding:
+    by_cost = finding.severity == severity_of(finding.gain_share, finding.confidence)
     return msgspec.structs.replace(
         finding,
         gain_us=round(gain_us, 6),
         gain_share=round(share, 6),
-        gain_method=REPLAY if certain else UNCERTAIN,
+        gain_method=method,
         severity=severity_of(share, finding.confidence) if by_cost else finding.severity,
     )

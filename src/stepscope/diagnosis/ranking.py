@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from stepscope.diagnosis.finding import ACCUSING, Finding, Where
+from stepscope.diagnosis.finding import ACCUSING, PACE, Finding, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
 from stepscope.facts.findings import finding_facts
 
@@ -26,12 +26,23 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
             not (kinds[finding.kind].first and finding.severity in ACCUSING),
             order.index(finding.kind) if kinds[finding.kind].first else 0,
             finding.severity not in ACCUSING,
-            -(finding.gain_us or 0.0),
+            -_worth_us(finding),
+            _is_only_a_limit(finding),
             order.index(finding.kind),
             finding.id,
         ),
     )
     return _slow_ranks_first(by_cost)
+
+
+def _worth_us(finding: Finding) -> float:
+    """Of faults that hide each other, what both cost: to mend one alone is worth little."""
+    return (finding.gain_us or 0.0) if finding.together is None else finding.together.value
+
+
+def _is_only_a_limit(finding: Finding) -> bool:
+    """Of two faults that hide each other, whether nothing is seen of this one yet."""
+    return finding.evidence[:1] != [] and finding.evidence[0].metric.startswith(PACE)
 
 
 def _slow_ranks_first(findings: list[Finding]) -> list[Finding]:

@@ -46,6 +46,8 @@ class Queue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     full_from_share: float
     still_full_from_share: float
+    bounded_launches_share: float
+    least_bounded_length: int
 
 
 class ReplayFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -100,8 +100,9 @@ def test_two_ranks_by_hand(shift: int) -> None:
     assert {each.operation: each.slowdown for each in slowdown.by_operation} == pytest.approx(
         {"compute": 1502 / 1252, "idle": 1.0, "dp all_reduce": 1.0}
     )
-    assert replays.gain_ns([1]) == pytest.approx(250)
-    assert replays.gain_ns([]) == 0
+    gains = replays.gains([[1], []])
+    assert (gains.replayed_ns, gains.error_share) == (1502, 0)
+    assert gains.saved_ns == pytest.approx([250, 0])
 
 
 def _slowdown(scenario: Scenario, folder: Path) -> tuple[Slowdown, float]:

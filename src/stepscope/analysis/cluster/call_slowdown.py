@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -31,6 +32,15 @@ _LINES: Final = ("dp", "tp", "cp", "ep")
 _AT_ONCE: Final = 16
 # Of fewer steps nothing can be said about how a rank differs from step to step.
 _FEWEST_STEPS: Final = 3
+
+
+@dataclass(frozen=True)
+class CallGains:
+    """Nanoseconds of the mean step that sets of ranks cost, with the replayed step and how far it is off."""
+
+    replayed_ns: float
+    error_share: float
+    saved_ns: list[float]
 
 
 class CallSlowdown:
@@ -79,7 +89,7 @@ class CallSlowdown:
             (replayed - value) / lost if worth_it else None
             for value in self._mean_ns([self._without(chosen) for chosen in without])
         ]
-        measured = float(self._replay.recorded[:, self._first :].mean())
+        measured = self._measured_ns()
         by_operation = [OperationSlowdown(name, value / best) for name, value in of_name.items()]
         return Slowdown(
             total=replayed / best,
@@ -97,12 +107,18 @@ class CallSlowdown:
             last_stage_share=shares[1] if len(stages) > 1 else None,
         )
 
-    def gain_ns(self, ranks: Sequence[int]) -> float:
-        """What a step would save if these ranks took what their peers take."""
-        recorded, without = self._mean_ns(
-            [self._of_ranks(np.ones(len(self._ranks), np.bool_)), self._without(np.isin(self._ranks, list(ranks)))]
+    def gains(self, removed: Sequence[Sequence[int]]) -> CallGains:
+        """What a step would save if the ranks of each set took what their peers take, one set after the other."""
+        everybody = self._of_ranks(np.ones(len(self._ranks), np.bool_))
+        replayed, *without = self._mean_ns(
+            [everybody, *(self._without(np.isin(self._ranks, list(ranks))) for ranks in removed)]
         )
-        return recorded - without
+        error = abs(self._measured_ns() / replayed - 1)
+        return CallGains(replayed, error, [replayed - step_ns for step_ns in without])
+
+    def _measured_ns(self) -> float:
+        """The mean recorded step."""
+        return float(self._replay.recorded[:, self._first :].mean())
 
     def _lines(self) -> list[tuple[str, int, Bools]]:
         """Ranks by their index in each dimension that is split, less pipeline stages."""

@@ -69,6 +69,12 @@ def _work_out(store: RunStore) -> Job:
     return Job(rank_rows(store, plan, trace, blame), slowdown, said)
 
 
+def replay_of_calls(store: RunStore, matched: pl.DataFrame, paired: pl.DataFrame) -> CallSlowdown | None:
+    """What-if replays of a job of any size, from its calls; nothing where ranks have none in common."""
+    plan = plan_of(store)
+    return _visited(store, plan, call_times(store, plan, matched, paired))[1]
+
+
 def _visited(
     store: RunStore, plan: ParallelPlan, calls: CallTimes | None
 ) -> tuple[pl.DataFrame | None, CallSlowdown | None]:

@@ -108,9 +108,20 @@ def estimate_of(
     With ``concerned_only``, ranks that go one by one are left out if no change and no comparison with peers concerns
     them: nothing of them can change.
     """
+    return estimate_from(store, ranks, joined_replay(store, ranks), variants, concerned_only=concerned_only)
+
+
+def estimate_from(
+    store: RunStore,
+    ranks: list[int],
+    replay: Replay | None,
+    variants: Sequence[Sequence[Change]] = (),
+    *,
+    concerned_only: bool = False,
+) -> Estimate | None:
+    """The same from a replay of all ranks together that was made before; without one they go one by one."""
     needs = NeedsOfRanks(store)
     outcomes = [_Outcome(store, changes, ranks, needs) for changes in variants]
-    replay = joined_replay(store, ranks)
     if replay is None and concerned_only:
         ranks = [rank for rank in ranks if any(outcome.needs(rank) for outcome in outcomes)]
     replayed = _one_by_one(store, ranks, outcomes, needs) if replay is None else _together(store, replay, outcomes)

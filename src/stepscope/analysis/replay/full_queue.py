@@ -38,7 +38,7 @@ def held_by_full_queue(work: Launched, device: Device, nodes: Nodes) -> HeldHost
     started = np.searchsorted(device.start[by_start], issue[launched], side="right")
     waiting = len(before) + np.arange(len(launched)) - started
     longest = int(waiting.max(initial=0))
-    if longest < least.full_from_share * limits.queue.full_length:
+    if longest < least.full_from_share * limits.queue.full_length and not _is_bounded(waiting):
         return nothing
     full = np.flatnonzero(
         (waiting >= least.still_full_from_share * longest) & (started > 0) & (issue[launched] > begin)
@@ -64,6 +64,15 @@ def held_by_full_queue(work: Launched, device: Device, nodes: Nodes) -> HeldHost
     spacing = spacing[spacing <= limits.statistics.longest_usual_call_us * 1000]
     usual = int(np.median(spacing)) if len(spacing) else 0
     return HeldHost(point, np.concatenate(slices)[first], usual)
+
+
+def _is_bounded(waiting: Int64s) -> bool:
+    """Whether nearly all launches find as many waiting: a queue of another length, or one that counts larger pieces."""
+    least = replay_facts().queue
+    longest = int(waiting.max(initial=0))
+    if longest < least.least_bounded_length or len(waiting) < longest:
+        return False
+    return float(np.quantile(waiting, 1 - least.bounded_launches_share)) >= least.full_from_share * longest
 
 
 def _launched_before(device: Device, launched: Int64s) -> Int64s:
