@@ -21,15 +21,17 @@ from stepscope.analysis.cluster.slowdown import (
     Slowdown,
     StageSlowdown,
 )
-from stepscope.arrays import Bools, Int32s, Int64s
+from stepscope.arrays import Bools, Float64s, Int32s, Int64s
 from stepscope.facts.training_operations import training_operations_facts
+from stepscope.store.freed_memory import give_back
 
 #: Own time of ranks, beside which stand the names of calls.
 COMPUTE: Final = "compute"
 IDLE: Final = "idle"
 _LINES: Final = ("dp", "tp", "cp", "ep")
-# Replays side by side: memory grows with them, time per replay shrinks.
+# Replays side by side, and their calls: memory grows with them, time per replay shrinks.
 _AT_ONCE: Final = 16
+_CALLS_AT_ONCE: Final = 1 << 22
 # Of fewer steps nothing can be said about how a rank differs from step to step.
 _FEWEST_STEPS: Final = 3
 
@@ -50,13 +52,15 @@ class CallSlowdown:
         self._plan, self._calls = plan, calls
         self._ranks = sorted(chains)
         self._replay = CallReplay(self._ranks, [chains[rank] for rank in self._ranks], len(calls))
+        chains.clear()  # as large as the replay that was made of them
+        give_back()
         self._recorded = Durations(self._replay.busy, self._replay.gap, calls.transfer)
         self._stage = np.array([plan.stage_of(rank) or 0 for rank in self._ranks], np.int32)
         self._ideal = _ideal(self._replay, self._stage, calls.usual)
         position = {rank: index for index, rank in enumerate(self._ranks)}
-        rows = calls.rows.filter(pl.col("rank").is_in(self._ranks)).sort("call")
-        self._member = np.array([position[rank] for rank in rows["rank"]], np.int64)
-        self._member_call = rows["call"].to_numpy()
+        rows = calls.rows.filter(pl.col("rank").is_in(self._ranks)).select("rank", "call")
+        self._member = rows["rank"].replace_strict(position, return_dtype=pl.Int32).to_numpy()
+        self._member_call = rows["call"].cast(pl.Int32).to_numpy()
         # The first step begins wherever each rank was when the window opened.
         self._first = 1 if self._replay.steps > 1 else 0
 
@@ -161,8 +165,9 @@ class CallSlowdown:
     def _mean_ns(self, kept: Sequence[tuple[Bools, Bools, Bools]]) -> list[float]:
         """The mean step of each replay, over ranks and steps."""
         means: list[float] = []
-        for first in range(0, len(kept), _AT_ONCE):
-            part = kept[first : first + _AT_ONCE]
+        at_once = min(_AT_ONCE, max(_CALLS_AT_ONCE // len(self._calls), 1))
+        for first in range(0, len(kept), at_once):
+            part = kept[first : first + at_once]
             keeps = Keeps(*(np.stack(column, axis=1) for column in zip(*part, strict=True)))
             steps = self._replay.step_ns(self._recorded, self._ideal, keeps)[:, self._first :]
             means += steps.mean(axis=(0, 1)).tolist()
@@ -170,7 +175,10 @@ class CallSlowdown:
 
 
 def call_slowdown(plan: ParallelPlan, calls: CallTimes | None, chains: dict[int, RankChain]) -> CallSlowdown | None:
-    """The replays of a job; nothing where ranks have no calls in common or recorded different steps."""
+    """The replays of a job; nothing where ranks have no calls in common or recorded different steps.
+
+    ``chains`` are used up.
+    """
     steps = {tuple(chain.steps.tolist()) for chain in chains.values()}
     if calls is None or len(chains) < 2 or len(steps) != 1:
         return None
@@ -183,58 +191,94 @@ def _ideal(replay: CallReplay, stage: Int32s, transfer: Int64s) -> Durations:
 
     The n-th call of a rank in a step belongs to the n-th of its peers, where they have as many.
     """
-    starts = np.isin(replay.kind, (STARTS, STARTS_BEHIND))
-    number: Int64s = np.cumsum(starts) - starts
-    table = pl.DataFrame(
-        {
-            "rank": replay.rank,
-            "stage": stage[replay.rank],
-            "step": replay.step,
-            "number": number.astype(np.int32),
-            "busy": replay.busy,
-            "gap": np.where(replay.kind == STARTS_BEHIND, 0, replay.gap),
-        }
-    ).with_columns(number=pl.col("number") - pl.col("number").min().over("rank", "step"))
-    piece = table.group_by("rank", "stage", "step", "number").agg(pl.col("busy", "gap").sum())
-    table = table.select("rank", "step", "number")
-    piece = piece.with_columns(pieces=pl.len().over("rank", "step")).join(_always_slower(piece), on="rank")
-    alike = ["stage", "step", "pieces", "number"]
-    piece = piece.with_columns(
-        usual_busy=(pl.col("busy") / pl.col("slower")).mean().over(alike), usual_gap=pl.col("gap").median().over(alike)
-    )
-    of_stage = (
-        piece.group_by("stage", "rank").agg(pl.col("usual_busy").sum()).group_by("stage").agg(pl.mean("usual_busy"))
-    )
-    even = of_stage.select("stage", even=pl.col("usual_busy").mean() / pl.col("usual_busy"))
-    scaled = piece.join(even, on="stage", how="left").select(
-        "rank",
-        "step",
-        "number",
-        busy_factor=pl.when(pl.col("busy") > 0).then(pl.col("usual_busy") * pl.col("even") / pl.col("busy")),
-        gap_factor=pl.when(pl.col("gap") > 0).then(pl.col("usual_gap") / pl.col("gap")),
-    )
-    del piece
-    factors = table.join(scaled, on=["rank", "step", "number"], how="left", maintain_order="left")
-    factors = factors.select("busy_factor", "gap_factor")
-    busy = replay.busy * factors["busy_factor"].fill_null(1.0).fill_nan(1.0).to_numpy()
-    gap = replay.gap * factors["gap_factor"].fill_null(1.0).fill_nan(1.0).to_numpy()
-    gap = np.where(replay.kind == STARTS_BEHIND, replay.gap, gap)
-    return Durations(np.rint(busy).astype(np.int64), np.rint(gap).astype(np.int64), transfer)
+    pieces = _Pieces(replay)
+    own_stage = stage[pieces.rank]
+    alike = _numbered(own_stage, pieces.step, pieces.count, pieces.number)
+    slower = _always_slower(pieces.computed(stage))[pieces.rank]
+    usual_busy = _means(alike, pieces.busy / slower)
+    of_rank = np.bincount(pieces.rank, usual_busy, len(stage))
+    of_stage = np.bincount(stage, of_rank) / np.maximum(np.bincount(stage), 1)
+    even = of_stage[np.unique(stage)].mean() / of_stage[own_stage]
+    busy = _scaled(replay.busy, pieces, pieces.busy, usual_busy * even)
+    gap = _scaled(replay.gap, pieces, pieces.gap, _medians(alike, pieces.gap))
+    return Durations(busy, np.where(replay.kind == STARTS_BEHIND, replay.gap, gap), transfer)
 
 
-def _always_slower(piece: pl.DataFrame) -> pl.DataFrame:
-    """How many times as long as its peers each rank computes, where that is so in every step: ``rank``, ``slower``.
+class _Pieces:
+    """A rank's own time up to each of its calls, one after the other: events up to a start are one piece."""
+
+    def __init__(self, replay: CallReplay) -> None:
+        starts = np.isin(replay.kind, (STARTS, STARTS_BEHIND))
+        new_step = np.ones(len(starts), np.bool_)
+        new_step[1:] = (replay.rank[1:] != replay.rank[:-1]) | (replay.step[1:] != replay.step[:-1])
+        new = new_step.copy()
+        new[1:] |= starts[:-1]
+        self.first: Int64s = np.flatnonzero(new)
+        self.rank, self.step = replay.rank[self.first], replay.step[self.first]
+        self._first_of_step = np.flatnonzero(new_step[self.first])
+        of_step = np.diff(np.append(self._first_of_step, len(self.first)))
+        self.count = np.repeat(of_step, of_step)  # of pieces in the same step of the rank
+        self.number = np.arange(len(self.first)) - np.repeat(self._first_of_step, of_step)
+        self.busy = self._sum(replay.busy)
+        self.gap = self._sum(np.where(replay.kind == STARTS_BEHIND, 0, replay.gap))
+        self.events = np.diff(np.append(self.first, len(starts)))  # of each piece
+
+    def computed(self, stage: Int32s) -> pl.DataFrame:
+        """``busy`` of each rank and step."""
+        first = self._first_of_step
+        busy = np.add.reduceat(self.busy, first) if len(first) else self.busy
+        rank = self.rank[first]
+        return pl.DataFrame({"rank": rank, "stage": stage[rank], "step": self.step[first], "busy": busy})
+
+    def _sum(self, of_events: Int64s) -> Int64s:
+        return np.asarray(np.add.reduceat(of_events, self.first) if len(self.first) else of_events, np.int64)
+
+
+def _scaled(times: Int64s, pieces: _Pieces, recorded: Int64s, usual: Float64s) -> Int64s:
+    """Times of events, scaled so that each piece takes as long as usual."""
+    factor: Float64s = np.divide(usual, recorded, out=np.ones(len(recorded)), where=recorded > 0)
+    return np.asarray(np.rint(times * np.repeat(factor, pieces.events)), np.int64)
+
+
+def _numbered(*keys: Int64s | Int32s) -> Int64s:
+    """The same number for rows with the same keys."""
+    whole = np.zeros(len(keys[0]), np.int64)
+    for key in keys:
+        low = int(key.min(initial=0))
+        whole = whole * (int(key.max(initial=0)) - low + 1) + (key - low)
+    return np.asarray(np.unique(whole, return_inverse=True)[1], np.int64)
+
+
+def _means(number: Int64s, values: Float64s) -> Float64s:
+    """The mean of all values with the same number, for each of them."""
+    return (np.bincount(number, values) / np.maximum(np.bincount(number), 1))[number]
+
+
+def _medians(number: Int64s, values: Int64s) -> Float64s:
+    """The median of all values with the same number, for each of them.
+
+    >>> _medians(np.array([0, 1, 0, 0, 1]), np.array([9, 4, 1, 2, 5])).tolist()
+    [2.0, 4.5, 2.0, 2.0, 4.5]
+    """
+    ordered = values[np.lexsort((values, number))]
+    count = np.bincount(number)
+    first = np.cumsum(count) - count
+    return np.asarray(((ordered[first + (count - 1) // 2] + ordered[first + count // 2]) / 2)[number], np.float64)
+
+
+def _always_slower(computed: pl.DataFrame) -> Float64s:
+    """How many times as long as its peers each rank computes, where that is so in every step; else 1.
 
     Work that falls on another rank in each step would be shared out evenly in an ideal job: its mean stays. What a
     rank takes longer always is its own, and would not be there.
     """
-    whole = piece.group_by("rank", "stage", "step").agg(pl.col("busy").sum())
     ratio = pl.col("busy") / pl.col("busy").median().over("stage", "step")
     of_rank = (
-        whole.with_columns(ratio=ratio.fill_nan(1.0))
+        computed.with_columns(ratio=ratio.fill_nan(1.0))
         .group_by("rank")
         .agg(slower=pl.col("ratio").median(), spread=pl.col("ratio").std(), steps=pl.len())
     )
     steady = (pl.col("slower") - 1).abs() > training_operations_facts().slowdown.steady_spreads * pl.col("spread")
     known = (pl.col("steps") < _FEWEST_STEPS) | steady.fill_null(False)
-    return of_rank.select("rank", slower=pl.when(known & (pl.col("slower") > 0)).then("slower").otherwise(1.0))
+    slower = pl.when(known & (pl.col("slower") > 0)).then("slower").otherwise(1.0)
+    return np.asarray(of_rank.sort("rank").select(slower).to_series().to_numpy(), np.float64)

@@ -14,6 +14,7 @@ from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
 _NO_STREAM: Final = -1
+_COLUMNS: Final = ("rank", "call", "group", "kind", "arrival_ns", "end_ns", "took_ns", "bytes")
 
 
 @dataclass(frozen=True)
@@ -41,15 +42,15 @@ class CallTimes:
 
 def call_times(store: RunStore, plan: ParallelPlan, matched: pl.DataFrame, paired: pl.DataFrame) -> CallTimes | None:
     """From matched calls and pairs of sends and receives; nothing where there are none."""
-    columns = ("rank", "slice", "call", "group", "kind", "arrival_ns", "end_ns", "took_ns")
-    calls = pl.concat([frame.select(columns, pair=pl.lit(pair)) for pair, frame in ((False, matched), (True, paired))])
+    collective, pairs = (
+        frame.select(*_COLUMNS, pl.col("stream").fill_null(_NO_STREAM), pair=pl.lit(pair))
+        for pair, frame in ((False, matched), (True, paired))
+    )
+    first = collective["call"].max() or 0  # both count from 1, and some numbers may not be there
+    calls = pl.concat([collective, pairs.with_columns(pl.col("call") + first)])
     if calls.is_empty():
         return None
-    further = store.scan("collectives").select("rank", "slice", "bytes", "stream").collect()
-    calls = calls.join(further, on=["rank", "slice"], how="left").with_columns(
-        call=pl.struct("pair", "call").rank("dense").cast(pl.Int64) - 1,
-        stream=pl.col("stream").fill_null(_NO_STREAM),
-    )
+    calls = calls.with_columns(call=pl.col("call").rank("dense").cast(pl.Int64) - 1)
     dimension = pl.col("group").replace_strict(plan.dimension_of_group, default=None, return_dtype=pl.String)
     kind = pl.when("pair").then(pl.lit("transfer")).otherwise(pl.col("kind"))
     named = pl.when("pair").then(pl.lit("pp")).otherwise(dimension)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from stepscope.analysis.cluster.matched_calls import matched_calls
 from stepscope.analysis.cluster.plan import plan_of
+from stepscope.arrays import Int32s, Int64s
 from stepscope.store.run_store import RunStore
 
 # So many calls of a rank may be under way at once: reductions of one backward pass on a few threads or streams.
 _CALLS_AT_ONCE: Final = 8
+_COLUMNS: Final = ("rank", "step", "arrival_ns", "end_ns", "late_ns", "call")
 
 
 def delays(store: RunStore, matched: pl.DataFrame | None = None) -> pl.DataFrame:
@@ -20,16 +23,13 @@ def delays(store: RunStore, matched: pl.DataFrame | None = None) -> pl.DataFrame
     A rank that is late for one call is also late for those that the others had begun meanwhile, such as the reductions
     of one backward pass. That is one delay: only what it is later still for the next call is a new one.
     """
-    late, others_came = pl.col("late_ns").clip(lower_bound=0), pl.col("arrival_ns") - pl.col("late_ns")
     calls = (
-        _among_peers(store, matched_calls(store) if matched is None else matched)
+        _among_peers(store, (matched_calls(store) if matched is None else matched).select(_COLUMNS))
         .filter(pl.col("step").is_not_null())
         .sort("rank", "step", "arrival_ns", "call")
-        .with_columns(late=late, others_came=others_came)
     )
-    earlier = [_still_open(calls_before) for calls_before in range(1, _CALLS_AT_ONCE + 1)]
-    new = (pl.col("late") - pl.max_horizontal(earlier)).clip(lower_bound=0)
-    return calls.with_columns(new=new).group_by("rank", "step", maintain_order=True).agg(delay_ns=pl.col("new").sum())
+    new = pl.Series(_new_delays(*(calls[name].to_numpy() for name in _COLUMNS[:-1])), dtype=pl.Int64)
+    return calls.select("rank", "step", delay_ns=new).group_by("rank", "step", maintain_order=True).agg(pl.all().sum())
 
 
 def _among_peers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
@@ -43,8 +43,13 @@ def _among_peers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
     return calls.join(stages, on="rank", maintain_order="left").filter(one_stage).drop("pp")
 
 
-def _still_open(calls_before: int) -> pl.Expr:
-    """How late the rank was for an earlier call that had not ended when the others came to this one; else 0."""
-    of_step = ["rank", "step"]
-    late, end = (pl.col(name).shift(calls_before).over(of_step) for name in ("late", "end_ns"))
-    return pl.when(end > pl.col("others_came")).then(late).otherwise(0)
+def _new_delays(rank: Int32s, step: Int64s, arrival: Int64s, end: Int64s, late_ns: Int64s) -> Int64s:
+    """How much later than for calls that were still under way a rank came to each call; calls in order."""
+    late, others_came = np.maximum(late_ns, 0), arrival - late_ns
+    known = np.zeros(len(late), np.int64)  # how late the rank was for one that had not ended when the others came
+    for calls_before in range(1, _CALLS_AT_ONCE + 1):
+        earlier, later = slice(None, -calls_before), slice(calls_before, None)
+        same = (rank[earlier] == rank[later]) & (step[earlier] == step[later])
+        under_way = same & (end[earlier] > others_came[later])
+        known[later] = np.maximum(known[later], np.where(under_way, late[earlier], 0))
+    return np.maximum(late - known, 0)

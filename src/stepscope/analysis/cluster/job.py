@@ -25,10 +25,13 @@ from stepscope.analysis.foundation.kept import kept
 from stepscope.analysis.step_statistics import typical
 from stepscope.analysis.steps import steps_of_rank
 from stepscope.facts.training_operations import training_operations_facts
+from stepscope.store.freed_memory import give_back
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
 _MADE_FROM: Final = ("analysis", "facts")
+#: What is held of all calls while the ranks are visited.
+_BLAMED: Final = ("call", "rank", "slice", "step", "arrival_ns", "end_ns", "wait_ns", "last_rank", "late_ns")
 
 
 class Remark(msgspec.Struct, frozen=True):
@@ -59,10 +62,14 @@ def _work_out(store: RunStore) -> Job:
     plan = plan_of(store)
     several = len(plan.ranks) > 1
     matched, paired = (matched_calls(store), paired_calls(store)) if several else (None, None)
-    calls = None if matched is None or paired is None else call_times(store, plan, matched, paired)
+    calls = None
+    if matched is not None and paired is not None:
+        calls = call_times(store, plan, matched, paired)
+        matched, paired = matched.select(_BLAMED), paired.select(_BLAMED)
     trace, replay = _visited(store, plan, calls)
     slowdown, said = _slowdown(store, several, replay)
     del calls, replay  # as large as all that follows
+    give_back()
     blame = None
     if matched is not None and paired is not None and trace is not None:
         blame = _blame(store, trace, matched, paired)
@@ -87,7 +94,9 @@ def _visited(
         steps.append(rows)
         if calls is not None and (chain := rank_chain(store, each.rank, calls.of_rank(each.rank))) is not None:
             chains[each.rank] = chain
-    return pl.concat(steps) if steps else None, call_slowdown(plan, calls, chains)
+    trace = pl.concat(steps) if steps else None
+    steps.clear()
+    return trace, call_slowdown(plan, calls, chains)
 
 
 def _slowdown(store: RunStore, several: bool, replay: CallSlowdown | None) -> tuple[Slowdown | None, list[Remark]]:

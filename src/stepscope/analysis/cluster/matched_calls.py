@@ -38,7 +38,7 @@ def numbered_calls(store: RunStore) -> pl.DataFrame:
     calls = (
         recorded_calls(store)
         .filter(~pl.col("kind").cast(pl.String).is_in(POINT_TO_POINT) & (pl.col("end_ns") > pl.col("start_ns")))
-        .select("rank", "slice", names, "seq", "step", "start_ns", "end_ns", "bytes")
+        .select("rank", "slice", names, "seq", "step", "start_ns", "end_ns", "bytes", "stream")
         .collect()
     )
     return with_call_numbers(calls)

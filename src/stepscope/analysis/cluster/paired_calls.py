@@ -26,7 +26,7 @@ def paired_calls(store: RunStore) -> pl.DataFrame:
         .with_columns(pl.col("kind").cast(pl.String), pl.col("group").cast(pl.String))
         .filter(pl.col("kind").is_in([_SENDS, _RECEIVES]) & pl.col("peer").is_not_null())
         .filter(pl.col("end_ns") > pl.col("start_ns"))
-        .select("rank", "slice", "group", "seq", "kind", "step", "start_ns", "end_ns", "bytes", "peer")
+        .select("rank", "slice", "group", "seq", "kind", "step", "start_ns", "end_ns", "bytes", "stream", "peer")
         .collect()
         .sort("rank", "start_ns", "slice")
     )

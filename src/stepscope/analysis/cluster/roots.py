@@ -19,11 +19,20 @@ from stepscope.store.run_store import RunStore
 
 # Chains end at a rank that works, so they are short; clocks that drift within a call could close a circle.
 _LONGEST_CHAIN: Final = 64
+_WAITS_AT_ONCE: Final = 1 << 17  # each is followed by itself
 
 
 def roots(store: RunStore, waits: pl.DataFrame) -> pl.DataFrame:
     """``wait`` (row number in ``waits``), ``root`` and ``wait_ns``; the parts of a wait add up to it."""
     held = _Held.of(store, waits)
+    parts = [
+        _roots_of(held, waits[first : first + _WAITS_AT_ONCE], first) for first in range(0, len(waits), _WAITS_AT_ONCE)
+    ]
+    return pl.concat(parts) if parts else _roots_of(held, waits, 0)
+
+
+def _roots_of(held: _Held, waits: pl.DataFrame, first_wait: int) -> pl.DataFrame:
+    """Of some of the waits, which are numbered from ``first_wait`` on."""
     known = waits["came_ns"].is_not_null().to_numpy()
     blames, length = waits["blames"].to_numpy().astype(np.int64), waits["wait_ns"].to_numpy()
     parts = [(np.flatnonzero(~known), blames[~known], length[~known])]
@@ -45,7 +54,11 @@ def roots(store: RunStore, waits: pl.DataFrame) -> pl.DataFrame:
     columns = (np.concatenate(column) for column in zip(*parts, strict=True))
     frame = pl.DataFrame(dict(zip(("wait", "root", "wait_ns"), columns, strict=True)))
     return (
-        frame.filter(pl.col("wait_ns") > 0).group_by("wait", "root").agg(pl.col("wait_ns").sum()).sort("wait", "root")
+        frame.filter(pl.col("wait_ns") > 0)
+        .with_columns(pl.col("wait") + first_wait)
+        .group_by("wait", "root")
+        .agg(pl.col("wait_ns").sum())
+        .sort("wait", "root")
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import polars as pl
@@ -23,14 +24,21 @@ WAIT: Final = {
     "came_ns": pl.Int64,
 }
 _CALL: Final = ["rank", "slice"]
+_KEY: Final = (pl.col("rank").cast(pl.Int32), pl.col("slice").cast(pl.Int64))
+_WAIT_OF_CALL: Final = (*_CALL, "step", "wait_ns")
 
 
 @dataclass(frozen=True)
 class Waits:
-    """``rows`` of ``WAIT``, one per rank and call in which it waited; ``known`` are all slices that were judged."""
+    """``rows`` of ``WAIT``, one per rank and call in which it waited."""
 
     rows: pl.DataFrame
-    known: pl.DataFrame
+    _judged: tuple[pl.DataFrame, ...]
+
+    @cached_property
+    def known(self) -> pl.DataFrame:
+        """All slices that were judged."""
+        return pl.concat([frame.select(_KEY) for frame in self._judged]).unique()
 
 
 def waits(store: RunStore, matched: pl.DataFrame | None = None, paired: pl.DataFrame | None = None) -> Waits:
@@ -41,27 +49,28 @@ def waits(store: RunStore, matched: pl.DataFrame | None = None, paired: pl.DataF
     """
     matched = matched_calls(store) if matched is None else matched
     paired = paired_calls(store) if paired is None else paired
-    compared = pl.concat([_compared(matched), _compared(paired)])
     recorded = plane_waits(store)
-    # The same call, so the one blamed has a row of it, too, where it was captured.
-    call_of = compared.select("rank", "slice", "call")
-    arrivals = compared.select("call", blames="rank", came_ns="arrival_ns")
-    recorded = recorded.join(call_of, on=_CALL, how="left", maintain_order="left").join(
-        arrivals, on=["call", "blames"], how="left", maintain_order="left"
-    )
-    waited = compared.filter(pl.col("wait_ns") > 0).join(recorded.select(_CALL), on=_CALL, how="anti")
-    waited = waited.select(*_CALL, "step", "wait_ns", "came_ns", start_ns="arrival_ns", blames="last_rank")
-    every = [frame.select(pl.col(name).cast(kind) for name, kind in WAIT.items()) for frame in (waited, recorded)]
-    rows = pl.concat(every).sort("rank", "start_ns", "slice")
-    known = pl.concat(
-        [frame.select(_CALL).cast({"rank": pl.Int32, "slice": pl.Int64}) for frame in (compared, recorded)]
-    )
-    return Waits(rows, known.unique())
+    rows = [_waited(matched, recorded), _waited(paired, recorded)]
+    if not recorded.is_empty():
+        rows.append(_with_arrival(recorded, matched, paired))
+    return Waits(pl.concat(rows).sort("rank", "start_ns", "slice"), (matched, paired, recorded))
 
 
-def _compared(calls: pl.DataFrame) -> pl.DataFrame:
-    """Matched calls whose numbers hold among calls of all kinds, with the arrival of the last member."""
-    number = pl.struct(pl.col("kind").is_in(["send", "receive"]).alias("pair"), pl.col("call").alias("number"))
-    last = calls.group_by("call").agg(came_ns=pl.col("arrival_ns").sort_by("took_ns", "rank").first())
-    joined = calls.join(last, on="call", maintain_order="left")
-    return joined.select("rank", "slice", "step", "arrival_ns", "wait_ns", "last_rank", "came_ns", call=number)
+def _waited(calls: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
+    """Waits in matched calls, less those that were recorded. Members are sorted: the one that came last is first."""
+    came = pl.col("arrival_ns").first().over("call")
+    waited = calls.lazy().select(*_WAIT_OF_CALL, came_ns=came, start_ns="arrival_ns", blames="last_rank")
+    waited = waited.filter(pl.col("wait_ns") > 0)
+    if not recorded.is_empty():
+        waited = waited.join(recorded.lazy().select(_CALL), on=_CALL, how="anti")
+    return waited.select(pl.col(name).cast(kind) for name, kind in WAIT.items()).collect()
+
+
+def _with_arrival(recorded: pl.DataFrame, *compared: pl.DataFrame) -> pl.DataFrame:
+    """Recorded waits, with when the one waited for came: it has a row of the same call where it was captured."""
+    numbered = [frame.select(*_CALL, "arrival_ns", "call", of=pl.lit(index)) for index, frame in enumerate(compared)]
+    calls = pl.concat(numbered).with_columns(call=pl.struct("of", "call")).drop("of")
+    arrivals = calls.select("call", blames="rank", came_ns="arrival_ns")
+    told = recorded.join(calls.drop("arrival_ns"), on=_CALL, how="left", maintain_order="left")
+    told = told.join(arrivals, on=["call", "blames"], how="left", maintain_order="left")
+    return told.select(pl.col(name).cast(kind) for name, kind in WAIT.items())
