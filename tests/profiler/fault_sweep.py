@@ -17,6 +17,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -153,6 +154,7 @@ def by_trigger(folder: Path) -> None:
 def by_trigger_of_ranks(folder: Path) -> None:
     """The same as one rank of two, which share a board."""
     os.environ.update(RANK="0", WORLD_SIZE="2", MASTER_ADDR="localhost", MASTER_PORT="1", TMPDIR=str(folder))
+    tempfile.tempdir = None  # so that it looks again: a board of its own for each case
     by_trigger(folder)
 
 

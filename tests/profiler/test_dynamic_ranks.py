@@ -208,6 +208,30 @@ def test_a_forked_child_is_not_the_training(tmp_path: Path) -> None:
     assert _recorded(tmp_path / "out") == {"rank0_start2_stop4": [2, 3, 4]}
 
 
+def test_a_rank_that_cannot_be_told_from_the_dead_takes_no_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One whose start is unknown would look alive to the others for ever after it is gone."""
+    from stepscope.profiler.dynamic import board
+
+    handles = len(list(Path("/proc/self/fd").iterdir()))
+    with monkeypatch.context() as patch:
+        patch.setattr(board, "process_started", lambda pid: 0)
+        with pytest.raises(OSError, match="started"):
+            board.Board(tmp_path / "board", 0)
+        alone = board.Board(None, 0)
+    assert len(list(Path("/proc/self/fd").iterdir())) == handles
+    assert [entry.rank for entry in alone.places()] == [0]
+    alone.close()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    one = board.Board(tmp_path / "board", 1)
+    one._words[one._slot + 8] = gone.pid  # the next slot: as one without its start was left behind
+    assert [entry.rank for entry in one.places()] == [1]
+    one.close()
+    assert not (tmp_path / "board").exists()
+
+
 def test_ranks_read_whole_agreements_only(tmp_path: Path) -> None:
     from stepscope.profiler.dynamic.board import Board
 

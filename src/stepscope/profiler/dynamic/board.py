@@ -56,16 +56,18 @@ class Board:
         self._file = -1
         self.leads = path is None
         self._seen = 0
-        with self._alone():
+        with self._alone(), contextlib.ExitStack() as if_refused:
             size = _TEXT_AT + _TEXT_BYTES
             if path is None:
                 self._memory = mmap.mmap(-1, size)
             else:
                 self._file = os.open(str(path), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+                if_refused.callback(os.close, self._file)
                 set_aside(self._file, size)
                 self._memory = mmap.mmap(self._file, size)
             self._words = memoryview(self._memory).cast("Q")
             self._slot = self._take_slot(rank)
+            if_refused.pop_all()
 
     def advance(self, step: int) -> bool:
         """This rank is about to begin a step; whether there is :meth:`news`.
@@ -83,8 +85,8 @@ class Board:
         """Where all ranks are that live, this one included."""
         entries = []
         for slot in _slots():
-            pid, started, rank, step, state = self._words[slot : slot + 5]
-            if pid and (slot == self._slot or process_started(pid) == started):
+            pid, _, rank, step, state = self._words[slot : slot + 5]
+            if pid and (slot == self._slot or self._lives(slot)):
                 entries.append(BoardEntry(rank, pid, step, state))
         return entries
 
@@ -156,13 +158,16 @@ class Board:
         if free is None:
             raise OSError(f"more than {_SLOTS} ranks on one host")
         pid = os.getpid()
-        for word, value in ((_STARTED, process_started(pid)), (_RANK, rank), (_STEP, 0), (_STATE, 0), (_PID, pid)):
+        started = process_started(pid)
+        if not started and self._path is not None:  # others could not tell whether it lives
+            raise OSError("the system does not say when this process was started")
+        for word, value in ((_STARTED, started), (_RANK, rank), (_STEP, 0), (_STATE, 0), (_PID, pid)):
             self._words[free + word] = value
         return free
 
     def _lives(self, slot: int) -> bool:
-        pid = self._words[slot + _PID]
-        return bool(pid) and process_started(pid) == self._words[slot + _STARTED]
+        pid, started = self._words[slot + _PID], self._words[slot + _STARTED]
+        return bool(pid and started) and process_started(pid) == started
 
     def _alone(self) -> contextlib.AbstractContextManager[Any]:
         """Nobody else joins or leaves meanwhile."""

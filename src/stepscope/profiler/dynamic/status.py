@@ -80,6 +80,7 @@ def _sweep(folder: Path) -> None:
         pid = status.get("pid")
         if not isinstance(pid, int) or status.get("host") != socket.gethostname():
             continue
-        if process_started(pid) != status.get("process_started"):
+        started = process_started(pid)
+        if not started or started != status.get("process_started"):
             with suppressed(OSError):
                 Path(status["file"]).unlink()
