@@ -23,6 +23,18 @@ def test_a_host_that_runs_ahead_is_not_accused(shared_data: Path) -> None:
     assert "host_bound" in found.verdict.checked
 
 
+def test_faster_kernels_gain_little_on_a_device_that_waits_for_its_host(shared_data: Path) -> None:
+    told = {finding.kind: finding for finding in _diagnosed(shared_data, "kineto/h200_graph.json.gz").findings}
+    # 72.9 % of the critical path is the host's.
+    assert (told["precision_headroom"].gain_share or 1.0) < 1 - 0.729
+    assert told["precision_headroom"].gain_method == "replay"
+
+
+def test_nobody_promises_what_copies_beside_nothing_would_gain(shared_data: Path) -> None:
+    (copies,) = _diagnosed(shared_data, "outside/nsys/h100_2gpu_1s.sqlite").findings
+    assert (copies.kind, copies.severity, copies.gain_us, copies.gain_method) == ("data_starved", "warning", None, None)
+
+
 def test_the_slow_rank_is_named(shared_data: Path) -> None:
     found = _diagnosed(shared_data, "kineto/ddp4")
     worst = found.findings[0]

@@ -108,9 +108,18 @@ def test_a_call_that_returns_late_is_a_stall_of_synchronisation(tmp_path: Path) 
     assert "cudaStreamSynchronize" in found.findings[0].title.en
 
 
-@pytest.mark.parametrize("cause", ["dependency", "unknown"])
-@pytest.mark.parametrize(("idle", "severities"), [(3.0, []), (8.0, ["info"]), (30.0, ["warning"])])
-def test_unexplained_idle_time_accuses_only_where_it_costs_clearly(
+@pytest.mark.parametrize(
+    ("cause", "idle", "severities"),
+    [
+        ("unknown", 3.0, []),
+        ("unknown", 8.0, ["warning"]),
+        ("unknown", 30.0, ["critical"]),
+        ("dependency", 3.0, []),
+        ("dependency", 8.0, ["info"]),
+        ("dependency", 30.0, ["warning"]),
+    ],
+)
+def test_idle_time_behind_other_streams_accuses_only_where_it_costs_clearly_and_what_nothing_explains_sooner(
     tmp_path: Path, cause: str, idle: float, severities: list[str]
 ) -> None:
     run = context(tmp_path, mean_step(computing=100 - idle, idle={cause: idle}))

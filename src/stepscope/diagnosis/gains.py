@@ -32,6 +32,8 @@ CALL_REPLAY: Final = "call_replay"
 _LIMITED: Final = "pipeline_next_limit"
 #: What a rule says of a stage that has more to do. It is told as it is; a replay only says whether that is all.
 _EVENED: Final = "stage_evened"
+#: What rules say of kernels that could take less time, which is all gained only where the device sets the pace.
+_OF_KERNELS: Final = ("half_precision", "kernels_removed", "fused", "reachable_rate", "usual_clock")
 _SLOW_MEMBERS: Final = ("slow_rank", "slow_host")
 
 
@@ -49,7 +51,9 @@ def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: lis
     removals = {
         finding.id: removed
         for finding in findings
-        if finding.gain_us is not None and finding.gain_us == whole.get(finding.id) and (removed := _removal(finding))
+        if finding.gain_us is not None
+        and finding.gain_us == whole.get(finding.id)
+        and (removed := _removal(run, finding))
     }
     if not removals:
         return findings
@@ -74,8 +78,10 @@ def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: lis
     return with_hidden_faults(run, replay, told, shares, alone)
 
 
-def _removal(finding: Finding) -> list[Change]:
+def _removal(run: RunContext, finding: Finding) -> list[Change]:
     """The changes that mend a finding; none where no change is known that does."""
+    if finding.gain_method in _OF_KERNELS:
+        return _faster_kernels(run, finding)
     if finding.gain_method == _EVENED and finding.accuses:
         left = 1 - (finding.gain_us or 0.0) / max(finding.evidence[0].value, 1.0)
         return [parse_change(f"stage:{finding.where.stage}*{max(left, 0.0):.6f}")]
@@ -88,6 +94,19 @@ def _removal(finding: Finding) -> list[Change]:
         ranks = ",".join(map(str, finding.ranks))
         changes += [parse_change(template.format(rank=rank, ranks=ranks)) for rank in of_each]
     return changes
+
+
+def _faster_kernels(run: RunContext, finding: Finding) -> list[Change]:
+    """Computing that takes so much less, on devices that are idle for a good part of the step already.
+
+    On others the recorded host is no measure: recording makes it slower than it is.
+    """
+    times = [run.times[rank] for rank in finding.ranks if rank in run.times and run.times[rank].computing_us]
+    idle = sum(time.share(time.idle_us) for time in times) / max(len(times), 1)
+    if not finding.accuses or idle < finding_facts().strength.clear_share:
+        return []
+    left = {time.rank: max(1 - (finding.gain_us or 0.0) / time.computing_us, 0.0) for time in times}
+    return [parse_change(f"rank:{rank}*{factor:.6f}") for rank, factor in left.items()]
 
 
 def _replayed_by_calls(run: RunContext, findings: list[Finding], removals: dict[str, list[Change]]) -> list[Finding]:
@@ -129,6 +148,10 @@ def _replayed(estimate: Estimate, finding: Finding, number: int | None) -> Findi
     if saved is None:
         return finding
     gain_us, share = saved
+    certain = estimate.unexplained_share <= replay_facts().errors.most_share
+    if finding.gain_method in _OF_KERNELS:
+        less = gain_us < (1 - replay_facts().errors.most_kernel_error) * (finding.gain_us or 0.0)
+        return _with_gain(finding, gain_us, share, REPLAY) if certain and less else finding
     if finding.gain_method == _LIMITED and gain_us >= (finding.gain_us or 0.0):
         return finding
     idle = finding.gain_method == IDLE_REMOVED and not estimate.joined
@@ -136,7 +159,6 @@ def _replayed(estimate: Estimate, finding: Finding, number: int | None) -> Findi
         return finding
     if finding.accuses and share < finding_facts().strength.mild_share:  # two ways to look at it disagree
         return finding
-    certain = estimate.unexplained_share <= replay_facts().errors.most_share
     return _with_gain(finding, gain_us, share, REPLAY if certain else UNCERTAIN)
 
 

@@ -12,6 +12,7 @@ class Errors(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     most_share: float
     most_times_idle: float
+    most_kernel_error: float
 
 
 class Loader(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -59,15 +59,17 @@ def _loss(rank: int, time: RankTime, copies: ExposedCopies, exposed_us: float, c
     mostly_pageable = pageable >= finding_facts().exposed_copies.mostly_share
     confidence: Confidence = "likely" if len(time.steps) >= finding_facts().strength.least_steps else "suspect"
     # Side by side with everything else that the device does, the copies cost only what they take longer than that.
-    gain = min(exposed_us, time.computing_us + time.exposed_communication_us)
+    # With next to nothing to run beside, only fewer bytes help, and nobody knows how many fewer it could be.
+    beside = min(exposed_us, time.computing_us + time.exposed_communication_us)
+    gain = beside if worth_telling(time.share(beside)) else None
     return Loss(
         rank=rank,
         cause=cause,
         title=_TITLES[cause, mostly_pageable],
         advice=_ADVICE[cause, mostly_pageable],
         gain_us=gain,
-        gain_share=time.share(gain),
-        gain_method="copies_overlapped",
+        gain_share=None if gain is None else time.share(gain),
+        gain_method=None if gain is None else "copies_overlapped",
         where=Where(operator=copies.name),
         words={"copy": copies.name},
         confidence=confidence,

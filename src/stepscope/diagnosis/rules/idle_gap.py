@@ -32,7 +32,8 @@ def judge(run: RunContext) -> list[Finding]:
                     gain_us=idle,
                     gain_share=share,
                     gain_method=IDLE_REMOVED,
-                    confidence="suspect",
+                    # That the device is idle was measured. Waiting for another stream may be what the model needs.
+                    confidence="likely" if cause == "unknown" else "suspect",
                     evidence=[
                         number("idle_unexplained_share", share, "share", link="timeline"),
                         number("idle_share", time.share(time.idle_us), "share", link="timeline"),
