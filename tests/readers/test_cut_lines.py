@@ -99,3 +99,11 @@ def test_lines_that_a_quote_does_swallow_are_counted(tmp_path: Path, reading: Re
     assert table is not None
     assert table.cells("op_name") == ["a", "e"]
     assert _codes(reading) == {"mindspore_rows_dropped": 3}
+
+
+def test_between_the_two_bytes_of_a_lines_end(tmp_path: Path, reading: Reading) -> None:
+    path = _file(tmp_path, "name,time\r\na,12\r")
+    assert read_text(path, reading) == ["name,time"]
+    assert _codes(reading) == {"last_line_cut": 1}
+    assert read_text(_file(tmp_path, "name,time\ra,12\r"), reading) == ["name,time", "a,12"]
+    assert _codes(reading) == {"last_line_cut": 1}

@@ -98,9 +98,10 @@ def read_text(path: Path, reading: Reading) -> list[str]:
 
 def without_open_line(text: str, path: Path, notes: Notes) -> str:
     """A last line without its end was cut: half a number is a wrong number."""
-    if not text or text.endswith(("\n", "\r")):
+    ends = ("\n",) if "\r\n" in text else ("\n", "\r")  # then "\r" is half an end
+    if not text or text.endswith(ends):
         return text
-    whole = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
+    whole = text[: max(map(text.rfind, ends)) + 1]
     if text[len(whole) :].strip():
         notes.add("last_line_cut", file=path.name)
     return whole
