@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -13,9 +13,13 @@ from score.culprit_units import Unit, accused_units, true_units
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.finding import Finding
 from stepscope.errors import UsageError
+from stepscope.facts.findings import finding_facts
 from stepscope.simulate.truth import FILE
 from stepscope.simulate.writing import simulate
 from stepscope.store.run_store import open_store
+
+#: A fault of several that gains next to nothing alone, because others take as long.
+HIDDEN: Final = "hidden"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,11 +34,24 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     world: int
     possible: bool = True  # false where the simulator refuses: this fault costs nothing in this job
     truth: list[Unit] = []
+    worth: list[
+        str
+    ] = []  # of several faults, the strength of each by what mending it alone gains; else that of the case
     accused: list[Unit] = []
     cause_right: bool | None = None
     true_gain: float | None = None
     told_gain: float | None = None
     told: list[str] = []
+
+    @property
+    def strengths(self) -> list[str]:
+        """Those of its faults."""
+        return sorted(set(self.worth)) or [self.strength]
+
+    def units(self, strength: str) -> list[Unit]:
+        """Planted culprits of one strength."""
+        own = self.worth or [self.strength] * len(self.truth)
+        return [unit for unit, its_own in zip(self.truth, own, strict=True) if its_own == strength]
 
     @property
     def missed(self) -> list[Unit]:
@@ -81,16 +98,26 @@ def compared(about: dict[str, Any], truth: dict[str, Any], findings: list[Findin
     planted = sorted({unit for fault in faults for unit in true_units(fault)})
     accused = sorted({unit for finding in told for unit in _units(finding, faults)})
     only = faults[0] if len(faults) == 1 else None
+    worth = {unit: _strength(fault) for fault in faults for unit in true_units(fault)}
     named = [each for each in told if only and set(_units(each, faults)) & set(true_units(only))]
     return Outcome(
         **about,
         truth=planted,
+        worth=[worth[unit] for unit in planted] if len({fault["kind"] for fault in faults}) > 1 else [],
         accused=accused,
         cause_right=all(each.cause == only["cause"] for each in named) if only and only["cause"] and named else None,
         true_gain=only["gain_share"] if only else None,
         told_gain=named[0].gain_share if named else None,
         told=[_line(finding) for finding in findings],
     )
+
+
+def _strength(fault: dict[str, Any]) -> str:
+    """By the gain of mending it alone. Faults that cost no time are as clear as any."""
+    limits = finding_facts().strength
+    if fault["strength"] is None or fault["gain_share"] >= limits.clear_share:
+        return "clear"
+    return "mild" if fault["gain_share"] >= limits.mild_share else HIDDEN
 
 
 def _units(finding: Finding, faults: list[dict[str, Any]]) -> list[Unit]:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from score.cases import HEALTHY
 from score.judging import Outcome
 from score.tally import KindScore, Ratio, healthy_accused, kind_scores, overall
+
+#: From so many ranks on a job is large.
+_LARGE: Final = 100
 
 
 def tables(outcomes: Sequence[Outcome]) -> str:
@@ -22,6 +26,10 @@ def tables(outcomes: Sequence[Outcome]) -> str:
             ((noise, _ratio(accused)) for noise, accused in healthy_accused(outcomes).items()),
         ),
         _table(("ranks", "runs", "culprits named", "wrong accusations"), _sizes(outcomes)),
+        _table(
+            ("ranks", "kind", "strength", "runs", "precision", "recall", "cause right", "median gain error"),
+            _large(outcomes),
+        ),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -53,9 +61,22 @@ def _sizes(outcomes: Iterable[Outcome]) -> list[tuple[str, ...]]:
             by_size.setdefault(each.world, []).append(each)
     rows: list[tuple[str, ...]] = []
     for world, own in sorted(by_size.items()):
-        truth = sum(len(each.truth) for each in own)
-        named = Ratio(truth - sum(len(each.missed) for each in own), truth)
+        planted = [(each, unit) for each in own for unit in each.units("clear")]
+        named = Ratio(sum(unit in each.accused for each, unit in planted), len(planted))
         rows.append((str(world), str(len(own)), _ratio(named), str(sum(len(each.wrong) for each in own))))
+    return rows
+
+
+def _large(outcomes: Sequence[Outcome]) -> list[tuple[str, ...]]:
+    """Kinds in large jobs, which the first table counts, too."""
+    sizes = sorted({each.world for each in outcomes if each.world >= _LARGE})
+    rows: list[tuple[str, ...]] = []
+    for world in sizes:
+        own = [each for each in outcomes if each.world == world]
+        rows += [(str(world), *_line(score)) for score in kind_scores(own)]
+        accused = [bool(each.accused) for each in own if each.group == HEALTHY]
+        if accused:
+            rows.append((str(world), "healthy", "", str(len(accused)), f"accused: {sum(accused)}", "", "", ""))
     return rows
 
 

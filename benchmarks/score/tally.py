@@ -58,13 +58,16 @@ class KindScore:
 def kind_scores(outcomes: Sequence[Outcome]) -> list[KindScore]:
     """A line per kind and strength, in the order of the cases."""
     faulty = [each for each in outcomes if each.group != HEALTHY]
-    lines = dict.fromkeys((each.group, each.strength) for each in faulty)
+    lines = dict.fromkeys((each.group, strength) for each in faulty for strength in each.strengths)
     return [_kind_score(kind, strength, faulty) for kind, strength in lines]
 
 
 def _kind_score(kind: str, strength: str, faulty: Sequence[Outcome]) -> KindScore:
-    """A mixed case has several kinds: its line counts them all."""
-    own = [each for each in faulty if each.group == kind and each.strength == strength]
+    """A mixed case has several kinds: its lines count them all, each fault by what mending it alone gains.
+
+    Wrong accusations of such a case count on the line of its strength.
+    """
+    own = [each for each in faulty if each.group == kind and strength in each.strengths]
     run = [each for each in own if each.possible]
     same_strength = [each for each in faulty if each.strength == strength and each.possible]
     everything = kind not in {unit[0] for each in run for unit in each.truth}
@@ -72,9 +75,9 @@ def _kind_score(kind: str, strength: str, faulty: Sequence[Outcome]) -> KindScor
     def counts(unit: tuple[str, str]) -> bool:
         return everything or unit[0] == kind
 
-    truth = [(each, unit) for each in run for unit in each.truth if counts(unit)]
+    truth = [(each, unit) for each in run for unit in each.units(strength) if counts(unit)]
     hits = sum(unit in each.accused for each, unit in truth)
-    judged = run if everything else same_strength
+    judged = [each for each in run if each.strength == strength] if everything else same_strength
     wrong = sum(counts(unit) for each in judged for unit in each.wrong)
     causes = [each.cause_right for each in run if each.cause_right is not None]
     return KindScore(
@@ -82,7 +85,7 @@ def _kind_score(kind: str, strength: str, faulty: Sequence[Outcome]) -> KindScor
         strength=strength,
         cases=len(run),
         impossible=len(own) - len(run),
-        precision=Ratio(hits, hits + wrong),
+        precision=Ratio(hits, hits + wrong) if judged else Ratio(0, 0),
         recall=Ratio(hits, len(truth)),
         cause_right=Ratio(sum(causes), len(causes)),
         gain_error=_median_gain_error(run),
@@ -101,8 +104,9 @@ def _median_gain_error(outcomes: Iterable[Outcome]) -> float | None:
 def overall(outcomes: Sequence[Outcome], strength: str) -> tuple[Ratio, Ratio]:
     """Precision and recall over all kinds at one strength."""
     run = [each for each in outcomes if each.group != HEALTHY and each.strength == strength and each.possible]
-    hits = sum(unit in each.accused for each in run for unit in each.truth)
-    return Ratio(hits, hits + sum(len(each.wrong) for each in run)), Ratio(hits, sum(len(each.truth) for each in run))
+    planted = [(each, unit) for each in run for unit in each.units(strength)]
+    hits = sum(unit in each.accused for each, unit in planted)
+    return Ratio(hits, hits + sum(len(each.wrong) for each in run)), Ratio(hits, len(planted))
 
 
 def healthy_accused(outcomes: Iterable[Outcome]) -> dict[str, Ratio]:

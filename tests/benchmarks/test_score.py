@@ -70,6 +70,16 @@ def test_hits_misses_and_wrong_accusations_are_counted_by_culprit() -> None:
     assert overall(outcomes, "clear") == (Ratio(2, 4), Ratio(2, 4))
 
 
+def test_faults_of_a_mixed_case_count_by_what_mending_each_alone_gains() -> None:
+    """A hidden one that is not named is no miss of a clear fault, and one that is named is no wrong accusation."""
+    mixed = _outcome("mixed", "slow_rank rank 1, slow_host host001, data_starved run", "slow_host host001, hang run")
+    mixed = msgspec.structs.replace(mixed, worth=["hidden", "clear", "hidden"])
+    clear, hidden = kind_scores([mixed])
+    assert (clear.strength, clear.precision, clear.recall) == ("clear", Ratio(1, 2), Ratio(1, 1))
+    assert (hidden.strength, hidden.precision, hidden.recall) == ("hidden", Ratio(0, 0), Ratio(0, 2))
+    assert overall([mixed], "clear") == (Ratio(1, 2), Ratio(1, 1))
+
+
 def test_a_healthy_run_that_is_accused_is_counted_once() -> None:
     calm = _outcome(HEALTHY, cause="quiet")
     accused = _outcome(HEALTHY, accused="slow_rank rank 0, host_bound run", cause="wide")
