@@ -7,10 +7,12 @@ const REPLACE_DELAY_MS = 300
 class Router {
   route = $state.raw<Route>(parseRoute(location.hash))
   #timer: ReturnType<typeof setTimeout> | undefined
+  #address = location.hash
 
   constructor() {
     addEventListener('hashchange', () => {
       clearTimeout(this.#timer)
+      this.#address = location.hash
       this.route = parseRoute(location.hash)
     })
   }
@@ -21,12 +23,14 @@ class Router {
     if (formatRoute(route) === formatRoute(this.#now)) return
     this.route = route
     history.pushState(null, '', formatRoute(route))
+    this.#address = location.hash
   }
 
   /** Go somewhere in place of here: Back leads to what was before. */
   replace(route: Route): void {
     this.route = route
     history.replaceState(null, '', formatRoute(route))
+    this.#address = location.hash
   }
 
   /** Change parameters of this page as one step of the history. */
@@ -53,8 +57,10 @@ class Router {
 
   #flush(): void {
     clearTimeout(this.#timer)
-    const hash = formatRoute(this.#now)
-    if (location.hash !== hash) history.replaceState(null, '', hash)
+    // The browser went back, and its event is on the way: what it went back to must not be overwritten.
+    if (location.hash !== this.#address) return
+    history.replaceState(null, '', formatRoute(this.#now))
+    this.#address = location.hash
   }
 }
 
