@@ -57,7 +57,8 @@ def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: lis
     }
     if not removals:
         return findings
-    replay = joined_replay(store, store.ranks)
+    matched = (run.matched, run.paired) if len(store.ranks) > 1 else ()
+    replay = joined_replay(store, store.ranks, matched)
     if replay is None:
         findings = _replayed_by_calls(run, findings, removals)
         known = {finding.id for finding in findings if finding.gain_method in (CALL_REPLAY, _EVENED)}

@@ -5,6 +5,8 @@ A call moves data from when its last member came. What a member spends in it bef
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import polars as pl
 
@@ -15,6 +17,11 @@ from stepscope.analysis.foundation.computing_time import computing_of
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
+
+#: What is told of each call, besides names: there are millions of them.
+_NUMBERS: Final = ("call", "rank", "slice", "peer", "step", "members", "complete", "bytes")
+_TIMES: Final = ("arrival_ns", "begins", "end_ns", "wait_ns", "transfer_ns")
+_NAMES: Final = ("group", "kind", "dimension")
 
 
 def call_costs(
@@ -31,19 +38,17 @@ def call_costs(
     pairs = pairs.with_columns(call=pl.col("call") + (calls["call"].max() or 0) + 1)
     every = (
         pl.concat([calls, pairs], how="diagonal_relaxed")
+        .lazy()
         .filter(pl.col("step").is_not_null())
         .with_columns(begins=pl.col("arrival_ns") + pl.col("wait_ns"))
         .with_columns(transfer_ns=pl.col("end_ns") - pl.col("begins"))
-        .sort("rank", "arrival_ns", "slice")
-        .join(_groups(store, calls), on="group", how="left", maintain_order="left")
+        .join(_groups(store, calls).lazy(), on="group", how="left", maintain_order="left")
         .with_columns(complete=pl.col("peer").is_not_null() | (pl.col("members") >= pl.col("size")))
+        .select(*_NUMBERS, *_TIMES, pl.col(_NAMES).cast(pl.Categorical))
+        .sort("rank", "arrival_ns", "slice")
+        .collect()
     )
-    parts = [_exposed(store, int(rank), own) for (rank,), own in every.group_by("rank", maintain_order=True)]
-    return (
-        pl.concat(parts)
-        if parts
-        else every.with_columns(pl.lit(0, pl.Int64).alias(name) for name in ("exposed_wait_ns", "exposed_transfer_ns"))
-    )
+    return _with_exposed(store, every)
 
 
 def _groups(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
@@ -66,13 +71,16 @@ def _stated(store: RunStore) -> pl.DataFrame:
     return store.scan("groups").select(pl.col("group").cast(pl.String), "ranks").drop_nulls().unique("group").collect()
 
 
-def _exposed(store: RunStore, rank: int, calls: pl.DataFrame) -> pl.DataFrame:
-    computing = computing_of(store, rank)
-    arrived, begins, end = (calls[name].to_numpy() for name in ("arrival_ns", "begins", "end_ns"))
-    return calls.with_columns(
-        exposed_wait_ns=pl.Series(begins - arrived - computing.covered_within(arrived, begins)),
-        exposed_transfer_ns=pl.Series(end - begins - computing.covered_within(begins, end)),
-    )
+def _with_exposed(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
+    """Calls, sorted by rank, with what of their parts ran beside no compute of the same rank."""
+    rank, arrived, begins, end = (calls[name].to_numpy() for name in ("rank", "arrival_ns", "begins", "end_ns"))
+    waits, transfers = begins - arrived, end - begins
+    for one in np.unique(rank).tolist():
+        own = slice(*np.searchsorted(rank, [one, one + 1]).tolist())
+        computing = computing_of(store, one)
+        waits[own] -= computing.covered_within(arrived[own], begins[own])
+        transfers[own] -= computing.covered_within(begins[own], end[own])
+    return calls.with_columns(exposed_wait_ns=pl.Series(waits), exposed_transfer_ns=pl.Series(transfers))
 
 
 def exposed_transfers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:

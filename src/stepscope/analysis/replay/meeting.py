@@ -6,6 +6,8 @@ needs to know it: a difference that is a little wrong counts a little waiting as
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from stepscope.analysis.cluster.matched_calls import matched_calls
@@ -15,9 +17,12 @@ from stepscope.store.run_store import RunStore
 _COLUMNS = ("call", "rank", "slice", "arrival_ns", "end_ns")
 
 
-def meetings(store: RunStore, ranks: list[int]) -> pl.DataFrame:
-    """Call, rank, slice, arrival_ns and end_ns of each member among these ranks, of calls with at least two."""
-    collective, paired = matched_calls(store).select(_COLUMNS), paired_calls(store).select(_COLUMNS)
+def meetings(store: RunStore, ranks: list[int], known: Sequence[pl.DataFrame] = ()) -> pl.DataFrame:
+    """Call, rank, slice, arrival_ns and end_ns of each member among these ranks, of calls with at least two.
+
+    Who has matched the calls already, those of groups and those of pairs, gives them.
+    """
+    collective, paired = (calls.select(_COLUMNS) for calls in known or (matched_calls(store), paired_calls(store)))
     first = int(collective["call"].to_numpy().max(initial=0)) + 1
     rows = pl.concat([collective, paired.with_columns(pl.col("call") + first)], how="vertical_relaxed")
     rows = rows.filter(pl.col("rank").is_in(ranks) & pl.col("slice").is_not_null())

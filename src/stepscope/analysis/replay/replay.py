@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,7 @@ from stepscope.analysis.replay.rank_graph import RankGraph
 from stepscope.analysis.replay.whole_rank import StepNodes, whole_rank
 from stepscope.arrays import Int64s
 from stepscope.facts.replay import replay_facts
+from stepscope.store.freed_memory import give_back
 from stepscope.store.run_store import RunStore
 
 #: Of how many ranks the moments are counted before all of them are tried together.
@@ -56,13 +58,13 @@ class Replay:
         return [nodes.times(reached[first:last]) for nodes, (first, last) in parts]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Part:
     """What is kept of the graph of a rank until all of them are known."""
 
     rank: int
     time: Int64s
-    edges: Edges
+    edges: Edges | None
     step_nodes: StepNodes
     calls: MemberCalls | None
     launches_missing: bool
@@ -82,6 +84,12 @@ class _Part:
             part.on_device and not part.launches_known,
         )
 
+    def taken_edges(self) -> Edges:
+        """The dependencies, which are not kept any longer: those of many ranks are most of what a replay holds."""
+        edges, self.edges = self.edges, None
+        assert edges is not None  # they are taken once
+        return edges
+
 
 def replay_of_rank(store: RunStore, rank: int) -> Replay | None:
     """The replay of a rank by itself; None where nothing of it can be replayed."""
@@ -91,14 +99,18 @@ def replay_of_rank(store: RunStore, rank: int) -> Replay | None:
     return _joined(store, [part], [int(part.time[0])], None)
 
 
-def joined_replay(store: RunStore, ranks: list[int]) -> Replay | None:
-    """The replay of ranks that meet; None where they do not, or are too many to be held together."""
+def joined_replay(store: RunStore, ranks: list[int], matched: Sequence[pl.DataFrame] = ()) -> Replay | None:
+    """The replay of ranks that meet; None where they do not, or are too many to be held together.
+
+    ``matched`` are calls of groups and of pairs, of who has them already.
+    """
     most = replay_facts().size.most_moments
     if len(ranks) < 2 or _looks_far_too_large(store, ranks, most):
         return None
-    rows = meetings(store, ranks)
+    rows = meetings(store, ranks, matched)
     if rows.is_empty():
         return None
+    give_back()
     rows_of = {int(str(rank)): own for (rank,), own in rows.partition_by("rank", as_dict=True).items()}
     parts = _parts(store, ranks, rows_of, most)
     if len(parts) < 2:
@@ -144,23 +156,25 @@ def _joined(store: RunStore, parts: list[_Part], shift: list[int], members: Memb
         # In this order, what ranks do at one moment keeps its order, and they meet behind all that happens then.
         position = np.empty(len(time), np.int32)
         position[np.argsort(time, kind="stable")] = np.arange(len(time), dtype=np.int32)
-    pieces = []
+    pieces = _Pieces()
     for part_index, part in enumerate(parts):
         first, last = first_node[part_index : part_index + 2]
-        own = part.edges if members is None else members.without_own_durations(part_index, part.edges)
+        own = part.taken_edges()
+        if members is not None:
+            own = members.without_own_durations(part_index, own)
         own = replace(own, source=own.source + np.int32(first), target=own.target + np.int32(first))
         edges = [_origin_edge(first, int(time[first]) - origin), chosen(own, own.source < own.target)]
         if members is not None and position is not None:
             leaving = members.leaving(part_index, first, first_node[-1])
             edges.append(chosen(leaving, position[leaving.source] < position[leaving.target]))
-        pieces.append(weighed(time, together(*edges), range(first, last), unexplained=edge_kinds.UNEXPLAINED))
+        pieces.add(weighed(time, together(*edges), range(first, last), unexplained=edge_kinds.UNEXPLAINED))
     if members is not None and position is not None:
         coming = members.coming(first_node)
         coming = chosen(coming, position[coming.source] < position[coming.target])
         nodes = range(first_node[-1], len(time))
-        pieces.append(weighed(time, coming, nodes, unexplained=edge_kinds.UNEXPLAINED))
-    first_edge = np.cumsum([0, *(len(piece.source) for piece in pieces[: len(parts)])]).tolist()
-    every = together(*pieces)
+        pieces.add(weighed(time, coming, nodes, unexplained=edge_kinds.UNEXPLAINED))
+    first_edge = np.cumsum([0, *pieces.sizes[: len(parts)]]).tolist()
+    every = pieces.joined()
     in_time = None if position is None else np.argsort(position[every.target], kind="stable").astype(np.int32)
     return Replay(
         store=store,
@@ -174,6 +188,23 @@ def _joined(store: RunStore, parts: list[_Part], shift: list[int], members: Memb
         joined=members is not None,
         launches_missing=any(part.launches_missing for part in parts),
     )
+
+
+class _Pieces:
+    """Dependencies that come piece by piece. Joining them takes little more than all of them do."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+        self._columns: dict[str, list[Any]] = {each.name: [] for each in fields(Edges)}
+
+    def add(self, piece: Edges) -> None:
+        self.sizes.append(len(piece.source))
+        for name, column in self._columns.items():
+            column.append(getattr(piece, name))
+
+    def joined(self) -> Edges:
+        """All of them; the pieces are used up, one column after the other."""
+        return Edges(**{name: np.concatenate(self._columns.pop(name)) for name in list(self._columns)})
 
 
 def _origin_edge(node: int, after: int) -> Edges:
