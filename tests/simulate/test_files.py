@@ -130,3 +130,27 @@ def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
         for name in ("a", "b")
     )
     assert first == second
+
+
+def test_memory_of_a_kineto_trace_is_that_of_the_store(tmp_path: Path) -> None:
+    leak = FaultEntry(kind="memory_leak", amount=64.0)
+    scenario = small(GPU, plan=Plan(dp=2), steps=12, faults=(leak,))
+    simulate(scenario, tmp_path / "direct")
+    simulate(scenario, tmp_path / "files", form="kineto")
+    direct = stepscope.load(tmp_path / "direct", progress=False)
+    read = stepscope.load(tmp_path / "files", store=tmp_path / "cache", progress=False)
+
+    def curve(run: Run) -> pl.DataFrame:
+        columns = ["rank", pl.col("device").cast(pl.String), "time_ns", "allocated", "reserved"]
+        return run.table("memory").select(columns).sort("rank", "time_ns", maintain_order=True).collect()
+
+    def lives(run: Run) -> pl.DataFrame:
+        rows = run.table("allocations").filter(pl.col("alloc_ns").is_not_null())
+        return rows.select("rank", "address", "bytes", "alloc_ns", "free_ns").sort("rank", "address").collect()
+
+    assert curve(direct).height > 0 and curve(read).equals(curve(direct))
+    assert lives(direct).height > 0 and lives(read).equals(lives(direct))
+    peaks = [[(peak.rank, peak.peak_bytes, peak.peak_step) for peak in run.memory().peaks] for run in (direct, read)]
+    assert peaks[0] == peaks[1]
+    leaks = [[site.bytes_per_step for site in run.leaks().sites if site.verdict == "leak"] for run in (direct, read)]
+    assert leaks[0] == leaks[1] == [64 * 2**20] * 2  # the planted amount, on each rank

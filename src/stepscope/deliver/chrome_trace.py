@@ -20,6 +20,7 @@ import polars as pl
 from stepscope import facts
 from stepscope.analysis.timeline.clock import RankClock, RunClock, run_clock
 from stepscope.arrays import NONE
+from stepscope.deliver.chrome_memory import memory_instants
 from stepscope.facts.communication import communication_facts
 from stepscope.facts.pytorch import pytorch_facts
 from stepscope.readers.slices.flows import OWN_CATEGORY
@@ -57,8 +58,9 @@ def write(
     zipped: bool,
     more_header: dict[str, Any] | None = None,
     within: tuple[int, int] | None = None,
+    memory: bool = False,
 ) -> None:
-    """Write the ranks into one file; ``more_header`` is put beside the events.
+    """Write the ranks into one file; ``more_header`` is put beside the events, with ``memory`` blocks among them.
 
     Several ranks are written on the run's clock, one alone on its own, as it was recorded. Of a stretch ``within``
     (nanoseconds since the run's origin) whole slices are written that touch it, and samples that lie in it.
@@ -72,7 +74,7 @@ def write(
             header["distributedInfo"] = {"rank": ranks[0]}
         header |= more_header or {}
         file.write(json.dumps(header)[:-1] + ', "traceEvents": [\n')
-        _write_events(file, store, ranks, clocks, origin, within)
+        _write_events(file, store, ranks, clocks, origin, within, memory=memory)
         file.write("\n]}\n")
 
 
@@ -98,6 +100,8 @@ def _write_events(
     clocks: dict[int, RankClock],
     origin: int,
     within: tuple[int, int] | None,
+    *,
+    memory: bool,
 ) -> None:
     run_time = run_clock(store)
     separator = ""
@@ -122,6 +126,8 @@ def _write_events(
         for text in _counter_events(counters, tracks, pid_of, -origin):
             file.write(separator + text)
             separator = ",\n"
+        for text in _memory_events(store, rank, slices, tracks, pid_of, -origin) if memory else ():
+            file.write(separator + text)
         for text in _flow_events(store, rank, slices, pid_of, -origin, next_flow):
             file.write(separator + text)
         next_flow += store.scan("links", [rank]).select(pl.len()).collect().item()
@@ -229,6 +235,22 @@ def _counter_events(counters: pl.DataFrame, tracks: pl.DataFrame, pid_of: dict[i
         yield (
             f'{{"ph":"C","name":{names[row["track"]]},"pid":{pid_of[row["track"]]},'
             f'"ts":{_micro(row["time_ns"] + shift)},"args":{{"value":{json.dumps(row["value"])}}}}}'
+        )
+
+
+def _memory_events(
+    store: RunStore, rank: int, slices: pl.DataFrame, tracks: pl.DataFrame, pid_of: dict[int, int], shift: int
+) -> Iterator[str]:
+    """On the first thread of the host, where operators allocate."""
+    host = tracks.filter(pl.col("kind") == "host")["track"]
+    threads = slices.filter((pl.col("track") == host.first()) & (pl.col("extra_thread") == 0))["tid"]
+    if threads.is_empty():
+        return
+    where = f'"pid":{pid_of[host[0]]},"tid":{threads[0]}'
+    for moment, arguments in memory_instants(store, rank):
+        yield (
+            f'{{"ph":"i","cat":"cpu_instant_event","s":"t","name":"[memory]",{where},'
+            f'"ts":{_micro(moment + shift)},"args":{arguments}}}'
         )
 
 

@@ -17,7 +17,8 @@ def kineto(model: Model, directory: Path, coarse: bool) -> Result:
         store, result = write_store(model, Path(folder), coarse=coarse)
         for part in store.manifest.parts:
             file = directory / f"rank{part.rank}.json.gz"
-            chrome_trace.write(store, [part.rank], file, zipped=True, more_header=_header(model, part.rank))
+            header = _header(model, part.rank)
+            chrome_trace.write(store, [part.rank], file, zipped=True, more_header=header, memory=True)
     return result
 
 
@@ -28,6 +29,7 @@ def _header(model: Model, rank: int) -> dict[str, Any]:
     header: dict[str, Any] = {
         "schemaVersion": 1,
         "record_shapes": 1,
+        "profile_memory": 1,
         "host_name": f"host{layout.host_of(rank):03d}",
         "distributedInfo": {
             "backend": "nccl" if device.kind == "gpu" else "gloo",
