@@ -195,8 +195,8 @@ def test_the_terminal_shows_who_uses_the_machine(tmp_path: Path, capsys: pytest.
     answer = ask(tmp_path, cpu=rows, pipeline_ops=[{"op": 3, "name": "Map(id=3)", "workers": 2}])
     show(answer, "en")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("rank 0: 8 cores, 94 % busy; this process uses 1.00 cores, others 6.50.")
-    assert "Other processes take 81 %" in lines[0] and "more threads were ready to run" in lines[0]
+    assert lines[0].startswith("rank 0: 8 cores, 94% busy; this process uses 1.00 cores, others 6.50.")
+    assert "Other processes take 81%" in lines[0] and "more threads were ready to run" in lines[0]
     assert any("Map(id=3)" in line for line in lines)
     show(answer, "zh")
     assert "8 核" in capsys.readouterr().out

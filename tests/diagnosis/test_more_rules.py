@@ -84,7 +84,7 @@ def _memory(directory: Path, allocated: int) -> list[Finding]:
 def test_memory_that_is_nearly_full_is_worth_knowing(tmp_path: Path) -> None:
     (finding,) = _memory(tmp_path, 910)
     assert (finding.cause, finding.severity) == ("nearly_full", "info")
-    assert "91.0 %" in finding.title.en
+    assert "91.0%" in finding.title.en
 
 
 def test_a_pool_that_keeps_memory_for_itself_is_not_full(tmp_path: Path) -> None:

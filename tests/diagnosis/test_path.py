@@ -146,6 +146,6 @@ def test_a_line_at_the_terminal_names_the_number_of_the_finding(slow_rank: RunSt
     number = [finding.id for finding in diagnosis.findings].index(step.findings[0]) + 1
     line = path_line(step, diagnosis.findings)
     assert line.en.startswith("Does computing differ between ranks? yes (") and line.en.endswith(
-        f"limit 5.0 %) → {number}"
+        f"limit 5.0%) → {number}"
     )
     assert line.zh.startswith("各 rank 的计算时间是否差异较大？是（") and line.zh.endswith(f"→ {number}")

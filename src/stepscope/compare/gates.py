@@ -11,8 +11,8 @@ from typing import Final
 
 from stepscope.compare.comparison import Comparison, Gate
 from stepscope.diagnosis.finding import ACCUSING, Bilingual, Finding
-from stepscope.diagnosis.words import byte_size, duration, percent
 from stepscope.errors import UsageError
+from stepscope.texts.numbers import byte_size, duration, percent
 
 _SLOWER: Final = re.compile(r"slower:(\d+(?:\.\d+)?)%")
 _MEMORY: Final = re.compile(r"memory:\+(\d+(?:\.\d+)?)(B|KiB|MiB|GiB|TiB)")

@@ -24,9 +24,9 @@ from stepscope.compare.operator_changes import operator_changes, row_sums
 from stepscope.compare.overall_changes import overall_changes, part_means, step_pairs
 from stepscope.compare.side import Side
 from stepscope.diagnosis.finding import Bilingual
-from stepscope.diagnosis.words import duration, percent
 from stepscope.errors import NoAnswerError
 from stepscope.facts.comparison import comparison_facts
+from stepscope.texts.numbers import duration, percent
 
 _NAMED_CAUSES = 2
 

@@ -11,9 +11,9 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, NotChecked, RunVerdict
 from stepscope.diagnosis.kept import kept
-from stepscope.diagnosis.words import duration, percent
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import duration, percent
 
 if TYPE_CHECKING:
     from stepscope.analysis.summary import Summary

@@ -17,8 +17,9 @@ from stepscope.diagnosis.finding import (
     Where,
     finding_id,
 )
-from stepscope.diagnosis.words import percent, rank_names
+from stepscope.diagnosis.words import rank_names
 from stepscope.facts.findings import finding_facts
+from stepscope.texts.numbers import percent
 
 #: The way to estimate a gain that many rules share: without the cause, the idle time charged to it is gone.
 IDLE_REMOVED: Final = "idle_removed"

@@ -14,12 +14,11 @@ from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, FindingEv
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, wide_console
 from stepscope.texts import text
+from stepscope.texts.numbers import byte_size, duration, percent, plain
 
 _STYLES: Final = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan", "healthy": "bold green"}
-_SCALES: Final = {"share": "%", "us": "us", "bytes": "MiB"}
-_SIGNS: Final = {"ratio": "×", "mhz": "MHz"}  # of units that are no scale; what is counted stands in the label
+_SIGNS: Final = {"ratio": "×", "mhz": "MHz"}  # what is counted stands in the label
 _INDENT: Final = 4
-_LONG_US: Final = 1000
 _AT_A_GLANCE: Final = 3
 
 
@@ -89,27 +88,30 @@ def finding_facts(finding: Finding) -> list[Bilingual]:
     facts = [Bilingual(word, word) for word in words]
     facts.append(Bilingual.of(f"finding_confidence.{finding.confidence}"))
     if finding.gain_us and finding.gain_share:
-        gain, share = cell(finding.gain_us, unit="ms"), cell(finding.gain_share, unit="%")
+        gain, share = duration(finding.gain_us), percent(finding.gain_share)
         facts.append(Bilingual.of("report.finding_gain", gain=gain, share=share))
     return facts
 
 
 def evidence_line(entry: FindingEvidence) -> Bilingual:
     """A number with its unit, and what it was compared with."""
-    unit = _SCALES.get(entry.unit, "")
-    if unit == "us" and entry.value >= _LONG_US:
-        unit = "ms"
-    sign = unit or _SIGNS.get(entry.unit, "")
-    value = _amount(entry.value, unit, sign)
+    value = _amount(entry.value, entry.unit)
     if entry.baseline is None:
         return Bilingual(f"{entry.label.en} {value}", f"{entry.label.zh} {value}")
-    baseline = _amount(entry.baseline, unit, sign)
+    baseline = _amount(entry.baseline, entry.unit)
     return Bilingual.of("report.finding_evidence", label=entry.label, value=value, baseline=baseline)
 
 
-def _amount(value: float, unit: str, sign: str) -> str:
-    number = f"{int(value):,}" if not unit and value.is_integer() else cell(value, unit=unit)
-    return f"{number} {sign}".rstrip()
+def _amount(value: float, unit: str) -> str:
+    match unit:
+        case "us":
+            return duration(value)
+        case "bytes":
+            return byte_size(value)
+        case "share":
+            return f"{percent(value)}%"
+        case _:
+            return f"{plain(value)} {_SIGNS.get(unit, '')}".rstrip()
 
 
 def next_line(finding: Finding) -> Bilingual | None:

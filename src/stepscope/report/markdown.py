@@ -10,6 +10,7 @@ from stepscope.report.step_parts import step_parts
 from stepscope.report.tables import cell
 from stepscope.store.note_groups import grouped
 from stepscope.texts import text
+from stepscope.texts.numbers import duration, percent
 from stepscope.version import __version__
 
 _MOST_FINDINGS: Final = 8
@@ -41,7 +42,7 @@ def _findings(report: RunReport, lang: str) -> list[str]:
     for finding in findings[:_MOST_FINDINGS]:
         gain = ""
         if finding.gain_us is not None and finding.gain_share is not None:
-            gain = f"{cell(finding.gain_us, 'ms')} ms ({cell(finding.gain_share, '%')} %)"
+            gain = f"{duration(finding.gain_us)} ({percent(finding.gain_share)}%)"
         title, advice = (escaped(in_language(words, lang)) for words in (finding.title, finding.advice))
         lines.append(f"| {_SIGNS[finding.severity]} | {title} | {gain} | {advice} |")
     left = len(findings) - _MOST_FINDINGS
@@ -64,7 +65,7 @@ def _step(report: RunReport, lang: str) -> list[str]:
         "|---|---:|" + "---:|" * len(labels),
     ]
     for rank in shown:
-        shares = " | ".join(f"{parts[rank][name].percent} %" if name in parts[rank] else "" for name in labels)
+        shares = " | ".join(f"{parts[rank][name].percent}%" if name in parts[rank] else "" for name in labels)
         lines.append(f"| {rank} | {cell(known[rank].period_us, 'ms')} | {shares} |")
     left = len(known) - len(shown)
     return lines if not left else [*lines, "", text("report_markdown.more_ranks", lang, count=left)]

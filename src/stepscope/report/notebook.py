@@ -73,7 +73,7 @@ def _bars(report: RunReport, lang: str) -> list[str]:
             colour = _PARTS.get(part.part, _OTHER_PART)
             label = escape(in_language(part.label, lang))
             width = f"{100 * part.us / longest:.2f}%"
-            tip = f"{label}: {part.percent} %"
+            tip = f"{label}: {part.percent}%"
             spans.append(f'<span title="{tip}" style="{_PIECE};width:{width};background:{colour}"></span>')
             legend[label] = colour
         time = f"rank {entry.rank}: {cell(entry.period_us, 'ms')} ms"

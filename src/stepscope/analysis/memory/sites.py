@@ -98,12 +98,12 @@ def _label() -> pl.Expr:
 def exact_size(size: int) -> str:
     """Bytes in the largest unit in which at most two decimals tell them exactly.
 
-    >>> exact_size(33554432), exact_size(9437696), exact_size(2621440), exact_size(48), exact_size(1 << 20)
-    ('32 MiB', '9216.5 KiB', '2.5 MiB', '48 B', '1 MiB')
+    >>> exact_size(33554432), exact_size(9437696), exact_size(2621440), exact_size(48), exact_size(150995456)
+    ('32 MiB', '9,216.5 KiB', '2.5 MiB', '48 B', '147,456.5 KiB')
     """
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit and size * 4 % unit == 0:
-            return f"{size / unit:g} {name}"
+            return f"{size / unit:,.2f}".rstrip("0").rstrip(".") + f" {name}"
     return f"{size} B"
 
 

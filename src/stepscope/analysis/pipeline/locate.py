@@ -12,6 +12,7 @@ from stepscope.analysis.pipeline.processors import Processors
 from stepscope.analysis.pipeline.queues import Queues
 from stepscope.analysis.pipeline.structure import Evidence, Sentence
 from stepscope.facts.pipeline import pipeline_facts
+from stepscope.texts.numbers import percent
 
 #: Names of advice that a kind of stage can have, see ``kinds.advice`` of the facts.
 _BY_KIND: Final = ("reader", "generator", "map", "batch", "shuffle", "loader", "other")
@@ -149,8 +150,3 @@ def _rules_of_kind(stage: StageFacts) -> list[str]:
 def _advice_of_kind(stage: StageFacts, first: bool) -> str:
     kind = pipeline_facts().kinds.advice.get(stage.kind, "reader" if first else "other")
     return str(kind) if kind in _BY_KIND else "other"
-
-
-def percent(share: float) -> str:
-    """A share for a sentence."""
-    return f"{share * 100:.0f}"

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field, replace
 
 from stepscope.analysis.pipeline.costs import Costs
 from stepscope.analysis.pipeline.gain import potential
-from stepscope.analysis.pipeline.locate import Culprit, inline_culprit, locate, percent
+from stepscope.analysis.pipeline.locate import Culprit, inline_culprit, locate
 from stepscope.analysis.pipeline.loop import Loop
 from stepscope.analysis.pipeline.observed import Observed
 from stepscope.analysis.pipeline.processors import Processors
 from stepscope.analysis.pipeline.queues import Queues
 from stepscope.analysis.pipeline.structure import Bound, Evidence, Sentence, Verdict
 from stepscope.facts.pipeline import pipeline_facts
+from stepscope.texts.numbers import duration, percent
 
 
 @dataclass(frozen=True)
@@ -74,14 +75,14 @@ class _Judge:
             empty = self._host_empty()
             if empty is None or empty > limits.queue.mostly_empty_share:
                 return self._pipeline([*self._cache_rule(), "S2", "S4"], [why])
-            ready = Sentence.of("pipeline_why.transfer_sink", empty=percent(empty), push=_us(loop.push_us))
+            ready = Sentence.of("pipeline_why.transfer_sink", empty=percent(empty), push=duration(loop.push_us))
             return _Finding("transfer", ["S2", "S3"], [why, ready], [Sentence.of("pipeline_advice.transfer_sink")])
         if not loop.interval_long:
             return _Finding("none", ["S1"], [Sentence.of("pipeline_why.none_sink")])
         gap = self._interval_sentence()
         getnext, interval = loop.getnext_us or 0.0, loop.interval_us or 0.0
         if getnext > limits.getnext.least_us or getnext > limits.getnext.least_interval_share * interval:
-            slow = Sentence.of("pipeline_why.getnext", getnext=_us(getnext))
+            slow = Sentence.of("pipeline_why.getnext", getnext=duration(getnext))
             return _Finding("getnext", ["S1"], [gap, slow], [Sentence.of("pipeline_advice.getnext")])
         late = Sentence.of("pipeline_why.user_code_sink")
         return _Finding("user_code", ["S1"], [gap, late], [Sentence.of("pipeline_advice.user_code_sink")])
@@ -121,7 +122,7 @@ class _Judge:
             return _Finding("getnext", ["F2"], [why, ready], [Sentence.of("pipeline_advice.getnext_feed")])
         if loop.interval_long:
             return self._between()
-        return _Finding("none", [], [Sentence.of("pipeline_why.none_feed", share=_percent(loop.wait_share))])
+        return _Finding("none", [], [Sentence.of("pipeline_why.none_feed", share=percent(loop.wait_share))])
 
     def _between(self) -> _Finding:
         """Time between taking a batch and computing with it: own code, or copying to the device."""
@@ -132,9 +133,9 @@ class _Judge:
             return _Finding("unknown", ["F2"], [gap, unknown], [Sentence.of("pipeline_advice.time_it")], certain=False)
         rest = loop.between_us
         if loop.copy_us >= rest:
-            slow = Sentence.of("pipeline_why.transfer_feed", copy=_us(loop.copy_us))
+            slow = Sentence.of("pipeline_why.transfer_feed", copy=duration(loop.copy_us))
             return _Finding("transfer", ["F2", "F4"], [gap, slow], [Sentence.of("pipeline_advice.transfer_feed")])
-        slow = Sentence.of("pipeline_why.user_code_feed", rest=_us(rest), copy=_us(loop.copy_us))
+        slow = Sentence.of("pipeline_why.user_code_feed", rest=duration(rest), copy=duration(loop.copy_us))
         return _Finding("user_code", ["F2", "F3"], [gap, slow], [Sentence.of("pipeline_advice.user_code_feed")])
 
     def _by_queues(self) -> _Finding:
@@ -174,15 +175,17 @@ class _Judge:
             return Sentence.of("pipeline_why.starving", **counts)
         return Sentence.of(
             "pipeline_why.waits",
-            wait=_us(loop.wait_us),
-            period=_us(loop.period_us),
-            share=_percent(loop.wait_share),
+            wait=duration(loop.wait_us),
+            period=duration(loop.period_us),
+            share=percent(loop.wait_share),
             **counts,
         )
 
     def _interval_sentence(self) -> Sentence:
         loop = self.loop
-        return Sentence.of("pipeline_why.interval", interval=_us(loop.interval_us), share=_percent(loop.interval_share))
+        return Sentence.of(
+            "pipeline_why.interval", interval=duration(loop.interval_us), share=percent(loop.interval_share)
+        )
 
 
 def _evidence(loop: Loop) -> list[Evidence]:
@@ -200,11 +203,3 @@ def _evidence(loop: Loop) -> list[Evidence]:
         ("getnext_us", loop.getnext_us, "us", limits.getnext.least_us),
     )
     return [Evidence(name, value, unit, baseline) for name, value, unit, baseline in rows if value is not None]
-
-
-def _us(value: float | None) -> str:
-    return f"{value or 0.0:,.0f}"
-
-
-def _percent(share: float | None) -> str:
-    return f"{(share or 0.0) * 100:.1f}"

@@ -10,8 +10,8 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import duration
 from stepscope.facts.findings import finding_facts
+from stepscope.texts.numbers import duration
 
 
 def judge(run: RunContext) -> list[Finding]:

@@ -9,7 +9,7 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import byte_size
+from stepscope.texts.numbers import byte_size
 
 
 def judge(run: RunContext) -> list[Finding]:

@@ -10,7 +10,7 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Confidence, Finding, Proof, Severity, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import byte_size
+from stepscope.texts.numbers import byte_size
 
 _CONFIDENCE: Final[dict[str, Confidence]] = {"confirmed": "confirmed", "likely": "likely", "suspect": "suspect"}
 #: How a leak is told by how sure the number of steps allows to be.

@@ -9,8 +9,8 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import byte_size, percent
 from stepscope.facts.findings import finding_facts
+from stepscope.texts.numbers import byte_size, percent
 
 
 def judge(run: RunContext) -> list[Finding]:

@@ -12,7 +12,7 @@ from stepscope.diagnosis.rhythm import in_which_steps
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.slow_members import SlowMember
 from stepscope.diagnosis.waits_as_proof import waits_as_proof
-from stepscope.diagnosis.words import duration
+from stepscope.texts.numbers import duration
 
 _TITLES: Final = {
     "compute": "finding_title.slow_host_compute",

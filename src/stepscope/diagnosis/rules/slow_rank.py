@@ -16,8 +16,9 @@ from stepscope.diagnosis.rhythm import in_which_steps
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.slow_members import SlowMember
 from stepscope.diagnosis.waits_as_proof import waits_as_proof
-from stepscope.diagnosis.words import duration, rank_names
+from stepscope.diagnosis.words import rank_names
 from stepscope.facts.findings import finding_facts
+from stepscope.texts.numbers import duration
 
 _TITLES: Final = {
     "compute": "finding_title.slow_rank_compute",
