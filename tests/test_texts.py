@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 
 import stepscope
+from stepscope.store.schema import TABLES
 from stepscope.texts import LANGUAGES, catalogue, preferred_language, text
 
 _SOURCE = Path(stepscope.__file__).parent
@@ -34,7 +35,7 @@ _DERIVED = {
     "column_name",
 }
 # Sections that go to the page as a whole.
-_SENT_WHOLE = {"glossary", "glossary_term"}
+_SENT_WHOLE = {"glossary", "glossary_term", "table"}
 _ENTRIES = [(section, name) for section, entries in catalogue().items() if section != "field" for name in entries]
 
 
@@ -137,6 +138,12 @@ def test_no_sentence_is_left_over() -> None:
     assert [
         f"{section}.{name}" for section, name in _ENTRIES if name not in said and section not in _DERIVED | _SENT_WHOLE
     ] == []
+
+
+def test_tables_of_a_run_are_described_as_in_the_schema() -> None:
+    assert {name: entry["en"] for name, entry in catalogue()["table"].items()} == {
+        name: table.meaning for name, table in TABLES.items()
+    }
 
 
 def test_values_are_put_into_a_sentence() -> None:

@@ -27,6 +27,7 @@ PAGE_SECTIONS: Final = (
     "memory_cause",
     "memory_owner",
     "path_bound",
+    "table",
 )
 
 
