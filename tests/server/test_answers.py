@@ -164,6 +164,13 @@ class TestAnalyses:
         exact = _ask(server, "steps", integers="text").json()["data"][0]
         assert (exact["start_ns"], exact["step"]) == (str(plain), 0)
 
+    def test_lists_that_nobody_needs_come_empty(self, server: Served) -> None:
+        run = server.ready()
+        whole = server.client.get(f"{run}/summary").json()["data"]
+        rest = server.client.get(f"{run}/summary?without=ranks").json()["data"]
+        assert len(whole["ranks"]) == 2 and rest == {**whole, "ranks": []}
+        assert server.client.get(f"{run}/summary?without=delimitation").status_code == 422
+
     def test_a_step_that_is_not_there_has_no_answer(self, server: Served) -> None:
         answer = server.client.get(f"{server.ready()}/steps?step=77")
         assert (answer.status_code, answer.json()["code"]) == (422, "no_such_step")

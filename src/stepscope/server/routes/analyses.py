@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, get_origin
 
 import msgspec
 import polars as pl
@@ -104,7 +104,9 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
 
 
 def _endpoint(library: Library, question: Question) -> Callable[..., Response]:
-    def endpoint(*, request: Request, run_id: str, rank: Any, integers: str, **chosen: Any) -> Response:
+    def endpoint(
+        *, request: Request, run_id: str, rank: Any, integers: str, without: Any = None, **chosen: Any
+    ) -> Response:
         ready = run, _ = library.ready(run_id)
         wanted = {"ranks": rank, **{name: value for name, value in chosen.items() if value is not None}}
         if "step" in wanted:
@@ -114,15 +116,19 @@ def _endpoint(library: Library, question: Question) -> Callable[..., Response]:
             answer = run.ask(question.name, **wanted)
             notes = [*run.notes, *answer.notes]
             data = answer.data.to_dicts() if isinstance(answer.data, pl.DataFrame) else answer.data
+            if without:
+                data = msgspec.structs.replace(data, **{name: [] for name in without})
             return encoded_document(request, question.name, run.describe(), notes, data, integers, **answer.beside)
 
         return library.sent.reply(request, [ready], encode)
 
+    lists = _lists(question)
     parameters = [
         inspect.Parameter("request", _KEYWORD, annotation=Request),
         inspect.Parameter("run_id", _KEYWORD, annotation=str),
         inspect.Parameter("rank", _KEYWORD, annotation=Ranks, default=None),
         inspect.Parameter("integers", _KEYWORD, annotation=Integers, default="number"),
+        *([inspect.Parameter("without", _KEYWORD, annotation=_some_of(lists), default=None)] if lists else []),
         *([inspect.Parameter("step", _KEYWORD, annotation=Steps, default=None)] if question.by_step else []),
         *(
             inspect.Parameter(each.name, _KEYWORD, annotation=_type(each), default=each.default)
@@ -130,6 +136,19 @@ def _endpoint(library: Library, question: Question) -> Callable[..., Response]:
         ),
     ]
     return shaped(endpoint, question.name, f"The document of `stepscope {question.name} --json`.", parameters)
+
+
+def _lists(question: Question) -> tuple[str, ...]:
+    """The lists that an answer is made of, where it is no list itself."""
+    if question.many:
+        return ()
+    return tuple(field.name for field in msgspec.structs.fields(question.type) if get_origin(field.type) is list)
+
+
+def _some_of(lists: tuple[str, ...]) -> Any:
+    """Who needs a few numbers of a large job leaves out the rest."""
+    told = Query(max_length=len(lists), description="Lists of the answer that come empty, to save their bytes.")
+    return Annotated[list[Literal[lists]] | None, told]  # type: ignore[valid-type]
 
 
 def _type(parameter: Parameter) -> Any:
