@@ -25,6 +25,7 @@ test('a capacity far above the curve does not flatten it, unless it must show', 
     series: [curve('a', [0, 1], [1, 2])],
     text: String,
     bands: [],
+    marks: [],
     picked: null,
     least: 0,
     most: null,
@@ -37,4 +38,21 @@ test('a capacity far above the curve does not flatten it, unless it must show', 
   }
   expect(top(false)).toBeNull()
   expect(top(true)).toBe(106)
+})
+
+test('a moment with a name is marked, also behind the last point of the curve', () => {
+  const option = timeOption({
+    series: [curve('a', [0, 10], [1, 2])],
+    text: String,
+    bands: [],
+    limits: [],
+    marks: [{ at: 12, name: 'Out of memory', colour: '--critical' }],
+    picked: null,
+    least: 0,
+    most: null,
+    inBytes: false,
+    variable: (name) => name,
+  }) as { xAxis: { max: number }; series: { markLine: { data: { xAxis: number; label: { formatter: string } }[] } }[] }
+  expect(option.xAxis.max).toBe(12)
+  expect(option.series[0]?.markLine.data).toMatchObject([{ xAxis: 12, label: { formatter: 'Out of memory' } }])
 })

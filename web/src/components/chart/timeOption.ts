@@ -30,6 +30,13 @@ export interface Limit {
   readonly always?: boolean
 }
 
+/** A moment that has a name, such as that of a failed request. */
+export interface Mark {
+  readonly at: number
+  readonly name: string
+  readonly colour: string
+}
+
 export interface WideRow {
   readonly at: number
   readonly values: readonly (number | null)[]
@@ -40,6 +47,7 @@ interface Wanted {
   readonly text: (value: number | null) => string
   readonly bands: readonly Band[]
   readonly limits: readonly Limit[]
+  readonly marks: readonly Mark[]
   readonly picked: { readonly from: number; readonly to: number } | null
   readonly least: number
   /** Upper end of the value axis, such as 1 where values are shares. */
@@ -74,7 +82,7 @@ export function wideRows(series: readonly CurveSeries[]): WideRow[] {
 export function timeOption(wanted: Wanted): Loose {
   const { series, text, variable } = wanted
   const zoom = series.some((one) => one.times.length > ZOOM_POINTS)
-  const span = spanOf(series)
+  const span = spanOf(series, wanted.marks)
   return {
     legend: series.length > 1 || wanted.limits.length > 0 ? { type: 'scroll', left: 0, right: 0 } : undefined,
     grid: { left: 8, right: 20, top: 34, bottom: zoom ? 26 : 8, containLabel: true },
@@ -137,7 +145,7 @@ function line(one: CurveSeries, variable: (name: string) => string): Loose {
 /** Every other step is shaded, so that borders show without lines; what was picked stands out. */
 function areas(wanted: Wanted): Loose {
   const { bands, picked, variable } = wanted
-  const span = spanOf(wanted.series)
+  const span = spanOf(wanted.series, wanted.marks)
   const named = bands.length <= NAMED_BANDS
   const label = { position: 'insideTop', color: variable('--ink-3'), fontSize: 10 }
   const steps = bands.map((band, index) => [
@@ -164,11 +172,16 @@ function areas(wanted: Wanted): Loose {
 }
 
 function limitLines(wanted: Wanted): Loose {
-  const { limits, picked, variable } = wanted
+  const { limits, marks, picked, variable } = wanted
   const flat = limits.map((limit) => ({
     yAxis: limit.value,
     lineStyle: { color: variable(limit.colour), type: 'dashed' },
     label: { formatter: limit.name, position: 'insideEndTop', color: variable('--ink-2') },
+  }))
+  const moments = marks.map((mark) => ({
+    xAxis: mark.at,
+    lineStyle: { color: variable(mark.colour), width: 2, type: 'solid' },
+    label: { formatter: mark.name, position: 'insideEndTop', rotate: 0, color: variable(mark.colour), fontWeight: 600 },
   }))
   const chosen =
     picked && picked.to === picked.from
@@ -180,13 +193,14 @@ function limitLines(wanted: Wanted): Loose {
           },
         ]
       : []
-  return { silent: true, symbol: 'none', data: [...flat, ...chosen] }
+  return { silent: true, symbol: 'none', data: [...flat, ...moments, ...chosen] }
 }
 
-/** First and last moment of all curves; null where there is no stretch to show. */
-function spanOf(series: readonly CurveSeries[]): readonly [number, number] | null {
-  const firsts = series.flatMap((one) => one.times.slice(0, 1))
-  const lasts = series.flatMap((one) => one.times.slice(-1))
+/** First and last moment of all curves and marks; null where there is no stretch to show. */
+function spanOf(series: readonly CurveSeries[], marks: readonly Mark[]): readonly [number, number] | null {
+  const moments = marks.map((mark) => mark.at)
+  const firsts = [...series.flatMap((one) => one.times.slice(0, 1)), ...moments]
+  const lasts = [...series.flatMap((one) => one.times.slice(-1)), ...moments]
   if (firsts.length === 0) return null
   const [min, max] = [Math.min(...firsts), Math.max(...lasts)]
   return max > min ? [min, max] : null
