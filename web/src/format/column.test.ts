@@ -11,16 +11,26 @@ test('a column has one unit, and keeps its zeros', () => {
 
 test('a small value among large ones is no zero, as far as the large ones stay legible', () => {
   expect([2_000_000, 2].map(columnText('us', [2_000_000, 2]))).toEqual(['2,000.000 ms', '0.002 ms'])
-  expect(columnText('us', [5e9, 0.5])(0.5)).toBe('0.000 s')
+  expect(columnText('us', [5e9 + 1e3, 0.5])(0.5)).toBe('0.000 s')
 })
 
-test('whole nanoseconds and bytes have no decimals', () => {
+test('there are no more decimals than the values need', () => {
   expect(columnText('ns', [120, 3])(120)).toBe('120 ns')
   expect(columnText('bytes', [512, 3])(512)).toBe('512 B')
-  expect([1536, 3 * 1024].map(columnText('bytes', [1536, 3 * 1024]))).toEqual(['1.500 KiB', '3.000 KiB'])
+  expect([1536, 3 * 1024].map(columnText('bytes', [1536, 3 * 1024]))).toEqual(['1.5 KiB', '3.0 KiB'])
 })
 
 test('a column without a value, or with zeros only, still has a unit', () => {
-  expect(columnText('us', [0, null])(0)).toBe('0.000 µs')
+  expect(columnText('us', [0, null])(0)).toBe('0 µs')
   expect(columnText('bytes', [0])(0)).toBe('0 B')
+})
+
+test('a difference has its sign', () => {
+  expect([1500, -500, 0].map(columnText('us_change', [1500, -500, 0]))).toEqual(['+1.5 ms', '-0.5 ms', '0.0 ms'])
+})
+
+test('rates and amounts of work have decimal prefixes, cores no unit', () => {
+  expect([593e12, 7.5e12].map(columnText('flops_per_s', [593e12, 7.5e12]))).toEqual(['593.0 TFLOP/s', '7.5 TFLOP/s'])
+  expect([8, 0.0004].map(columnText('cores', [8, 0.0004]))).toEqual(['8', '0'])
+  expect(columnText('gb_per_s', [25.8, 3])(3)).toBe('3.0 GB/s')
 })

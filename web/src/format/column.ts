@@ -1,13 +1,14 @@
 // Numbers that stand below each other: one unit and one number of decimals for all, so that they can be compared at a glance.
 import { locale } from '../i18n/language.svelte'
 
-export type Quantity = 'us' | 'ns' | 'bytes'
+/** What the numbers of a column measure: `us_change` is a difference, with its sign; `cores` are processors in use. */
+export type Quantity = 'us' | 'us_change' | 'ns' | 'bytes' | 'flops' | 'flops_per_s' | 'gb_per_s' | 'cores'
 
 type Maybe = number | null | undefined
 type Unit = readonly [size: number, name: string]
 
 const MISSING = '–'
-const DECIMALS = 3
+const MOST_DECIMALS = 3
 /** A column whose largest number would have more digits than this keeps the larger unit. */
 const MOST_UNITS = 100_000
 const TIMES: readonly Unit[] = [
@@ -20,15 +21,41 @@ const SIZES: readonly Unit[] = [5, 4, 3, 2, 1, 0].map(
   (power) => [1024 ** power, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'][power] ?? 'B'] as const,
 )
 
+const decimal = (unit: string): readonly Unit[] =>
+  ['E', 'P', 'T', 'G', 'M', 'k', ''].map((prefix, index) => [1000 ** (6 - index), `${prefix}${unit}`] as const)
+const UNITS: Readonly<Record<Quantity, readonly Unit[]>> = {
+  us: TIMES,
+  us_change: TIMES,
+  ns: TIMES,
+  bytes: SIZES,
+  flops: decimal('FLOP'),
+  flops_per_s: decimal('FLOP/s'),
+  gb_per_s: [[1, 'GB/s']],
+  cores: [[1, '']],
+}
+
 /** How to write the values of a column. */
 export function columnText(quantity: Quantity, values: readonly Maybe[]): (value: Maybe) => string {
-  const factor = quantity === 'us' ? 1000 : 1
-  const [size, name] = unitOf(quantity === 'bytes' ? SIZES : TIMES, values, factor)
-  // Whole nanoseconds and bytes have no decimals.
-  const decimals = size === 1 ? 0 : DECIMALS
-  const format = new Intl.NumberFormat(locale(), { minimumFractionDigits: decimals, maximumFractionDigits: decimals })
+  const factor = quantity === 'us' || quantity === 'us_change' ? 1000 : 1
+  const [size, name] = unitOf(UNITS[quantity], values, factor)
+  const decimals = decimalsOf(values.map((value) => ((value ?? 0) * factor) / size))
+  const format = new Intl.NumberFormat(locale(), {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+    signDisplay: quantity === 'us_change' ? 'exceptZero' : 'auto',
+  })
   return (value) =>
-    typeof value === 'number' && Number.isFinite(value) ? `${format.format((value * factor) / size)} ${name}` : MISSING
+    typeof value === 'number' && Number.isFinite(value)
+      ? `${format.format((value * factor) / size)} ${name}`.trimEnd()
+      : MISSING
+}
+
+/** As few decimals as all values need to be told apart from what more decimals would say: none for whole numbers. */
+function decimalsOf(values: readonly number[]): number {
+  const finest = values.map((value) => Math.round(value * 10 ** MOST_DECIMALS))
+  const enough = (decimals: number): boolean =>
+    finest.every((value) => value % 10 ** (MOST_DECIMALS - decimals) === 0 || !Number.isFinite(value))
+  return [0, 1, 2].find(enough) ?? MOST_DECIMALS
 }
 
 /** The unit of the largest value; a smaller one where the least would read as zero in it. */
@@ -45,7 +72,7 @@ function unitOf(units: readonly Unit[], values: readonly Maybe[], factor: number
   }
   const wanted = units.findIndex(([size]) => greatest >= size)
   let index = wanted < 0 ? units.length - 1 : wanted
-  const seen = (unit: Unit): boolean => least / unit[0] >= 10 ** -DECIMALS / 2
+  const seen = (unit: Unit): boolean => least / unit[0] >= 10 ** -MOST_DECIMALS / 2
   while (index < units.length - 1) {
     const [now, next] = [units[index] ?? smallest, units[index + 1] ?? smallest]
     if (seen(now) || greatest / next[0] >= MOST_UNITS) break
