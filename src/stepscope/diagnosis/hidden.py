@@ -22,9 +22,10 @@ from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import TOGETHER, Bilingual, Finding, FindingEvidence, Proof, Where, finding_id
 from stepscope.diagnosis.losses import severity_of
-from stepscope.diagnosis.words import duration, percent, rank_names
+from stepscope.diagnosis.words import rank_names
 from stepscope.errors import StepscopeError
 from stepscope.facts.findings import finding_facts
+from stepscope.texts.numbers import duration, percent
 
 #: Gains of faults that hide each other: of each alone, as the replay has it.
 ALONE: Final = "replay_alone"
