@@ -115,7 +115,7 @@ def _endpoint(library: Library, question: Question) -> Callable[..., Response]:
         def encode() -> bytes:
             answer = run.ask(question.name, **wanted)
             notes = [*run.notes, *answer.notes]
-            data = answer.data.to_dicts() if isinstance(answer.data, pl.DataFrame) else answer.data
+            data: Any = answer.data.to_dicts() if isinstance(answer.data, pl.DataFrame) else answer.data
             if without:
                 data = msgspec.structs.replace(data, **{name: [] for name in without})
             return encoded_document(request, question.name, run.describe(), notes, data, integers, **answer.beside)
