@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 _UNKNOWN: Final = "?"
@@ -48,10 +49,12 @@ def percent(share: float | None) -> str:
 def plain(value: float) -> str:
     """Any number, with four digits.
 
-    >>> plain(1.6204), plain(25.8), plain(1234.5), plain(123_456.7), plain(0)
-    ('1.62', '25.8', '1,234', '123,457', '0')
+    >>> plain(1.6204), plain(78.125), plain(1234.5), plain(123_456.7), plain(0.000123456), plain(0)
+    ('1.62', '78.13', '1,235', '123,457', '0.0001235', '0')
     """
-    if abs(value) >= 10**_DIGITS:
-        return f"{value:,.0f}"
-    rounded = float(f"{value:.{_DIGITS}g}")
-    return f"{rounded:,.{_DIGITS - 1}f}".rstrip("0").rstrip(".") if abs(rounded) >= 1 else f"{rounded:g}"
+    exact = Decimal(value)
+    decimals = max(0, _DIGITS - 1 - exact.adjusted()) if exact else 0
+    # As browsers do it: a half is rounded away from zero.
+    rounded = exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    text = f"{rounded:,f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
