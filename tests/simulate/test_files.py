@@ -10,7 +10,7 @@ import pytest
 import stepscope
 from stepscope.layout.names import group_hash
 from stepscope.run import Run
-from stepscope.simulate.scenario import FaultEntry, Plan, Scenario
+from stepscope.simulate.scenario import FaultEntry, Input, Plan, Scenario, Stage
 from stepscope.simulate.writing import simulate
 from support.scenarios import GPU, NPU, small
 
@@ -154,3 +154,18 @@ def test_memory_of_a_kineto_trace_is_that_of_the_store(tmp_path: Path) -> None:
     assert peaks[0] == peaks[1]
     leaks = [[site.bytes_per_step for site in run.leaks().sites if site.verdict == "leak"] for run in (direct, read)]
     assert leaks[0] == leaks[1] == [64 * 2**20] * 2  # the planted amount, on each rank
+
+
+@pytest.mark.parametrize(("level", "told"), [("Level1", False), ("Level2", True)])
+def test_level_2_tells_how_much_was_copied_and_where_to(level: str, told: bool, tmp_path: Path) -> None:
+    loader = Input(copy_mb=3.0, stages=(Stage(name="Batch", us=100.0),))
+    scenario = small(NPU, plan=Plan(dp=2), steps=3, level=level, input=loader)
+    simulate(scenario, tmp_path / "files", form="ascend-text")
+
+    run = stepscope.load(tmp_path / "files", store=tmp_path / "cache", progress=False)
+    copies = run.table("slices").filter(pl.col("kind") == "copy")
+    copies = copies.join(run.table("details"), on=["rank", "slice"], how="left")
+    direction = pl.col("json").str.extract(r'"memcpy direction": ?"([^"]*)"')
+    rows = copies.select("bytes", direction=direction).collect()
+    assert rows.height > 0
+    assert set(rows.iter_rows()) == {(3 * 10**6, "host to device") if told else (None, None)}

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from stepscope.analysis.copies import copy_kind
 from stepscope.analysis.foundation.intervals import Intervals, difference, joined, union
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE
 from stepscope.analysis.timeline.clock import RankClock, RunClock
@@ -50,6 +51,7 @@ _FLOWS: Final = {
     "queue": "async_task_queue",
 }
 _TASK_TYPES: Final = {"copy": "MEMCPY_ASYNC", "wait": "EVENT_WAIT", "sync": "EVENT_RECORD"}
+_TELLS_COPIES: Final = "Level2"
 _LANES: Final = ("Computing", "Communication", "Communication(Not Overlapped)", "Free")
 
 
@@ -65,7 +67,7 @@ def write_trace_view(data: RankData, path: Path) -> None:
 
 def _slices(data: RankData) -> pl.DataFrame:
     columns = ["slice", "track", "row", "start_ns", "dur_ns", "name", "kind", "correlation", "stream", "operator"]
-    more = ["core", "input_shapes", "dtypes", "stack"]
+    more = ["core", "input_shapes", "dtypes", "stack", "bytes"]
     slices = data.scan("slices").filter(pl.col("kind") != "reported").select(*columns, *more)
     tracks = data.store.scan("tracks", [data.rank]).select("track", track_name="name", track_kind="kind")
     host = pl.lit(_host_process(data))
@@ -105,7 +107,7 @@ def _events(data: RankData) -> Iterator[str]:
     yield from _thread_names(slices, calls)
     marker_thread = 1 + int(slices["track"].max() or 0) if len(slices) else 0  # type: ignore[arg-type]
     yield from _marker_events(markers, _PROCESSES[_host_process(data)], marker_thread)
-    yield from _slice_events(slices, calls)
+    yield from _slice_events(slices, calls, copies_told=data.switches.get("profiler_level") == _TELLS_COPIES)
     yield from _flow_events(data, slices)
     yield from _overlap_events(lanes)
 
@@ -143,7 +145,13 @@ def _task_type(row: dict[str, Any]) -> str:
     return _TASK_TYPES.get(row["kind"]) or str(row["core"] or row["kind"])
 
 
-def _slice_events(slices: pl.DataFrame, calls: dict[int, CommunicationCall]) -> Iterator[str]:
+def _copy(row: dict[str, Any]) -> dict[str, Any]:
+    """How much was copied, and where to."""
+    kind = copy_kind(row["name"] or "") or copy_kind(row["operator"] or "")
+    return {"data size(Byte)": row["bytes"], "memcpy direction": kind.replace("_", " ") if kind else None}
+
+
+def _slice_events(slices: pl.DataFrame, calls: dict[int, CommunicationCall], *, copies_told: bool) -> Iterator[str]:
     for row in slices.iter_rows(named=True):
         call = calls.get(row["slice"])
         arguments = {
@@ -154,6 +162,8 @@ def _slice_events(slices: pl.DataFrame, calls: dict[int, CommunicationCall]) -> 
             "Input type": row["dtypes"],
             "recorded name": row["name"] if call is not None and call.name != row["name"] else None,
         }
+        if copies_told and row["kind"] == "copy":
+            arguments |= _copy(row)
         yield _dump(
             {
                 "ph": "X" if row["kind"] != "mark" else "i",
