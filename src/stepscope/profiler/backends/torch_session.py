@@ -9,7 +9,6 @@ takes the process with it, so ours is switched off then, whatever went wrong bef
 from __future__ import annotations
 
 import atexit
-import functools
 import gc
 import os
 import sys
@@ -20,6 +19,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from stepscope.profiler.foundation.guard import attempt
+from stepscope.profiler.foundation.wrapping import named_like
 
 #: Names in ``torch.autograd.profiler`` by which all of PyTorch's own profilers reach Kineto.
 _BEGIN = ("_prepare_profiler", "_enable_profiler")
@@ -231,21 +231,8 @@ def _let_children_exit() -> None:
     os.register_at_fork(after_in_child=skip)
 
 
-def _named_like(original: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """As ``functools.wraps``, which would swallow an AttributeError of the job's alarm."""
-
-    def named(wrapper: Callable[..., Any]) -> Callable[..., Any]:
-        for name in functools.WRAPPER_ASSIGNMENTS:
-            if hasattr(original, name):  # what is written in C lacks some
-                setattr(wrapper, name, getattr(original, name))
-        wrapper.__wrapped__ = original  # type: ignore[attr-defined]
-        return wrapper
-
-    return named
-
-
 def _begins(original: Callable[..., Any]) -> Callable[..., Any]:
-    @_named_like(original)
+    @named_like(original)
     def begin(*args: Any, **kwargs: Any) -> Any:
         if _thread.ours:
             return original(*args, **kwargs)
@@ -263,7 +250,7 @@ def _begins(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _ends(original: Callable[..., Any]) -> Callable[..., Any]:
-    @_named_like(original)
+    @named_like(original)
     def end(*args: Any, **kwargs: Any) -> Any:
         if not _thread.ours:
             _Process.theirs = False

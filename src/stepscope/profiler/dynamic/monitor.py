@@ -23,6 +23,7 @@ from stepscope.profiler.dynamic.config import ConfigFile, understood
 from stepscope.profiler.dynamic.job import job_of
 from stepscope.profiler.dynamic.network_files import is_remote
 from stepscope.profiler.dynamic.status import STATES, StatusFile
+from stepscope.profiler.foundation.flag import Flag
 from stepscope.profiler.foundation.framework_base import with_mindspore_base
 from stepscope.profiler.foundation.guard import attempt, guarded
 from stepscope.profiler.foundation.line_files import absolute
@@ -72,11 +73,11 @@ class DynamicProfilerMonitor:
         self._stride = 1
         self._looking = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._end = threading.Event()
+        self._end = Flag()
         self._status: StatusFile | None = None
         self._slow_looks = 0
         self._only_beside = False
-        self._looked = threading.Event()
+        self._looked = Flag()
         for name in further:
             warn("parameter_unknown", name=name)
         if os.environ.get("MSMONITOR_USE_DAEMON") == "1":
@@ -320,7 +321,7 @@ class _Window(Schedule):
 _monitors: weakref.WeakSet[DynamicProfilerMonitor] = weakref.WeakSet()
 
 
-def _watch(reference: weakref.ref[DynamicProfilerMonitor], end: threading.Event, poll_s: int) -> None:
+def _watch(reference: weakref.ref[DynamicProfilerMonitor], end: Flag, poll_s: int) -> None:
     """The thread: it holds no monitor, so that one which nobody uses any more goes."""
     while True:
         monitor = reference()

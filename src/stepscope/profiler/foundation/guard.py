@@ -6,7 +6,6 @@ What a signal handler of the job's raises meanwhile is no fault of ours, and rea
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import sys
 from collections.abc import Callable
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.foundation.wrapping import named_like
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -47,7 +47,7 @@ _OF_THE_MACHINE = ("fault_no_space", "fault_read_only", "fault_many_files")
 def guarded(function: Function) -> Function:
     """A function whose exceptions become one warning; it returns None then."""
 
-    @functools.wraps(function)
+    @named_like(function)
     def safe(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)

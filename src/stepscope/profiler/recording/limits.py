@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.layout.window_limits import CUT_AT_TIMES
+from stepscope.profiler.foundation.flag import Flag
 from stepscope.profiler.foundation.main_thread import call_in_main_thread, is_main_thread
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours
@@ -65,7 +66,7 @@ class LimitWatch:
         self._cut = cut
         self._began_s = time.monotonic()
         self._resident = resident_bytes()
-        self._over = threading.Event()
+        self._over = Flag()
         if is_main_thread():  # only there can a window be cut from outside
             thread = threading.Thread(target=self._look, name="stepscope-limits", daemon=True)
             thread.start()

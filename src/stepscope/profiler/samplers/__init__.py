@@ -20,6 +20,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from stepscope.profiler.foundation.flag import Flag
 from stepscope.profiler.foundation.guard import attempt
 from stepscope.profiler.samplers.mindspore_engine import expect_pipeline
 
@@ -69,7 +70,7 @@ class Samplers:
         self._settings = settings
         self._all: dict[str, Sampler] = {}
         self._thread: threading.Thread | None = None
-        self._done = threading.Event()
+        self._done = Flag()
         if settings.on_host:
             expect_pipeline()
 
@@ -85,7 +86,7 @@ class Samplers:
         self._each("start", window)
         self._each("sample", time.time_ns())
         self._done.set()  # of a start that was interrupted
-        self._done = threading.Event()
+        self._done = Flag()
         self._thread = threading.Thread(target=self._look, args=(self._done,), name="stepscope-sampler", daemon=True)
         self._thread.start()
 
@@ -109,7 +110,7 @@ class Samplers:
             sampler.arm()
             self._all[name] = sampler
 
-    def _look(self, done: threading.Event) -> None:
+    def _look(self, done: Flag) -> None:
         while not done.wait(SAMPLING_S):
             self._each("sample", time.time_ns())
 

@@ -9,7 +9,6 @@ is gone.
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
 import sys
 import weakref
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.profiler.foundation.guard import attempt
+from stepscope.profiler.foundation.wrapping import named_like
 
 #: Fine enough for a window of a few steps; the engine's own default is a second.
 _INTERVAL_MS = 10
@@ -87,7 +87,7 @@ class Engine:
     def _follow(self, builder: Any) -> None:
         original = builder.__init__
 
-        @functools.wraps(original)
+        @named_like(original)
         def __init__(pipeline: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
             attempt("mindspore.dataset", self.expect)
             if self._watched is not None:
