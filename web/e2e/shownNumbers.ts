@@ -25,6 +25,10 @@ export interface Compared {
   readonly wrong: readonly object[]
 }
 
+/** How long a page may take on a busy machine until it says what it has been told. */
+const PATIENCE_MS = 60_000
+const LOOK_MS = 200
+
 /** Whatever says that it is a field of an answer, row by row. */
 export function shownOn(page: Page): Promise<readonly Shown[]> {
   return page.evaluate(() => {
@@ -136,12 +140,9 @@ interface Finding {
   readonly evidence: readonly { readonly metric: string; readonly value: number }[]
 }
 
-/** What the Overview says otherwise than `diagnose`: its sentence, its findings in their order, and their numbers. */
-export async function concludes(app: App, run: Run): Promise<readonly object[]> {
-  const { data } = await app.api<{
-    data: { verdict: { finding: string | null; sentence: { en: string } }; findings: readonly Finding[] }
-  }>(`run/${run.id}/diagnose`)
-  const shown = await app.page.evaluate(() => ({
+/** What stands on the Overview now. */
+async function conclusions(app: App): Promise<object> {
+  return app.page.evaluate(() => ({
     sentence: document.querySelector('[aria-label=Verdict] .headline')?.textContent?.trim() ?? '',
     findings: [...document.querySelectorAll<HTMLElement>('[data-finding]')].map((card) => [
       card.dataset['finding'],
@@ -152,6 +153,13 @@ export async function concludes(app: App, run: Run): Promise<readonly object[]> 
       ),
     ]),
   }))
+}
+
+/** What the Overview says otherwise than `diagnose`: its sentence, its findings in their order, and their numbers. */
+export async function concludes(app: App, run: Run): Promise<readonly object[]> {
+  const { data } = await app.api<{
+    data: { verdict: { finding: string | null; sentence: { en: string } }; findings: readonly Finding[] }
+  }>(`run/${run.id}/diagnose`)
   const expected = {
     sentence: data.verdict.sentence.en,
     findings: data.findings.map((one) => [
@@ -162,8 +170,13 @@ export async function concludes(app: App, run: Run): Promise<readonly object[]> 
       ...one.evidence.map(({ metric, value }) => `evidence.${metric} ${value}`),
     ]),
   }
+  // The network may be quiet for a moment before the page has asked for everything.
+  const isSaid = (): boolean => JSON.stringify(shown) === JSON.stringify(expected)
+  let shown = await conclusions(app)
+  for (const end = Date.now() + PATIENCE_MS; !isSaid() && Date.now() < end; shown = await conclusions(app))
+    await app.page.waitForTimeout(LOOK_MS)
   const faults: object[] = []
-  if (JSON.stringify(shown) !== JSON.stringify(expected)) faults.push({ run: run.name, shown, expected })
+  if (!isSaid()) faults.push({ run: run.name, shown, expected })
   // The sentence is about the first finding, wherever something accuses.
   if (data.verdict.finding !== null && data.verdict.finding !== data.findings[0]?.id)
     faults.push({ run: run.name, verdict: data.verdict.finding, first: data.findings[0]?.id })
