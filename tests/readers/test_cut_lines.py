@@ -107,3 +107,5 @@ def test_between_the_two_bytes_of_a_lines_end(tmp_path: Path, reading: Reading) 
     assert _codes(reading) == {"last_line_cut": 1}
     assert read_text(_file(tmp_path, "name,time\ra,12\r"), reading) == ["name,time", "a,12"]
     assert _codes(reading) == {"last_line_cut": 1}
+    assert read_text(_file(tmp_path, "name,time\r"), reading) == []
+    assert _codes(reading) == {"last_line_cut": 2}

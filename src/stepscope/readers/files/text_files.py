@@ -98,10 +98,11 @@ def read_text(path: Path, reading: Reading) -> list[str]:
 
 def without_open_line(text: str, path: Path, notes: Notes) -> str:
     """A last line without its end was cut: half a number is a wrong number."""
-    ends = ("\n",) if "\r\n" in text else ("\n", "\r")  # then "\r" is half an end
-    if not text or text.endswith(ends):
+    end = "\n" if "\n" in text else "\r"
+    half = end == "\r" and text.count(end) == 1  # of the two bytes of an end
+    if not text or (text.endswith(end) and not half):
         return text
-    whole = text[: max(map(text.rfind, ends)) + 1]
+    whole = text[: text[:-1].rfind(end) + 1]
     if text[len(whole) :].strip():
         notes.add("last_line_cut", file=path.name)
     return whole
