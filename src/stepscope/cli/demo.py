@@ -10,6 +10,7 @@ import typer
 from stepscope.cli import notes
 from stepscope.cli.options import Json, Language, Store, language
 from stepscope.texts import text
+from stepscope.texts.numbers import duration
 
 if TYPE_CHECKING:
     from stepscope.run import Run
@@ -97,7 +98,7 @@ def _show_cluster(run: Run, truth: dict[str, Any], path: Path) -> None:
     from stepscope.report import diagnose, terminal
 
     _title(f"stepscope simulate {_SCENARIO}")
-    step_ms = f"{truth['step_us'] / 1000:.1f}"
-    terminal.say("simulated", language(), ranks=truth["world_size"], step_ms=step_ms, path=path)
+    step = duration(truth["step_us"])
+    terminal.say("simulated", language(), ranks=truth["world_size"], step=step, path=path)
     _title(f"stepscope {SIMULATED}")
     diagnose.show_glance(run.diagnose(), [str(path)], language())

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from stepscope.cli.options import Json, Language, language, one_of
+from stepscope.texts.numbers import duration
 
 
 def simulate(
@@ -37,7 +38,7 @@ def simulate(
     if json:
         json_document.write_plain("simulate", {"path": str(out), "truth": told})
         return
-    values = {"ranks": told["world_size"], "step_ms": f"{told['step_us'] / 1000:.1f}", "path": out}
+    values = {"ranks": told["world_size"], "step": duration(told["step_us"]), "path": out}
     terminal.say("simulated", language(), **values)
     for fault in told["faults"]:
         cause = f" ({fault['cause']})" if fault["cause"] else ""
