@@ -348,3 +348,29 @@ test('one track of all ranks is stacked by a button, held by the address, and le
   await expect(names.getByText(/^rank 1 · stream 7/)).toHaveCount(0)
   await expect.poll(() => app.param('stack')).toBeNull()
 })
+
+test('answers that come behind the end of the page change nothing', async ({ app, page }) => {
+  const run = await app.run('four_ranks')
+  await app.openTimeline(run.id, '?rank=0-3')
+  let answer = (): void => undefined
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  const asked: string[] = []
+  for (const path of ['tracks', 'search'])
+    await page.route(`**/${path}?*`, async (route) => {
+      asked.push(path)
+      await held
+      // What the page gave up cannot be continued.
+      await route.continue().catch(() => undefined)
+    })
+  const strips = page.getByRole('group', { name: 'Tracks' }).getByRole('button', { name: /^rank \d/ })
+  await strips.nth(1).click()
+  await page.getByRole('searchbox', { name: 'Search slices' }).fill('ncclDevKernel')
+  await page.keyboard.press('Enter')
+  await expect.poll(() => new Set(asked).size).toBe(2)
+  await page.getByRole('link', { name: 'Operators' }).first().click()
+  await expect(page.getByRole('group', { name: 'Tracks' })).toHaveCount(0)
+  const left = page.url()
+  answer()
+  await page.waitForLoadState('networkidle')
+  expect(page.url()).toBe(left)
+})

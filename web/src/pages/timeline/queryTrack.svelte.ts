@@ -1,6 +1,5 @@
 // Asks for the query whose result is a track, when the address names one.
 import { sql } from '../../api/documents'
-import { isAborted } from '../../api/errors'
 import { relative } from '../../components/chart/moments'
 import { router } from '../../router/router.svelte'
 import { queryOf, queryTrack } from '../../timeline/queryTrack'
@@ -21,15 +20,10 @@ export function watchQuery(store: TimelineStore): void {
       const facts = session.run?.rank_list.find((one) => one.rank === rank)
       return BigInt(model.tracks.origin_ns) - BigInt(facts?.clock_offset_ns ?? '0')
     }
-    sql(session.runId ?? '', query, LIMIT, stop.signal).then(
-      ({ data }) => {
-        store.query = queryTrack(data, session.rank ?? 0, (rank, ns) => relative(ns, zero(rank)))
-        store.changed()
-      },
-      (error: unknown) => {
-        if (!isAborted(error)) store.loadError = error
-      },
-    )
+    sql(session.runId ?? '', query, LIMIT, stop.signal).then(({ data }) => {
+      store.query = queryTrack(data, session.rank ?? 0, (rank, ns) => relative(ns, zero(rank)))
+      store.changed()
+    }, store.failed)
     return () => stop.abort()
   })
 }

@@ -17,6 +17,8 @@ interface Listener {
   readonly onranks: (ranks: readonly number[], first: boolean) => void
   readonly onchange: () => void
   readonly onerror: (error: unknown) => void
+  /** Aborted when nobody listens any more. */
+  readonly gone: AbortSignal
 }
 
 export class RankTracksLoader {
@@ -49,7 +51,7 @@ export class RankTracksLoader {
         this.#version = tracks.version
         this.listener.onreplaced()
       }
-      for (const rank of tracks.ranks) void this.#moreNames(rank.rank)
+      for (const rank of tracks.ranks) this.#moreNames(rank.rank).catch(this.listener.onerror)
       this.listener.onranks(
         tracks.ranks.map((one) => one.rank),
         first,
@@ -66,7 +68,7 @@ export class RankTracksLoader {
         const wanted = side.slice(0, MOST_FETCHED)
         for (const rank of wanted) this.#asked.add(rank)
         if (wanted.length > 0)
-          this.api.tracks(wanted).then((tracks) => this.#add(tracks, wanted), this.listener.onerror)
+          this.api.tracks(wanted, this.listener.gone).then((tracks) => this.#add(tracks, wanted), this.listener.onerror)
       }
     })
   }
@@ -87,7 +89,7 @@ export class RankTracksLoader {
     const isOther = wanted.some(isSideB)
     if ((tracks.version !== this.#version && !isOther) || !this.model) return
     this.model = this.model.withRanks(tracks.ranks, tracks.end_at_ns)
-    for (const rank of wanted) void this.#moreNames(rank)
+    for (const rank of wanted) this.#moreNames(rank).catch(this.listener.onerror)
     this.listener.onranks(wanted, false)
   }
 
@@ -96,7 +98,7 @@ export class RankTracksLoader {
       const model = this.model
       const known = model?.ranks.get(rank)?.names.length ?? 0
       if (known >= (model?.ranks.get(rank)?.info.names_total ?? 0)) return
-      const { names, total } = await this.api.names(rank, known)
+      const { names, total } = await this.api.names(rank, known, this.listener.gone)
       model?.addNames(rank, known, names)
       this.listener.onchange()
       if (names.length === 0 || known + names.length >= total) return

@@ -49,23 +49,33 @@ export class SearchState {
       this.store.searchTicks = this.result.ticks
       this.error = null
     } catch (error) {
-      if (!isAborted(error)) this.error = error
+      this.#failed(error)
     } finally {
       this.busy = false
     }
   }
 
+  #failed(error: unknown): void {
+    if (!isAborted(error)) this.error = error
+  }
+
   /** Go to the next or previous hit, from the current one or from the left edge of the window. */
   async step(direction: 'next' | 'previous'): Promise<void> {
     const query = parseSearch(this.text)
-    const { model, view, session } = this.store
+    const { model, view } = this.store
     if (!query || !model) return
     const from = this.current
       ? { current_rank: this.current.rank, current_slice: this.current.slice }
       : { at_ns: Math.max(0, Math.round(view.start)) }
-    const ranks = [...model.ranks.keys()]
-    void session
-    const result = await this.store.api.search({ ...toQuery(query, ranks), ...from, limit: 1 } as never)
+    const request = { ...toQuery(query, [...model.ranks.keys()]), ...from, limit: 1 }
+    try {
+      this.#arrive(direction, await this.store.api.search(request as never, this.store.gone))
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  #arrive(direction: 'next' | 'previous', result: Found): void {
     const hit = direction === 'next' ? result.next : result.previous
     if (!hit) return
     const before = result.position ?? 0

@@ -1,5 +1,6 @@
 // The state of the timeline page. What the user can see again later is mirrored into the address.
 import { untrack } from 'svelte'
+import { isAborted } from '../../api/errors'
 import { TwoSides } from '../../api/twoSides'
 import { TimelineApi, type Flows, type SliceDetails, type SliceBrief } from '../../api/timeline'
 import type { RankFacts } from '../../api/schema'
@@ -145,6 +146,8 @@ export class TimelineStore implements AddressedState {
     readTheme(theme.current === 'dark', cssVariable, this.model?.tracks.kinds ?? []),
   )
 
+  /** Aborted with the page: what arrives later must not move another page's address. */
+  readonly #life = new AbortController()
   readonly #tileLoader: TileLoader<Tile>
   readonly #counterLoader: TileLoader<CounterTile>
   #written = ''
@@ -154,9 +157,7 @@ export class TimelineStore implements AddressedState {
     this.api = new TwoSides(session.runId ?? '')
     const shared = {
       onarrival: (): void => this.changed(),
-      onerror: (error: unknown): void => {
-        this.loadError = error
-      },
+      onerror: this.failed,
     }
     this.#tileLoader = new TileLoader({
       ...shared,
@@ -184,7 +185,8 @@ export class TimelineStore implements AddressedState {
       },
       onranks: (ranks, first) => this.#received(ranks, first),
       onchange: () => this.changed(),
-      onerror: shared.onerror,
+      onerror: this.failed,
+      gone: this.gone,
     })
     this.details = new Resource(
       () => this.selection.slices.at(-1) ?? null,
@@ -211,9 +213,20 @@ export class TimelineStore implements AddressedState {
     $effect(() => this.#mirror())
     $effect(() => this.#locate(this.selection.slices))
     $effect(() => () => {
+      this.#life.abort()
       this.#tileLoader.dispose()
       this.#counterLoader.dispose()
     })
+  }
+
+  /** For requests that nobody asks again. */
+  get gone(): AbortSignal {
+    return this.#life.signal
+  }
+
+  /** A request failed: the page says so, unless it was given up. */
+  readonly failed = (error: unknown): void => {
+    if (!isAborted(error)) this.loadError = error
   }
 
   /** What is known of the run and of the ranks that were loaded. */
@@ -377,7 +390,7 @@ export class TimelineStore implements AddressedState {
       if (known.length !== this.selected.length) this.selected = known
       for (const key of wanted.slice(-MOST_PLACES)) {
         if (known.some((one) => isSame(one, key))) continue
-        void this.api.slice(key.rank, key.slice).then(
+        void this.api.slice(key.rank, key.slice, this.gone).then(
           (slice) => this.#found(slice),
           () => {
             // The details below say what is wrong with the slice.

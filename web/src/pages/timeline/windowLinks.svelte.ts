@@ -1,5 +1,4 @@
 // Links by category for the visible window, sampled by the server; asked for when the view has come to rest.
-import { isAborted } from '../../api/errors'
 import type { TimelineStore } from './store.svelte'
 
 const SETTLE_MS = 200
@@ -25,12 +24,7 @@ export function watchLinks(store: TimelineStore): void {
         limit: MOST,
         bins: Math.max(1, Math.min(4000, store.width)),
       }
-      store.api.flows(window, stop.signal).then(
-        (flows) => (store.windowFlows = flows),
-        (error: unknown) => {
-          if (!isAborted(error)) store.loadError = error
-        },
-      )
+      store.api.flows(window, stop.signal).then((flows) => (store.windowFlows = flows), store.failed)
     }, SETTLE_MS)
     return () => {
       clearTimeout(timer)
