@@ -147,7 +147,7 @@ def test_the_example_of_demo_runs(stepscope: Command, workplace: Path) -> None:
     out, err = running.communicate(timeout=HANGS_AFTER_S)
     assert running.returncode == 0, err
     assert re.search(r"^slow_rank \(compute\) +3 .* slow_rank \(compute\) +3 ", out, re.MULTILINE), out
-    assert "Nobody else is accused." in out
+    assert "No other finding was reported." in out
     truth = json.loads((workplace / "demo-output" / "simulated" / "truth.json").read_text())
     assert [fault["ranks"] for fault in truth["faults"] if fault["kind"] == "slow_rank"] == [[3]]
     assert any((workplace / "demo-output" / "recorded").iterdir())

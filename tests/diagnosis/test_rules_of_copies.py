@@ -36,9 +36,9 @@ def _copying(name: str, *, beside: bool = False, computing: int = STEP - _COPY) 
     ("name", "kind", "cause", "advises"),
     [
         ("Memcpy HtoD (Pageable -> Device)", "data_starved", "transfer", "pin_memory=True"),
-        ("Memcpy HtoD (Pinned -> Device)", "data_starved", "transfer", "stream of its own"),
+        ("Memcpy HtoD (Pinned -> Device)", "data_starved", "transfer", "Copy the next batch while"),
         ("Memcpy DtoH (Device -> Pageable)", "sync_stall", "copy", "pinned memory"),
-        ("Memcpy DtoH (Device -> Pinned)", "sync_stall", "copy", "stream of their own"),
+        ("Memcpy DtoH (Device -> Pinned)", "sync_stall", "copy", "Copy results on a separate stream"),
     ],
 )
 def test_copies_that_run_alone_are_accused_by_their_direction(

@@ -36,7 +36,7 @@ test('its numbers are those of the analyses, single calls too', async ({ app, pa
   const waits = page.getByRole('grid', { name: 'Who waits for whom' })
   await expect(waits.getByRole('row')).toHaveCount(data.waits.length + 1)
   await expect(waits.locator('[data-field=root]').first()).toHaveAttribute('data-value', String(SLOW))
-  await expect(page.getByText('What moved between which ranks was not recorded').last()).toBeVisible()
+  await expect(page.getByText('Transfers between individual ranks were not recorded').last()).toBeVisible()
 })
 
 test('a click on who waits for whom opens both ranks on the timeline', async ({ app, page }) => {
@@ -46,7 +46,7 @@ test('a click on who waits for whom opens both ranks on the timeline', async ({ 
   if (!box) throw new Error('the map has no place')
   const cell = { x: (box.width * (SLOW + 0.5)) / 4, y: box.height / 8 }
   await map.hover({ position: cell })
-  await expect(map).toHaveAttribute('aria-label', /Waiting rank 0 · Goes back to 2: 399 ms/)
+  await expect(map).toHaveAttribute('aria-label', /Waiting rank 0 · Root cause 2: 399 ms/)
   await map.click({ position: cell })
   await expect.poll(() => app.param('rank')).toBe(`0,${SLOW}`)
   expect(page.url()).toContain('/timeline')

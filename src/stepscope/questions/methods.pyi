@@ -168,7 +168,7 @@ class QuestionMethods:
         operation: str | None = None,
         limit: int | None = None,
     ) -> Communication:
-        """Show communication: operations, who waits for whom and whom it goes back to, links and groups."""
+        """Show communication: operations, who waits for whom and which rank is the root cause, links and groups."""
     def collectives(
         self,
         *,
@@ -178,7 +178,7 @@ class QuestionMethods:
         operation: str | None = None,
         limit: int = 2000,
     ) -> pl.DataFrame:
-        """Show single communication calls over ranks and time, each with its wait and how far apart its members came."""
+        """Show single communication calls over ranks and time, each with its wait and how far apart its members arrived."""
     def cluster(
         self,
         *,
@@ -195,7 +195,7 @@ class QuestionMethods:
         dimension: str | None = None,
         outliers: bool = False,
     ) -> Ranks:
-        """Show every rank: its coordinates, its mean step, what it waited and made others wait, its rate and memory."""
+        """Show every rank: its coordinates, its mean step, how long it waited and made others wait, its rate and memory."""
     def cpu(
         self,
         *,

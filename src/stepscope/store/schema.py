@@ -420,7 +420,7 @@ _TABLES = (
     ),
     Table(
         "reported",
-        "What the vendor's own summaries say, to stand beside ours.",
+        "What the vendor's own summaries say, for comparison with ours.",
         _columns(
             _RANK,
             ("file", Name, "file it stands in"),

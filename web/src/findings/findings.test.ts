@@ -33,7 +33,7 @@ function finding(more: Partial<Finding>): Finding {
     evidence: [
       {
         metric: 'idle_for_host_share',
-        label: { en: 'device idle for the host', zh: '设备等待主机' },
+        label: { en: 'device idle, waiting for the host', zh: '设备等待主机' },
         value: 0.25,
         unit: 'share',
         baseline: 0.1,

@@ -28,7 +28,7 @@ export const cpuEn: Record<keyof typeof cpuZh, string> = {
   'cpu.open_timeline': 'Open on the timeline',
   'cpu.range_hint': 'Drag across the chart to average over a time range; the background shows the steps.',
   'cpu.other_clock':
-    'The samples use a different clock of the host from the steps: the axis starts at the first sample, and “step” is the batch that was delivered last.',
+    'The samples use a different host clock than the steps: the axis starts at the first sample, and “step” is the batch that was delivered last.',
   'cpu.uses': 'Mean use, in cores',
   'cpu.scope': 'Scope',
   'cpu.name': 'Name',

@@ -40,7 +40,7 @@ export const dataEn: Record<keyof typeof dataZh, string> = {
   'data.queue_elements': 'Elements',
   'data.all_queues': 'Use of all queues',
   'data.other_clock':
-    'These samples use a different clock of the host and cannot be aligned with the timeline; the axis starts at the first sample.',
+    'These samples use a different host clock and cannot be aligned with the timeline; the axis starts at the first sample.',
   'data.open_timeline': 'Open on the timeline',
   'data.stages': 'Stages',
   'data.op_kind': 'Kind',

@@ -15,7 +15,7 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'finding.held_curve': 'rank {rank}, {size} held after steps {first} to {last}',
   'finding.curve_allocated': 'allocated',
   'finding.curve_reserved': 'reserved',
-  'finding.curve_held': 'held by this place',
+  'finding.curve_held': 'held by this code',
   'finding.curve_others': 'other processes {size}',
   'finding.curve_moment': 'the moment',
   'finding.more_evidence': '{count} more {count|number|numbers}',

@@ -59,7 +59,7 @@ export const frameEn: Record<keyof typeof frameZh, string> = {
   'palette.title': 'Go to or do',
   'palette.button': 'Search',
   'palette.hint': 'Page, run, rank (0-7, dp:3), step, operator, action …',
-  'palette.nothing': 'Nothing fits.',
+  'palette.nothing': 'No matches.',
   'palette.page': 'page',
   'palette.finding': 'finding',
   'palette.rank': 'rank',

@@ -35,7 +35,7 @@ export const stepsEn: Record<keyof typeof stepsZh, string> = {
   'steps.phases': 'Three phases',
   'steps.parts': 'Parts of the period',
   'steps.causes': 'Idle time by cause',
-  'steps.no_phases': 'This capture does not tell the phases apart.',
+  'steps.no_phases': 'This capture does not distinguish the phases.',
   'steps.curve': 'Time of each step',
   'steps.parts_curve': 'What the device did in each step',
   'steps.phase_curve': 'Trend of the three phases',

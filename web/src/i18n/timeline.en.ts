@@ -100,7 +100,7 @@ export const timelineEn: Record<keyof typeof timelineZh, string> = {
   'timeline.tour_on': 'Next',
   'timeline.tour_back': 'Back',
   'timeline.tour_end': 'End the tour',
-  'timeline.tour_none': 'Nothing to walk here: {why}',
+  'timeline.tour_none': 'Nothing to walk through: {why}',
   'timeline.tour_empty': 'there is no such stretch.',
   'timeline.tour_busy': 'Looking for the stops …',
   'timeline.bound': 'Bound by',
@@ -120,7 +120,7 @@ export const timelineEn: Record<keyof typeof timelineZh, string> = {
   'timeline.shared_memory': 'Shared memory (B)',
   'timeline.flame_node': '{name}: {total} ({share}), self {self}, {count} ×',
   'timeline.flame_hint':
-    'Width is time within the area; a click fills the width with a box, a double click goes to a slice of it.',
+    'Width is time within the area; click a box to fill the width with it, double-click to go to one of its slices.',
   'timeline.flame_part': 'The {shown} longest of {total} boxes.',
   'timeline.as_trace': 'Save as Chrome trace',
   'timeline.open_sql': 'Open on the SQL page',
