@@ -15,7 +15,7 @@ def test_the_first_line_is_the_verdict(stepscope: Command) -> None:
     outcome = stepscope("compare", _SLOW, _FAST)
     assert outcome.code == 0
     assert re.match(r"B is faster: a step takes 13\.\d+ ms instead of 22\.\d+ ms", outcome.out)
-    assert "came: The device of rank 0 waits for the host" in outcome.out
+    assert "appeared: The device of rank 0 waits for the host" in outcome.out
 
 
 def test_a_gate_that_is_not_held_gives_4(stepscope: Command) -> None:

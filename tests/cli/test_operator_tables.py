@@ -18,7 +18,7 @@ def test_the_total_is_that_of_all_kernels(rows: tuple[object, ...], stepscope: C
         events += [call("cudaLaunchKernel", start, 1_000, place), kernel(name, start + 2_000, dur_ns, place)]
     trace = write(tmp_path / "trace.json", document(events))
     shown = stepscope("operators", trace, *rows, "--store", tmp_path / "store")
-    assert "kernels take 10.000 ms on the device; the longest, gemm, 60.0% of it" in shown.out
+    assert "kernels take 10.000 ms on the device; the longest, gemm, accounts for 60.0%" in shown.out
 
 
 @pytest.mark.parametrize("by", ["module", "operator"])
