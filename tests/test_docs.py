@@ -65,15 +65,36 @@ def test_pages_on_recording_are_there_in_both_languages_with_the_same_tables(pag
     assert tables(page) == tables(page.replace(".md", ".zh-CN.md"))
 
 
-_CAPTURE_PAGES = [f"docs/capture/{path.name}" for path in sorted((_ROOT / "docs/capture").glob("*.md"))]
-_LINKING = ["README.md", "README.zh-CN.md", "docs/architecture.md", "docs/schema.md", *_CAPTURE_PAGES]
+_LINKING = sorted(
+    str(path.relative_to(_ROOT))
+    for folder in (
+        "",
+        "docs/",
+        "docs/capture/",
+        "docs/metrics/",
+        "examples/",
+        "benchmarks/",
+        "benchmarks/planted/",
+        "tests/recordings/",
+        "web/",
+    )
+    for path in _ROOT.glob(f"{folder}*.md")
+)
 
 
-@pytest.mark.parametrize("page", [*_LINKING, "examples/README.md", "examples/README.zh-CN.md"])
-def test_links_to_files_lead_somewhere(page: str) -> None:
-    place = (_ROOT / page).parent
-    targets = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", _page(page))
-    assert [target for target in targets if not (place / target).exists()] == []
+def _anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", _LINKING)
+def test_links_to_files_and_headings_lead_somewhere(page: str) -> None:
+    for target, anchor in re.findall(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)", _page(page)):
+        linked = (_ROOT / page).parent / target if target else _ROOT / page
+        assert linked.exists(), target
+        if anchor and linked.suffix == ".md":
+            assert anchor in _anchors(linked), f"{target}#{anchor}"
 
 
 def test_the_simulator_is_documented_whole() -> None:
