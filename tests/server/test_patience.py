@@ -76,4 +76,6 @@ def test_a_request_that_comes_in_time_is_answered(place: tuple[str, int]) -> Non
             client.sendall(b"abc")
             received = b""
             while not received.endswith(b"\r\n\r\nabc"):
-                received += client.recv(1 << 16)
+                piece = client.recv(1 << 16)
+                assert piece, "the server closed the connection"
+                received += piece

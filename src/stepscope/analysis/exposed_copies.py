@@ -44,15 +44,15 @@ def exposed_copies(store: RunStore, rank: int, steps: Sequence[int], most: int) 
         own = chosen[which]
         return difference(union(work.start[own], work.end[own]), others).length
 
-    found = []
+    copies = []
     for kind in sorted({*kinds.tolist()} - {""}):
         of_kind = kinds == kind
         own = chosen[of_kind]
         own = own[np.argsort(work.start[own] - work.end[own], kind="stable")]
         name = _longest_name(work, own)
         rows = tuple((int(work.slice[at]), int(work.start[at]), int(work.end[at])) for at in own[:most].tolist())
-        found.append(ExposedCopies(kind, name, exposed(of_kind), exposed(of_kind & pageable), rows))
-    return sorted(found, key=lambda each: -each.exposed_ns)
+        copies.append(ExposedCopies(kind, name, exposed(of_kind), exposed(of_kind & pageable), rows))
+    return sorted(copies, key=lambda each: -each.exposed_ns)
 
 
 def _longest_name(work: Work, positions: Int64s) -> str:

@@ -39,17 +39,17 @@ def is_cut(directory: Path) -> bool:
     return (directory / _CUT).exists()
 
 
-def unpacked(path: Path, place: Path) -> Path:
-    """The directory below ``place`` with the content of an archive; made anew where the archive has changed."""
+def unpacked(path: Path, archive_directory: Path) -> Path:
+    """The directory with the content of an archive below the given one; made anew where the archive has changed."""
     try:
         state = path.stat()
     except OSError as error:
         raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
-    directory = place / f"{state.st_size:x}-{state.st_mtime_ns:x}"
+    directory = archive_directory / f"{state.st_size:x}-{state.st_mtime_ns:x}"
     if directory.is_dir():
         return directory
-    private_directory(place)
-    draft = place / f"tmp-{uuid.uuid4().hex}"
+    private_directory(archive_directory)
+    draft = archive_directory / f"tmp-{uuid.uuid4().hex}"
     try:
         _unpack(path, draft, state.st_size)
         draft.replace(directory)
@@ -58,7 +58,7 @@ def unpacked(path: Path, place: Path) -> Path:
             raise UnreadableInputError("cannot_unpack", path=str(path), reason=error.strerror or str(error)) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    _sweep(place, directory)
+    _sweep(archive_directory, directory)
     return directory
 
 
@@ -121,8 +121,8 @@ def _write(content: IO[bytes], target: Path, left: int, path: Path) -> int:
     return written
 
 
-def _sweep(place: Path, current: Path) -> None:
+def _sweep(archive_directory: Path, current: Path) -> None:
     """Remove what older versions of the archive held."""
-    for other in place.iterdir():
+    for other in archive_directory.iterdir():
         if other != current and time.time() - other.stat().st_mtime > _KEPT_S:
             shutil.rmtree(other, ignore_errors=True)

@@ -82,7 +82,7 @@ def _files(system: Any, root: str, address: str) -> dict[str, tuple[int, str]]:
     return files
 
 
-def _mirrored(system: Any, root: str, files: dict[str, tuple[int, str]], place: Path) -> Path:
+def _mirrored(system: Any, root: str, files: dict[str, tuple[int, str]], mirror: Path) -> Path:
     """The directory, or the one file, with the present content."""
     top = PurePosixPath(root)
     whole = top.name or "capture"
@@ -90,10 +90,10 @@ def _mirrored(system: Any, root: str, files: dict[str, tuple[int, str]], place: 
         path: whole if PurePosixPath(path) == top else f"{whole}/{PurePosixPath(path).relative_to(top)}"
         for path in files
     }
-    private_directory(place)
-    known = _known(place)
+    private_directory(mirror)
+    known = _known(mirror)
     for path, (size, stamp) in files.items():
-        target = place / _safe(inside[path])
+        target = mirror / _safe(inside[path])
         if known.get(inside[path]) == [size, stamp] and target.is_file() and target.stat().st_size == size:
             continue
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -101,14 +101,14 @@ def _mirrored(system: Any, root: str, files: dict[str, tuple[int, str]], place: 
         system.get_file(path, str(draft))
         draft.replace(target)
     for gone in known.keys() - set(inside.values()):
-        (place / _safe(gone)).unlink(missing_ok=True)
-    save_document(place / _STATE, {inside[path]: list(state) for path, state in files.items()})
-    return place / whole
+        (mirror / _safe(gone)).unlink(missing_ok=True)
+    save_document(mirror / _STATE, {inside[path]: list(state) for path, state in files.items()})
+    return mirror / whole
 
 
-def _known(place: Path) -> dict[str, list[Any]]:
+def _known(mirror: Path) -> dict[str, list[Any]]:
     try:
-        known: dict[str, list[Any]] = read_document(place / _STATE)
+        known: dict[str, list[Any]] = read_document(mirror / _STATE)
         return known
     except (OSError, ValueError):
         return {}

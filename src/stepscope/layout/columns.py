@@ -7,6 +7,18 @@ from __future__ import annotations
 
 STEP_ID: dict[str, str] = {"torch": "Step Id", "plain": "Step Id", "mindspore": "Step ID"}
 
+#: What a capture of Level0 leaves out.
+KERNEL_DETAILS_FROM_LEVEL1: tuple[str, ...] = (
+    "Mix Block Num",
+    "HF32 Eligible",
+    "Input Shapes",
+    "Input Data Types",
+    "Input Formats",
+    "Output Shapes",
+    "Output Data Types",
+    "Output Formats",
+    "Context ID",
+)
 #: Without the step column, which only a capture with step marks has, in front.
 KERNEL_DETAILS: tuple[str, ...] = (
     "Model ID",
@@ -20,27 +32,7 @@ KERNEL_DETAILS: tuple[str, ...] = (
     "Duration(us)",
     "Wait Time(us)",
     "Block Num",
-    "Mix Block Num",
-    "HF32 Eligible",
-    "Input Shapes",
-    "Input Data Types",
-    "Input Formats",
-    "Output Shapes",
-    "Output Data Types",
-    "Output Formats",
-    "Context ID",
-)
-#: What a capture of Level0 leaves out.
-KERNEL_DETAILS_FROM_LEVEL1: tuple[str, ...] = (
-    "Mix Block Num",
-    "HF32 Eligible",
-    "Input Shapes",
-    "Input Data Types",
-    "Input Formats",
-    "Output Shapes",
-    "Output Data Types",
-    "Output Formats",
-    "Context ID",
+    *KERNEL_DETAILS_FROM_LEVEL1,
 )
 
 OPERATOR_DETAILS: dict[str, tuple[str, ...]] = {

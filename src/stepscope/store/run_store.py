@@ -127,6 +127,10 @@ class RunStore:
     #: Tables of all ranks that were asked for single ranks, each with its files.
     _merged: dict[str, tuple[list[str], MergedTable]] = field(default_factory=dict, repr=False, compare=False)
     _mending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    #: Names this opened store in caches. Not its address, which another store may get once this one is gone.
+    token: object = field(default_factory=object, init=False, repr=False, compare=False)
+    #: What other rooms worked out of this opened store and want to go with it, by name.
+    derived: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def ranks(self) -> list[int]:

@@ -30,7 +30,7 @@ from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
 Key = TypeVar("Key", int, str)
-_KEPT: Final = "_parallel_plan"
+_KEPT: Final = "parallel_plan"
 _WHY: Final = {
     "neighbours": "plan_neighbours",
     "all_to_all": "plan_all_to_all",
@@ -139,9 +139,9 @@ class ParallelPlan(msgspec.Struct, frozen=True, dict=True):
 def plan_of(store: RunStore) -> ParallelPlan:
     """The plan of a run; worked out once, and again when the user gives another one."""
     stamp = store.workspace.stamp() if store.workspace is not None else ""
-    kept = vars(store).get(_KEPT)
+    kept = store.derived.get(_KEPT)
     if kept is None or kept[0] != stamp:
-        kept = vars(store)[_KEPT] = (stamp, _work_out(store))
+        kept = store.derived[_KEPT] = (stamp, _work_out(store))
     plan: ParallelPlan = kept[1]
     return plan
 
@@ -158,9 +158,9 @@ def _work_out(store: RunStore) -> ParallelPlan:
     groups = group_rows(store)
     world = _world_size(store, rows, groups)
     known = _known(store, world, rows)
-    found = {rank: {name: known.coordinate(name, rank) for name in DIMENSIONS} for rank in captured}
+    coordinates = {rank: {name: known.coordinate(name, rank) for name in DIMENSIONS} for rank in captured}
     ranks = [
-        PlanRank(rank=rank, host=host, device_index=device, **found[rank])
+        PlanRank(rank=rank, host=host, device_index=device, **coordinates[rank])
         for rank, host, device in rows.select("rank", "host", "device_index").iter_rows()
     ]
     dimensions = [

@@ -24,7 +24,6 @@ Result = TypeVar("Result")
 
 _HELD: Final = ByteCache(160 << 20)
 _SUMMARIES: Final = ByteCache(48 << 20)
-_TOKEN: Final = "_stands_for_this_store"
 
 
 def cached_per_rank(function: Callable[[RunStore, int], Result]) -> Callable[[RunStore, int], Result]:
@@ -45,9 +44,7 @@ def _remembering(
 ) -> Callable[[RunStore, int], Result]:
     @wraps(function)
     def remembered(store: RunStore, rank: int) -> Result:
-        # Not the store's address, which may be given to another store once this one is gone.
-        owner = vars(store).setdefault(_TOKEN, object())
-        key = (owner, function.__module__, function.__qualname__, rank)
+        key = (store.token, function.__module__, function.__qualname__, rank)
         result: Result = cache().get(key, lambda: function(store, rank), protected_bytes)
         return result
 

@@ -113,15 +113,15 @@ def _recorded_transfers(
 ) -> dict[tuple[int | None, str, str], list[Transfer]]:
     """What an NPU recorded link by link, by step, group and call."""
     rows = data.scan("transfers").filter(pl.col("kind").cast(pl.String).is_in(["payload", "reduce"])).collect()
-    found: dict[tuple[int | None, str, str], list[Transfer]] = defaultdict(list)
+    transfers: dict[tuple[int | None, str, str], list[Transfer]] = defaultdict(list)
     for row in rows.iter_rows(named=True):
         transport = str(row["transport"] or LOCAL)
         target = data.rank if row["peer"] is None and transport == LOCAL else row["peer"]
         sizes = (row["bytes"] or 0, row["time_ns"] or 0, row["packets"] or 1)
         key = (row["step"], str(row["group"] or "default"), str(row["call"]).partition("@")[0])
         ranks = members.get(key[1])
-        found[key].append(Transfer(transport, _place(data.rank, ranks), _place(target, ranks), *sizes))
-    return found
+        transfers[key].append(Transfer(transport, _place(data.rank, ranks), _place(target, ranks), *sizes))
+    return transfers
 
 
 def _message(data: RankData, row: dict[str, Any], ranks: list[int] | None, elapse: int) -> Iterator[Transfer]:

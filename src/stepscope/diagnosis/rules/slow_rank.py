@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from typing import Final
 
 import polars as pl
 
@@ -12,24 +11,13 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.measures import RankTime
-from stepscope.diagnosis.rhythm import in_which_steps
 from stepscope.diagnosis.rule import Rule
+from stepscope.diagnosis.slow_member_loss import slow_member_loss
 from stepscope.diagnosis.slow_members import SlowMember
 from stepscope.diagnosis.waits_as_proof import waits_as_proof
 from stepscope.diagnosis.words import rank_names
 from stepscope.facts.findings import finding_facts
 from stepscope.texts.numbers import duration
-
-_TITLES: Final = {
-    "compute": "finding_title.slow_rank_compute",
-    "data": "finding_title.slow_rank_data",
-    "host": "finding_title.slow_rank_host",
-}
-_ADVICE: Final = {
-    "compute": "finding_advice.slow_rank_compute",
-    "data": "finding_advice.slow_rank_data",
-    "host": "finding_advice.slow_rank_host",
-}
 
 
 def judge(run: RunContext) -> list[Finding]:
@@ -42,29 +30,7 @@ def judge(run: RunContext) -> list[Finding]:
 def _loss(run: RunContext, member: SlowMember, slow: list[SlowMember]) -> Loss:
     (rank,) = member.ranks
     waiting = [other for other in member.others if other not in {one for each in slow for one in each.ranks}]
-    return Loss(
-        rank=rank,
-        cause=member.cause,
-        title=_TITLES[member.cause],
-        advice=_ADVICE[member.cause],
-        gain_us=member.gain_us,
-        gain_share=run.times[rank].share(member.gain_us),
-        gain_method="waiting_removed",
-        words={
-            "others": rank_names(waiting, run.ranks),
-            "when": in_which_steps(member.slow_steps, member.steps),
-            "needs": duration(member.needs_us),
-            "usual": duration(member.usual_us),
-        },
-        evidence=[
-            number(f"slow_rank_{member.cause}", member.needs_us, "us", member.usual_us, "cluster"),
-            number("waiting_of_others", member.late_us, "us", link="cluster"),
-        ],
-        # One step shows no more than that it was so once.
-        confidence="likely" if len(member.steps) > 1 or len(run.times[rank].steps) > 1 else "suspect",
-        steps=member.slow_steps if len(member.slow_steps) < len(member.steps) else [],
-        proof=waits_as_proof(run, rank, waiting),
-    )
+    return slow_member_loss(run, "slow_rank", member, rank, waiting, {"others": rank_names(waiting, run.ranks)})
 
 
 def _waited_for_and_absent(run: RunContext) -> list[Loss]:

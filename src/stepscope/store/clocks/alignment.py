@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -61,7 +61,7 @@ def align(anchors: pl.DataFrame, clocks: int) -> Alignment:
         contradicted=np.zeros(clocks),
         ranks=_beyond_their_clock(calls, rows, fitted),
     )
-    return Alignment(**{**vars(estimate), "contradicted": _contradictions(calls, estimate)})
+    return replace(estimate, contradicted=_contradictions(calls, estimate))
 
 
 def _fit(rows: pl.DataFrame, clocks: int, window_s: float) -> Fit:
