@@ -44,7 +44,8 @@ _REPLACED: Final = (IDLE_REMOVED, _LIMITED, "waiting_removed", "exposure_removed
 def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: list[Finding]) -> list[Finding]:
     """Findings with gains from the replay; ``estimated`` are the same as their rules gave them.
 
-    A finding of which others explain a part keeps its estimate, which is what they leave of it.
+    A finding of which others explain a part keeps its estimate, which is what they leave of it. So do findings that
+    the replay cannot tell apart, because the same change removes them.
     """
     store = run.store
     whole = {finding.id: finding.gain_us for finding in estimated}
@@ -55,6 +56,7 @@ def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: lis
         and finding.gain_us == whole.get(finding.id)
         and (removed := _removal(run, finding))
     }
+    removals = {id_: removed for id_, removed in removals.items() if list(removals.values()).count(removed) == 1}
     if not removals:
         return findings
     matched = (run.matched, run.paired) if len(store.ranks) > 1 else ()

@@ -160,6 +160,14 @@ class Retransmission(msgspec.Struct, frozen=True):
     most_share_of_steps: float
 
 
+class HostBound(msgspec.Struct, frozen=True):
+    """When a place in the program is named as the one where the host is busy."""
+
+    least_share_in_place: float
+    most_share_of_step: float
+    updates: str
+
+
 class StepJitter(msgspec.Struct, frozen=True):
     """How many steps must be there and be long, and how much idle time must lie in them to be what makes them long."""
 
@@ -242,6 +250,7 @@ class FindingFacts(msgspec.Struct, frozen=True):
     gc_pause: GcPauseLimits
     user_code: UserCodeLimits
     exposed_copies: ExposedCopiesLimits
+    host_bound: HostBound
     step_jitter: StepJitter
     reachable: Reachable
     compute_hotspot: ComputeHotspot

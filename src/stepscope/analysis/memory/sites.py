@@ -113,4 +113,19 @@ def own_frames(stack: str) -> list[str]:
     >>> own_frames("/job/train.py(90): <module>\\n/job/train.py(12): step\\ntorch/nn/modules/linear.py(130): forward")
     ['train.py(90): <module>', 'train.py(12): step']
     """
-    return [re.sub(_FOLDERS, "", line) for line in stack.split("\n") if not re.search(_foreign(), line)]
+    return [without_folders(line) for line in stack.split("\n") if is_own_frame(line)]
+
+
+def is_own_frame(frame: str) -> bool:
+    """Whether a frame is of the program itself, and not of the interpreter, a framework or an installed library."""
+    return not re.search(_foreign(), frame)
+
+
+def without_address(frame: str) -> str:
+    """A frame without the address of the object that a built-in method belongs to."""
+    return re.sub(_ADDRESS, "", frame)
+
+
+def without_folders(frame: str) -> str:
+    """A frame with the name of its file alone."""
+    return re.sub(_FOLDERS, "", frame)

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from stepscope.analysis.cpu import CpuRank
-from stepscope.analysis.launches.types import Activity
+from stepscope.analysis.launches.types import Activity, Statistics
+from stepscope.diagnosis.busy_host import BusyPlace, busy_place
 from stepscope.diagnosis.compiling import compiling_us
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
-from stepscope.diagnosis.finding import Finding
+from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.measures import RankTime
 from stepscope.diagnosis.rule import Rule
+from stepscope.facts.findings import finding_facts
+from stepscope.texts.numbers import percent
 
 #: What the host did meanwhile, as a cause.
 _CAUSES: Final = {
@@ -35,44 +42,107 @@ _ADVICE: Final = {
 }
 
 
+#: Mended in another way than the rest of what a host does, so it is told by itself.
+_ALLOCATION: Final = "allocation"
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """Idle time per step of a rank's device for its host, because of one thing that the host did."""
+
+    time: RankTime
+    cause: str
+    idle_us: float
+
+
 def judge(run: RunContext) -> list[Finding]:
     """Ranks whose device waits for the host, by what the host did meanwhile."""
+    waiting = [part for time in run.times.values() for part in _waiting(run, time)]
     losses = []
-    for rank, time in run.times.items():
-        # Compiling is a kind of its own.
-        idle = time.idle_by_cause.get("host", 0.0) - compiling_us(run, time)
-        share = time.share(idle)
-        if not worth_telling(share):
-            continue
-        cause = "cpu_contention" if _contended(run, rank) else _main_activity(run, rank)
-        evidence = [
-            number("idle_for_host_share", share, "share", link="timeline"),
-            number("idle_share", time.share(time.idle_us), "share", link="timeline"),
-        ]
-        losses.append(
-            Loss(
-                rank=rank,
-                cause=cause,
-                title=_TITLES[cause],
-                advice=_ADVICE[cause],
-                gain_us=idle,
-                gain_share=share,
-                gain_method=IDLE_REMOVED,
-                evidence=evidence,
-                proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "host"),
-            )
-        )
+    for cause in dict.fromkeys(part.cause for part in waiting):
+        parts = [part for part in waiting if part.cause == cause]
+        # Ranks of one job run the same program: where the worst of them spends its time is told for all.
+        worst = max(parts, key=lambda part: part.idle_us)
+        place = None if cause == _ALLOCATION else busy_place(run.store, worst.time)
+        losses += [_loss(run, part, place) for part in parts]
     return findings_of(run, "host_bound", losses, Next(("launches", "critical-path"), "launches"))
 
 
-def _main_activity(run: RunContext, rank: int) -> str:
+def _waiting(run: RunContext, time: RankTime) -> Iterator[_Waiting]:
+    # Compiling is a kind of its own.
+    idle = time.idle_by_cause.get("host", 0.0) - compiling_us(run, time)
+    spent = _spent_us(run, time)
+    if worth_telling(time.share(min(spent.get(_ALLOCATION, 0.0), idle))):
+        allocating = min(spent.pop(_ALLOCATION), idle)
+        yield _Waiting(time, _ALLOCATION, allocating)
+        idle -= allocating
+    if worth_telling(time.share(idle)):
+        main = max(spent, key=lambda cause: spent[cause], default="dispatch")
+        yield _Waiting(time, "cpu_contention" if _contended(run, time.rank) else main, idle)
+
+
+def _spent_us(run: RunContext, time: RankTime) -> dict[str, float]:
+    """By cause, how long the host was busy per counted step while the device waited."""
     spent: dict[str, float] = {}
-    activities: list[Activity] = run.entries("launches", "activities", rank)
+    activities: list[Activity] = run.entries("launches", "activities", time.rank)
     for entry in activities:
-        if entry.activity in _CAUSES:
+        if entry.activity in _CAUSES and entry.step in time.steps:
             cause = _CAUSES[entry.activity]
-            spent[cause] = spent.get(cause, 0.0) + entry.idle_us
-    return max(spent, key=lambda cause: spent[cause]) if spent else "dispatch"
+            spent[cause] = spent.get(cause, 0.0) + entry.idle_us / len(time.steps)
+    return spent
+
+
+def _loss(run: RunContext, part: _Waiting, place: BusyPlace | None) -> Loss:
+    time, share = part.time, part.time.share(part.idle_us)
+    return Loss(
+        rank=time.rank,
+        cause=part.cause,
+        title=_TITLES[part.cause],
+        advice=_advice(part.cause, place),
+        gain_us=part.idle_us,
+        gain_share=share,
+        gain_method=IDLE_REMOVED,
+        where=Where() if place is None else place.where,
+        words={"place": _in_place(place)},
+        evidence=[
+            number("idle_for_host_share", share, "share", link="timeline"),
+            number("idle_share", time.share(time.idle_us), "share", link="timeline"),
+            *(_launching(run, time) if part.cause == "dispatch" else ()),
+        ],
+        proof=gaps_as_proof(run, time.rank, lambda gap: gap.cause == "host" and _is_of(part.cause, gap.activity)),
+    )
+
+
+def _is_of(cause: str, activity: str) -> bool:
+    """Gaps in which the host allocates prove that, and nothing else."""
+    return (cause == _ALLOCATION) == (activity == _ALLOCATION)
+
+
+def _in_place(place: BusyPlace | None) -> Bilingual | str:
+    if place is None:
+        return ""
+    return Bilingual.of("finding_place.part_of_it", share=percent(place.share), place=place.in_words)
+
+
+def _advice(cause: str, place: BusyPlace | None) -> str:
+    if place is not None and cause == "dispatch" and re.search(finding_facts().host_bound.updates, place.name):
+        return "finding_advice.unfused_optimizer"
+    if place is not None and cause == "python" and place.is_code:
+        return "finding_advice.host_python_seen"
+    return _ADVICE[cause]
+
+
+def _launching(run: RunContext, time: RankTime) -> list[FindingEvidence]:
+    """How much is launched, and how little there is to do for each launch."""
+    steps: list[Statistics] = run.entries("launches", "statistics", time.rank)
+    counted = [step for step in steps if step.step in time.steps and step.launches]
+    launches = sum(step.launches for step in counted)
+    if not launches:
+        return []
+    return [
+        number("launches_per_step", launches / len(counted), "launches", link="timeline"),
+        number("kernel_mean", sum(step.kernel_us for step in counted) / launches, "us", link="operators"),
+    ]
 
 
 def _contended(run: RunContext, rank: int) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from stepscope.analysis.launches.types import Sync
+from stepscope.diagnosis.busy_host import calling_place
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
-from stepscope.diagnosis.finding import Finding, Where
+from stepscope.diagnosis.finding import Bilingual, Finding, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
 
@@ -19,6 +20,7 @@ def judge(run: RunContext) -> list[Finding]:
         if not worth_telling(share):
             continue
         call = _costliest_call(run, rank)
+        place = calling_place(run.store, time, call) if call else None
         losses.append(
             Loss(
                 rank=rank,
@@ -28,8 +30,11 @@ def judge(run: RunContext) -> list[Finding]:
                 gain_us=idle,
                 gain_share=share,
                 gain_method=IDLE_REMOVED,
-                where=Where(operator=call),
-                words={"call": call},
+                where=Where(operator=call, site=place.in_words if place else None),
+                words={
+                    "call": call,
+                    "place": Bilingual.of("finding_place.called_in", place=place.in_words) if place else "",
+                },
                 evidence=[
                     number("idle_after_sync_share", share, "share", link="timeline"),
                     number("idle_share", time.share(time.idle_us), "share", link="timeline"),

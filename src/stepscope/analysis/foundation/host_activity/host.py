@@ -151,6 +151,22 @@ class Host:
             largest[better], most[better] = here[better], at[better]
         return largest
 
+    def covering(self, chosen: Bools, moments: Int64s, *, innermost: bool) -> Int64s:
+        """Row of the chosen slice that covers each moment, the innermost or the outermost of them; NONE without one.
+
+        All chosen slices are of one thread, so that those of one depth never overlap.
+        """
+        covering = np.full(len(moments), NONE, np.int64)
+        rows = np.flatnonzero(chosen)
+        rows = rows[np.argsort(self.depth[rows], kind="stable")]
+        depths = np.split(rows, np.flatnonzero(np.diff(self.depth[rows])) + 1) if len(rows) else []
+        for own in reversed(depths) if innermost else depths:
+            latest = np.searchsorted(self.start[own], moments, side="right") - 1
+            row = own[np.maximum(latest, 0)]
+            covered = (latest >= 0) & (self.end[row] > moments) & (covering == NONE)
+            covering[covered] = row[covered]
+        return covering
+
     @cached_property
     def _rows_downwards(self) -> list[tuple[int, int, int, int]]:
         """Thread, depth and range of every row, deepest first."""
