@@ -162,7 +162,7 @@ def test_what_may_be_waiting_is_no_second_accusation_behind_an_uneven_stage(tmp_
     ranks = [{"rank": rank, "pp": rank // 2} for rank in range(4)]
     run = RunContext(make_store(tmp_path, ranks=ranks))
     vars(run)["times"] = {rank: mean_step(rank, 60 if rank > 1 else 40, 40 if rank > 1 else 60) for rank in range(4)}
-    found = ranked([*judged("stage_imbalance", run), *judged("exposed_communication", run)])
+    found = ranked([*judged("stage_imbalance", run), *judged("exposed_communication", run)], run.times)
     assert [(each.kind, each.accuses) for each in found] == [
         ("stage_imbalance", True),
         ("exposed_communication", False),

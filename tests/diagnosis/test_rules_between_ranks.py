@@ -111,27 +111,38 @@ def test_waiting_and_sending_are_told_apart(tmp_path: Path, transit: int | None,
 def test_a_slow_rank_explains_what_the_others_wait(tmp_path: Path) -> None:
     times = [mean_step(rank, computing=20, communication=80) for rank in (0, 1, 3)]
     run = context(tmp_path, *times, mean_step(2, computing=98, communication=2))
-    found = ranked([*judged("exposed_communication", run), *judged("slow_rank", run)])
+    found = ranked([*judged("exposed_communication", run), *judged("slow_rank", run)], run.times)
     assert [(finding.kind, finding.ranks) for finding in found] == [("slow_rank", [2])]
 
 
 def test_causes_of_idle_time_are_apart_and_go_by_cost(tmp_path: Path) -> None:
     run = context(tmp_path, mean_step(computing=60, idle={"data": 10, "host": 30}))
-    found = ranked([*judged("data_starved", run), *judged("host_bound", run)])
+    found = ranked([*judged("data_starved", run), *judged("host_bound", run)], run.times)
     assert [(finding.kind, finding.gain_us) for finding in found] == [("host_bound", 30.0), ("data_starved", 10.0)]
 
 
 def test_long_steps_that_wait_for_data_are_told_by_that(tmp_path: Path) -> None:
-    spread = Spread(usual_us=80.0, longest_us=160.0, long_steps=[4, 8], rhythm=4)
+    spread = Spread(usual_us=80.0, longest_us=120.0, long_steps=[2, 4], rhythm=2, idle_share={"data": 1.0})
     run = context(tmp_path, mean_step(computing=80, idle={"data": 20}, spread=spread))
-    found = ranked([*judged("step_jitter", run), *judged("data_starved", run)])
+    found = ranked([*judged("step_jitter", run), *judged("data_starved", run)], run.times)
     assert [finding.kind for finding in found] == ["data_starved"]
+
+
+def test_idle_time_that_all_steps_have_explains_no_long_ones(tmp_path: Path) -> None:
+    # Steps of 60 and 140 us, each idle for half of its time: what long ones have more of it is 40 us, 20 a mean step.
+    spread = Spread(usual_us=60.0, longest_us=140.0, long_steps=[2, 4], rhythm=2, idle_share={"host": 0.7})
+    run = context(tmp_path, mean_step(computing=50, idle={"host": 50}, spread=spread))
+    found = ranked([*judged("step_jitter", run), *judged("host_bound", run)], run.times)
+    assert [(finding.kind, finding.gain_us) for finding in found] == [
+        ("host_bound", 50.0),
+        ("step_jitter", pytest.approx(20.0)),
+    ]
 
 
 def test_the_reason_stands_before_what_is_left_of_its_effect(tmp_path: Path) -> None:
     times = [mean_step(rank, computing=10, communication=90) for rank in (0, 1, 3)]
     run = context(tmp_path, *times, mean_step(2, computing=40, communication=60))
-    found = ranked([*judged("exposed_communication", run), *judged("slow_rank", run)])
+    found = ranked([*judged("exposed_communication", run), *judged("slow_rank", run)], run.times)
     assert [finding.kind for finding in found] == ["slow_rank", "exposed_communication"]
     # On the mean the ranks spend 82.5 us in communication, of which a slow rank explains 30.
     assert [finding.gain_us for finding in found] == [30.0, 52.5]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,26 @@ def test_copies_into_another_layout_cost_what_they_take(tmp_path: Path) -> None:
     assert finding.proof[0].slices
 
 
+def test_who_asks_for_a_conversion_is_named(tmp_path: Path) -> None:
+    case = Case()
+    for number in range(1, STEPS + 1):
+        begin = number * STEP
+        case.step(number, begin, begin + STEP)
+        operators = ("autograd::engine::evaluate_function: X", "aten::group_norm", "aten::contiguous", "aten::copy_")
+        around = [case.slice(name, "operator", begin, begin + 10, step=number) for name in operators]
+        for outer, inner in pairwise(around):
+            case.slices[inner]["parent"] = outer
+        call = case.slice("cudaLaunchKernel", "runtime", begin + 1, begin + 2, step=number, parent=around[-1])
+        copy = case.slice(
+            COPY, "kernel", begin + 2, begin + 202, track=STREAM, step=number, operator="aten::copy_", phase="forward"
+        )
+        case.link("launch", call, copy)
+        case.launch((begin + 3, begin + 4), (begin + 202, begin + STEP + 2), step=number, name=GEMM)
+    findings = _accused(work_out(_stored(tmp_path, case, H200)))
+    titles = [finding.title.en for finding in findings if finding.kind == "layout_conversion"]
+    assert len(titles) == 1 and "aten::group_norm → aten::copy_" in titles[0]
+
+
 def test_few_conversions_are_no_fault(tmp_path: Path) -> None:
     assert _accused(work_out(_store(tmp_path, [Kernel(COPY, 30, "aten::contiguous")]))) == []
 
@@ -102,6 +123,28 @@ def test_rows_of_elementwise_kernels_could_be_as_long_as_their_longest(tmp_path:
     finding = _only(work_out(_store(tmp_path, kernels)))
     assert (finding.kind, finding.where.operator) == ("kernel_fusion", "aten::mul")
     assert finding.gain_us == pytest.approx(120)  # 160 less the longest
+
+
+_SCORES = [
+    Kernel("elementwise_kernel<div_true_kernel>", 60, "aten::div"),
+    Kernel(CAST, 80, "aten::copy_"),
+    Kernel("softmax_warp_forward<float>", 100, "aten::_softmax"),
+]
+
+
+def test_what_lies_between_the_products_of_attention_is_saved_by_fusing_it(tmp_path: Path) -> None:
+    finding = _only(
+        work_out(_store(tmp_path, [Kernel(GEMM, 90, "aten::bmm"), *_SCORES, Kernel(GEMM, 90, "aten::bmm")]))
+    )
+    assert (finding.kind, finding.cause, finding.where.operator) == ("kernel_fusion", "attention", "aten::_softmax")
+    assert finding.gain_us == pytest.approx(240)  # the products stay, and the cast is told with the rest of it
+    assert finding.gain_share == pytest.approx(0.24)
+
+
+@pytest.mark.parametrize("products", [("aten::mm", "aten::mm"), ("aten::bmm", "aten::mm"), ("aten::mm", "aten::bmm")])
+def test_a_softmax_between_other_products_is_no_attention(tmp_path: Path, products: tuple[str, str]) -> None:
+    before, after = (Kernel(GEMM, 90, operator) for operator in products)
+    assert _accused(work_out(_store(tmp_path, [before, *_SCORES, after]))) == []
 
 
 def test_three_elementwise_kernels_in_a_row_are_usual(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import polars as pl
 from stepscope.analysis.foundation.work import COMPUTE, LANE
 from stepscope.analysis.operators.executed import host_work
 from stepscope.analysis.operators.groups import described
+from stepscope.diagnosis.attention import with_attention
 from stepscope.diagnosis.measures import RankTime
 from stepscope.facts.compute_roles import compute_roles_facts
 from stepscope.facts.findings import finding_facts
@@ -34,7 +35,19 @@ _COLUMNS: Final = (
 )
 #: The operator of the host that every copy ends in.
 _COPY: Final = "aten::copy_"
-_KEYS: Final = ("name", "type", "core", "operator", "phase", "dtypes", "category", "role", "chained", "in_tail")
+_KEYS: Final = (
+    "name",
+    "type",
+    "core",
+    "operator",
+    "phase",
+    "dtypes",
+    "category",
+    "role",
+    "in_attention",
+    "chained",
+    "in_tail",
+)
 
 
 @dataclass(frozen=True)
@@ -42,9 +55,9 @@ class Computing:
     """Groups of equal kernels of one rank, with times per counted step.
 
     ``groups`` has a row for each combination of name, type, core, operator, phase, category, role (``layout``, ``cast``
-    or ``model``), ``chained`` (part of a long row of elementwise kernels) and ``in_tail`` (behind backward), with
-    ``us`` a step, ``count`` a step, and the longest kernel as ``slice``, ``start_ns``, ``longest_ns``. Times count with
-    what they add to the step where kernels overlap each other.
+    or ``model``), ``in_attention`` (what a fused attention would not do), ``chained`` (part of another long row of
+    elementwise kernels) and ``in_tail`` (behind backward), with ``us`` a step, ``count`` a step, and the longest kernel
+    as ``slice``, ``start_ns``, ``longest_ns``. Times count with what they add to the step where kernels overlap.
     """
 
     rank: int
@@ -69,7 +82,8 @@ def computing_of(store: RunStore, time: RankTime) -> Computing | None:
         rows = _operators(store, time)
     if rows.is_empty():
         return None
-    rows = _with_tail(_with_chains(_with_roles(described(rows)), on_device=on_device))
+    rows = with_attention(_with_roles(described(rows)))
+    rows = _with_tail(_with_chains(rows, on_device=on_device))
     count = len(time.steps)
     total_us = int(rows["dur_ns"].sum()) / 1000 / count
     # Kernels of several streams overlap: each counts with its part of the time in which anything computed.
@@ -153,7 +167,7 @@ def _with_chains(rows: pl.DataFrame, *, on_device: bool) -> pl.DataFrame:
         aside = brief | (pl.col("category").cast(pl.String) == "other")
         rows = pl.concat([rows.filter(~aside), rows.filter(aside)])
     elementwise = (pl.col("category").cast(pl.String) == "elementwise") & (pl.col("role") == MODEL)
-    rows = rows.with_columns(elementwise=elementwise)
+    rows = rows.with_columns(elementwise=elementwise & ~pl.col("in_attention"))
     breaks = pl.any_horizontal(
         pl.col(name) != pl.col(name).shift() for name in ("track", "step", "elementwise")
     ).fill_null(value=True)

@@ -48,7 +48,7 @@ def work_out(store: RunStore) -> Diagnosis:
     from stepscope.diagnosis.gains import with_replayed_gains
     from stepscope.diagnosis.needed_data import is_there, missing
     from stepscope.diagnosis.path import path_of
-    from stepscope.diagnosis.ranking import in_order, ranked
+    from stepscope.diagnosis.ranking import gains_something, in_order, ranked
     from stepscope.diagnosis.rule import all_rules
 
     run = RunContext(store)
@@ -64,7 +64,8 @@ def work_out(store: RunStore) -> Diagnosis:
             # A rule that is for one kind alone knows best what that one needs.
             lacking.update((kind, needed) for kind in rule.kinds if kind not in lacking or len(rule.kinds) == 1)
     not_checked = [NotChecked(kind, *missing(name)) for kind, name in lacking.items() if kind not in checked]
-    findings = in_order(with_replayed_gains(run, ranked(findings), findings))
+    findings = with_replayed_gains(run, ranked(findings, run.times), findings)
+    findings = in_order(finding for finding in findings if gains_something(finding))
     period_us = _mean_period(run.answer("summary"))
     return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked, period_us, path_of(run, findings))
 

@@ -13,6 +13,7 @@ from stepscope.store.run_store import RunStore
 
 #: Frames that stand for a module of the network and no line.
 _MODULE: Final = "nn.Module: "
+_ENGINE: Final = "autograd::engine::"
 
 
 def longest_kernels(rank: int, groups: pl.DataFrame) -> list[Proof]:
@@ -29,6 +30,29 @@ def leading_operator(groups: pl.DataFrame) -> str | None:
     named = groups.with_columns(named=pl.coalesce(pl.col("operator", "type", "name").cast(pl.String)))
     totals = named.group_by("named", maintain_order=True).agg(pl.col("us").sum()).sort("us", descending=True)
     return None if totals.is_empty() else totals["named"][0]
+
+
+def asking_operator(store: RunStore, rank: int, groups: pl.DataFrame) -> str | None:
+    """The outermost operator that the longest of these kernels were launched in, by time: who asked for them.
+
+    Nodes of autograd's engine only say that it was in backward.
+    """
+    longest = groups.head(finding_facts().lists.most_proofs).select(kernel="slice", us="us")
+    launches = store.scan("links", [rank]).filter(pl.col("kind").cast(pl.String) == "launch")
+    calls = launches.select(kernel="to_slice", slice="from_slice").join(longest.lazy(), on="kernel", how="semi")
+    slices = store.scan("slices", [rank]).select("slice", "parent", pl.col("name", "kind").cast(pl.String)).collect()
+    outermost: dict[int, str] = {}
+    around = calls.collect()
+    while not around.is_empty():  # one slice further out each time
+        around = around.join(slices, on="slice")
+        asks = (pl.col("kind") == "operator") & ~pl.col("name").str.starts_with(_ENGINE)
+        outermost.update(around.filter(asks).select("kernel", "name").iter_rows())
+        around = around.select("kernel", slice="parent").drop_nulls()
+    spent: dict[str, float] = {}
+    for kernel, us in longest.iter_rows():
+        if kernel in outermost:
+            spent[outermost[kernel]] = spent.get(outermost[kernel], 0.0) + us
+    return max(spent, key=lambda name: spent[name], default=None)
 
 
 def line_of(store: RunStore, rank: int, groups: pl.DataFrame) -> str | None:

@@ -49,6 +49,15 @@ class RankTime:
         """A time as a part of the mean step."""
         return time_us / self.period_us if self.period_us else 0.0
 
+    def more_in_long_steps_us(self, cause: str) -> float:
+        """Per mean step, how much more idle time of a cause long steps have than the others."""
+        if self.spread is None:
+            return 0.0
+        long = len(self.spread.long_steps) / len(self.steps)
+        inside = self.spread.idle_share.get(cause, 0.0)
+        more = inside - (1 - inside) * long / (1 - long)
+        return self.idle_by_cause.get(cause, 0.0) * max(more, 0.0)
+
 
 def rank_times(summary: Summary | None, steps: pl.DataFrame | None) -> dict[int, RankTime]:
     """The mean steps of all ranks whose idle time is known."""

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 
 from stepscope.diagnosis.finding import ACCUSING, PACE, Finding, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
+from stepscope.diagnosis.measures import RankTime
 from stepscope.facts.findings import finding_facts
 
+#: Ways to estimate gains that stand for idle time.
+_OF_IDLE_TIME: Final = (IDLE_REMOVED, "pipeline_next_limit")
 
-def ranked(findings: Iterable[Finding]) -> list[Finding]:
+
+def ranked(findings: Iterable[Finding], times: Mapping[int, RankTime]) -> list[Finding]:
     """Each told once, without what others explain of it, in order."""
-    return in_order(_explained_once(_told_once(list(findings))))
+    return in_order(_explained_once(_told_once(list(findings)), times))
+
+
+def gains_something(finding: Finding) -> bool:
+    """A remark that saves nothing as things stand, because something else sets the pace, helps nobody."""
+    least = finding_facts().strength.least_gain_share
+    return finding.accuses or finding.gain_share is None or finding.gain_share >= least or finding.together is not None
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
@@ -97,13 +108,13 @@ def _with_parts(finding: Finding, parts: list[Finding]) -> Finding:
     )
 
 
-def _explained_once(findings: list[Finding]) -> list[Finding]:
+def _explained_once(findings: list[Finding], times: Mapping[int, RankTime]) -> list[Finding]:
     """A finding loses the time that the reasons behind it explain; what is left of it may be nothing."""
     mild, kinds = finding_facts().strength.mild_share, finding_facts().kinds
     kept = []
     for finding in findings:
         reasons = _reasons(finding, findings)
-        explained = sum(reason.gain_us or 0.0 for reason in reasons)
+        explained = sum(_explained_us(finding, reason, times) for reason in reasons)
         if not reasons or finding.gain_us is None or not finding.gain_share:
             kept.append(finding)
             continue
@@ -115,6 +126,19 @@ def _explained_once(findings: list[Finding]) -> list[Finding]:
                 severity = "info"
             kept.append(msgspec.structs.replace(finding, gain_us=rest, gain_share=share, severity=severity))
     return kept
+
+
+def _explained_us(finding: Finding, reason: Finding, times: Mapping[int, RankTime]) -> float:
+    """How much of the time of a finding goes back to a reason behind it.
+
+    Idle time that all steps have explains no long ones: what these have more of it does.
+    """
+    cause = finding_facts().kinds[reason.kind].idle_cause
+    whole = reason.gain_us or 0.0
+    if finding.kind != "step_jitter" or cause is None or reason.gain_method not in _OF_IDLE_TIME:
+        return whole
+    more = [times[rank].more_in_long_steps_us(cause) for rank in finding.ranks if rank in times]
+    return min(whole, sum(more) / len(more)) if more else whole
 
 
 def _concerns(reason: Finding, finding: Finding) -> bool:

@@ -15,6 +15,7 @@ class Strength(msgspec.Struct, frozen=True):
     clear_share: float
     mild_share: float
     critical_share: float
+    least_gain_share: float
     least_steps: int
 
 
@@ -224,6 +225,7 @@ class Kind(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     page: Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster", "communication"]
     questions: list[str]
     least_rest_share: float | None = None
+    idle_cause: str | None = None
     symptoms: list[str] = []
 
 

@@ -1,4 +1,4 @@
-"""``kernel_fusion``: long rows of elementwise kernels, each of which reads and writes everything once more."""
+"""``kernel_fusion``: kernels that read and write everything once more, where one fused kernel would do it once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Final
 
 import polars as pl
 
+from stepscope.diagnosis.computing import Computing
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Where
@@ -18,39 +19,71 @@ _ADVICE: Final = {"elementwise": "finding_advice.kernel_fusion", "optimizer": "f
 
 
 def judge(run: RunContext) -> list[Finding]:
-    """Ranks that would save a part of the step if each such row took as long as its longest kernel."""
-    losses = []
-    for rank, computing in run.computing.items():
-        share = computing.share(computing.fusible_us)
-        if not worth_telling(share):
-            continue
-        groups = computing.groups.filter("chained")
-        operator = leading_operator(groups)
-        cause = "optimizer" if _mostly_updates(groups) else "elementwise"
-        losses.append(
-            Loss(
-                rank=rank,
-                cause=cause,
-                title=_TITLES[cause],
-                advice=_ADVICE[cause],
-                gain_us=computing.fusible_us,
-                gain_share=share,
-                gain_method="fused",
-                where=Where(operator=operator, site=line_of(run.store, rank, groups)),
-                words={
-                    "operator": operator or "?",
-                    "length": f"{computing.chain_length:.0f}",
-                    "count": f"{float(groups['count'].sum()):.0f}",
-                },
-                evidence=[
-                    number("fusible_share", share, "share", link="operators"),
-                    number("fusible_kernels", float(groups["count"].sum()), "kernels", link="operators"),
-                    number("chain_length", computing.chain_length, "kernels", link="timeline"),
-                ],
-                proof=longest_kernels(rank, groups.sort(pl.col("us"), descending=True)),
-            )
-        )
+    """Ranks that compute attention in pieces, or run long rows of elementwise kernels."""
+    losses = [
+        loss
+        for computing in run.computing.values()
+        for loss in (_attention(run, computing), _elementwise(run, computing))
+        if loss is not None
+    ]
     return findings_of(run, "kernel_fusion", losses, Next(("operators --by operator", "drill"), "operators"))
+
+
+def _attention(run: RunContext, computing: Computing) -> Loss | None:
+    """What a fused attention would save: all between its products."""
+    groups = computing.groups.filter("in_attention")
+    time_us = float(groups["us"].sum())
+    share = computing.share(time_us)
+    if not worth_telling(share):
+        return None
+    softmax = groups.filter(pl.col("category").cast(pl.String) == "softmax")
+    operator = leading_operator(softmax)
+    return Loss(
+        rank=computing.rank,
+        cause="attention",
+        title="finding_title.unfused_attention",
+        advice="finding_advice.unfused_attention",
+        gain_us=time_us,
+        gain_share=share,
+        gain_method="fused",
+        where=Where(operator=operator, site=line_of(run.store, computing.rank, softmax)),
+        evidence=[
+            number("attention_share", share, "share", link="operators"),
+            number("attention_kernels", float(groups["count"].sum()), "kernels", link="operators"),
+        ],
+        proof=longest_kernels(computing.rank, groups),
+    )
+
+
+def _elementwise(run: RunContext, computing: Computing) -> Loss | None:
+    """What each long row would save if it took as long as its longest kernel."""
+    share = computing.share(computing.fusible_us)
+    if not worth_telling(share):
+        return None
+    groups = computing.groups.filter("chained")
+    operator = leading_operator(groups)
+    cause = "optimizer" if _mostly_updates(groups) else "elementwise"
+    return Loss(
+        rank=computing.rank,
+        cause=cause,
+        title=_TITLES[cause],
+        advice=_ADVICE[cause],
+        gain_us=computing.fusible_us,
+        gain_share=share,
+        gain_method="fused",
+        where=Where(operator=operator, site=line_of(run.store, computing.rank, groups)),
+        words={
+            "operator": operator or "?",
+            "length": f"{computing.chain_length:.0f}",
+            "count": f"{float(groups['count'].sum()):.0f}",
+        },
+        evidence=[
+            number("fusible_share", share, "share", link="operators"),
+            number("fusible_kernels", float(groups["count"].sum()), "kernels", link="operators"),
+            number("chain_length", computing.chain_length, "kernels", link="timeline"),
+        ],
+        proof=longest_kernels(computing.rank, groups.sort(pl.col("us"), descending=True)),
+    )
 
 
 def _mostly_updates(groups: pl.DataFrame) -> bool:

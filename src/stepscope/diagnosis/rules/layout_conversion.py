@@ -10,7 +10,7 @@ from stepscope.diagnosis.computing import CAST, LAYOUT, Computing
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Where
-from stepscope.diagnosis.kernel_evidence import leading_operator, line_of, longest_kernels
+from stepscope.diagnosis.kernel_evidence import asking_operator, leading_operator, line_of, longest_kernels
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
@@ -31,13 +31,16 @@ def judge(run: RunContext) -> list[Finding]:
 
 
 def _loss(run: RunContext, computing: Computing, role: str) -> Loss | None:
-    groups = computing.groups.filter(pl.col("role") == role)
+    # Those of an unfused attention go away with it (kernel_fusion).
+    groups = computing.groups.filter((pl.col("role") == role) & ~pl.col("in_attention"))
     time_us = float(groups["us"].sum())
     share = computing.share(time_us)
     enough = share >= finding_facts().layout_conversion.least_cast_share if role == CAST else worth_telling(share)
     if not enough:
         return None
     operator = leading_operator(groups)
+    asked_by = asking_operator(run.store, computing.rank, groups)
+    shown = f"{asked_by} → {operator}" if asked_by and asked_by != operator else operator
     return Loss(
         rank=computing.rank,
         cause=role,
@@ -47,7 +50,7 @@ def _loss(run: RunContext, computing: Computing, role: str) -> Loss | None:
         gain_share=share,
         gain_method="kernels_removed",
         where=Where(operator=operator, site=line_of(run.store, computing.rank, groups)),
-        words={"operator": operator or "?", "count": f"{float(groups['count'].sum()):.0f}"},
+        words={"operator": shown or "?", "count": f"{float(groups['count'].sum()):.0f}"},
         evidence=[
             number("conversion_share", share, "share", link="operators"),
             number("conversion_kernels", float(groups["count"].sum()), "kernels", link="operators"),
