@@ -49,7 +49,7 @@ def test_why_a_host_is_slow_is_told_in_its_finding(tmp_path: Path) -> None:
         for rank, host in HOSTS.items()
     ]
     run = _job(tmp_path, *times)
-    found = ranked([*judged("host_bound", run), *judged("slow_host", run)])
+    found = ranked([*judged("host_bound", run), *judged("slow_host", run)], run.times)
     assert [(finding.kind, finding.cause, finding.ranks) for finding in found] == [("slow_host", "host", [2, 3])]
 
 

@@ -85,6 +85,13 @@ def test_a_loop_that_launches_in_time_is_healthy(tmp_path: Path) -> None:
     }
 
 
+def test_what_is_between_ranks_needs_the_other_ranks_first(tmp_path: Path) -> None:
+    unchecked = _diagnosed(loop(0), tmp_path).not_checked
+    between = [entry for entry in unchecked if finding_facts().kinds[entry.kind].scope == "cluster"]
+    assert {"slow_rank", "clock_skew", "stage_imbalance", "expert_imbalance"} <= {entry.kind for entry in between}
+    assert {entry.needs.en for entry in between} == {"more than one rank of the job"}
+
+
 def test_the_proof_is_the_time_of_a_gap(tmp_path: Path) -> None:
     (finding,) = _diagnosed(loop(_IDLE, _dispatches), tmp_path).findings
     begins = {number * STEP * US for number in range(1, STEPS + 1)}

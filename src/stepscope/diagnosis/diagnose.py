@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,6 +17,10 @@ from stepscope.texts.numbers import duration, percent
 
 if TYPE_CHECKING:
     from stepscope.analysis.summary import Summary
+    from stepscope.diagnosis.context import RunContext
+
+#: Data that all rules between ranks need (``needed_data.py``).
+OTHER_RANKS: Final = "other_ranks"
 
 
 @question()
@@ -60,14 +64,24 @@ def work_out(store: RunStore) -> Diagnosis:
         if needed is None:
             findings += rule.judge(run)
             checked.update(dict.fromkeys(rule.kinds))
-        else:
+            continue
+        for kind in rule.kinds:
             # A rule that is for one kind alone knows best what that one needs.
-            lacking.update((kind, needed) for kind in rule.kinds if kind not in lacking or len(rule.kinds) == 1)
+            if kind not in lacking or len(rule.kinds) == 1:
+                lacking[kind] = _first_of_all(kind, needed, run)
     not_checked = [NotChecked(kind, *missing(name)) for kind, name in lacking.items() if kind not in checked]
     findings = with_replayed_gains(run, ranked(findings, run.times), findings)
     findings = in_order(finding for finding in findings if gains_something(finding))
     period_us = _mean_period(run.answer("summary"))
     return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked, period_us, path_of(run, findings))
+
+
+def _first_of_all(kind: str, needed: str, run: RunContext) -> str:
+    """Of one rank alone nothing between ranks can be told: before anything else, that needs the others."""
+    from stepscope.diagnosis.needed_data import is_there
+
+    between_ranks = finding_facts().kinds[kind].scope == "cluster"
+    return OTHER_RANKS if between_ranks and not is_there(OTHER_RANKS, run) else needed
 
 
 def _mean_period(summary: Summary | None) -> float | None:
