@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.launch_cases import OTHER_STREAM, Case
+from analysis.launch_cases import HELPER, OTHER_STREAM, Case
 from stepscope.analysis.replay.changes import parse_change
 from stepscope.analysis.whatif import WhatIf, whatif
 from stepscope.errors import NoAnswerError, UsageError
@@ -54,6 +54,17 @@ def test_a_faster_operator_on_the_host_shortens_a_step_that_waits_for_the_host(t
     case.slice("aten::slow", "operator", 20, 220, step=1)
     case.launch((230, 240), (245, 260))
     assert _ask(case, tmp_path, "aten::slow*0.25").steps[0].changed_us == 260 - 150
+
+
+def test_a_faster_host_does_not_take_the_profilers_own_time_away(tmp_path: Path) -> None:
+    """The profiler is recorded on another thread, and as long as it works, nobody launches."""
+    case = Case()
+    case.step(1, 0, 300)
+    case.launch((0, 5), (5, 10))
+    case.slice("Activity Buffer Request", "overhead", 100, 150, track=HELPER, step=1)
+    case.launch((280, 290), (290, 300))
+    # What stays: 50 us of the profiler, beside which the first kernel runs, then the second kernel of 10 us.
+    assert _ask(case, tmp_path, "host=0").steps[0].changed_us == pytest.approx(50 + 10)
 
 
 def test_without_a_blocking_call_the_host_launches_while_the_device_still_works(tmp_path: Path) -> None:

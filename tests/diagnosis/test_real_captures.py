@@ -41,6 +41,13 @@ def test_the_slow_rank_is_named(shared_data: Path) -> None:
     assert (worst.kind, worst.ranks, worst.cause, found.verdict.finding) == ("slow_rank", [2], "compute", worst.id)
 
 
+def test_gradients_that_gloo_copies_through_the_host_are_no_input_of_the_step(shared_data: Path) -> None:
+    """Its only copies between host and device were launched by ``gloo:all_reduce`` and ``c10d::allreduce_``."""
+    found = {finding.kind: finding for finding in _diagnosed(shared_data, "kineto/ddp4").findings}
+    assert set(found) == {"slow_rank", "exposed_communication"}
+    assert "gloo" in found["exposed_communication"].advice.en and "nccl" in found["exposed_communication"].advice.zh
+
+
 @pytest.mark.parametrize(("window", "peer"), [("text_level1", 5), ("db_level1", 6)])
 def test_ranks_wait_in_communication_for_one_that_was_not_captured(shared_data: Path, window: str, peer: int) -> None:
     # The peer is that of the longest Notify_Wait in the vendor's own files.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.launch_cases import STREAM, Case
+from analysis.launch_cases import STREAM, US, Case
 from diagnosis.cases import STEP, STEPS
 from stepscope.diagnosis.diagnose import work_out
 
@@ -54,6 +54,17 @@ def test_copies_that_run_alone_are_accused_by_their_direction(
     assert share["pageable_copy_share"] == ("Pageable" in name)
     assert finding.gain_us == pytest.approx(39, abs=1)  # the computing is long enough to hide them
     assert finding.proof[0].slices
+
+
+@pytest.mark.parametrize("around", ["c10d::allreduce_", "gloo:all_reduce", "aten::to"])
+def test_copies_for_a_collective_of_the_host_are_not_the_steps_input(tmp_path: Path, around: str) -> None:
+    case = _copying("Memcpy HtoD (Pinned -> Device)")
+    for call in [one for one in case.slices if one["name"] == "cudaMemcpyAsync"]:
+        begin = call["start_ns"] / US
+        case.slice(around, "operator", begin, begin + 0.75, step=call["step"])
+        case.slices[-1]["row"], call["row"] = call["row"], call["row"] + 1
+    accused = [finding.kind for finding in work_out(case.store(tmp_path)).findings if finding.accuses]
+    assert accused == (["data_starved"] if around == "aten::to" else [])
 
 
 @pytest.mark.parametrize("name", ["Memcpy DtoD (Device -> Device)", "Memset (Device)", "MEMCPY_ASYNC"])

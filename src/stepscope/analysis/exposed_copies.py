@@ -1,4 +1,8 @@
-"""Copies during which the device neither computes nor communicates, by the direction that their names tell."""
+"""Copies during which the device neither computes nor communicates, by the direction that their names tell.
+
+Collectives of the host (gloo, MPI) copy the tensors of a device through its memory: those copies are theirs, and
+are left out.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from stepscope.analysis.copies import copy_kind
+from stepscope.analysis.foundation.host_activity import host_of
 from stepscope.analysis.foundation.intervals import difference, union
+from stepscope.analysis.foundation.launched import launched_of
 from stepscope.analysis.foundation.work import COPY, Work, work_of
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import NONE, Bools, Int64s
+from stepscope.facts.communication import communication_facts
 from stepscope.facts.operators import operators_facts
 from stepscope.store.run_store import RunStore
 
@@ -35,6 +43,7 @@ def exposed_copies(store: RunStore, rank: int, steps: Sequence[int], most: int) 
     is_copy = work.of(COPY)
     others = union(work.start[~is_copy], work.end[~is_copy])
     chosen = np.flatnonzero(is_copy & np.isin(work.step, np.asarray(steps, np.int64)))
+    chosen = chosen[~_for_collectives(store, rank, work, work.slice[chosen])]
     names = [str(work.name[int(position)]) for position in chosen]
     kinds = np.array([copy_kind(name) or "" for name in names])
     is_pageable = re.compile(operators_facts().pageable.pattern).search
@@ -53,6 +62,23 @@ def exposed_copies(store: RunStore, rank: int, steps: Sequence[int], most: int) 
         rows = tuple((int(work.slice[at]), int(work.start[at]), int(work.end[at])) for at in own[:most].tolist())
         copies.append(ExposedCopies(kind, name, exposed(of_kind), exposed(of_kind & pageable), rows))
     return sorted(copies, key=lambda each: -each.exposed_ns)
+
+
+def _for_collectives(store: RunStore, rank: int, work: Work, slices: Int64s) -> Bools:
+    """Which of these slices were launched inside a collective of the host."""
+    host = host_of(store, rank)
+    staging = host.name.cast(pl.String).str.contains(communication_facts().staging).fill_null(False).to_numpy()
+    if not staging.any():
+        return np.zeros(len(slices), np.bool_)
+    launched = launched_of(store, rank, host, work)
+    calls = launched.call[launched.call != NONE]
+    inside = np.zeros(len(host.slice), np.bool_)
+    for thread in np.unique(host.thread[staging]).tolist():
+        own = calls[host.thread[calls] == thread]
+        around = host.where(staging & (host.thread == thread))
+        inside[own] = around.covered_within(host.start[own], host.end[own]) == host.end[own] - host.start[own]
+    of_call = launched.slice[(launched.call != NONE) & inside[launched.call]]
+    return np.isin(slices, of_call)
 
 
 def _longest_name(work: Work, positions: Int64s) -> str:

@@ -17,7 +17,7 @@ from stepscope.analysis.foundation.blocking_calls import blocking_calls
 from stepscope.analysis.foundation.data_waits import data_waits
 from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE
 from stepscope.analysis.foundation.idle import GC, HOST, SYNC, idle_of
-from stepscope.analysis.foundation.intervals import Intervals, union
+from stepscope.analysis.foundation.intervals import Intervals, joined, union
 from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE
 from stepscope.analysis.pipeline import pipeline
@@ -35,7 +35,8 @@ from stepscope.store.run_store import RunStore
 #: Causes of idle time that are the host's.
 _LATE: Final = [HOST, SYNC, GC]
 #: Categories of the host's activity that are not its own work: it waits in them, or they can be changed by themselves.
-_NOT_ITS_OWN: Final = ("data_loading", "gc", "compile", "collective", "sync", "profiler")
+_NOT_ITS_OWN: Final = ("data_loading", "gc", "compile", "collective", "sync")
+_PROFILER: Final = "profiler"
 
 
 def data(store: RunStore, weights: Weights, part_index: int, change: Change) -> int:
@@ -258,11 +259,15 @@ def _own_work(weights: Weights, part_index: int, part: RankGraph, edges: Int64s)
     others = np.isin(part.host.category, [CATEGORIES.index(name) for name in _NOT_ITS_OWN])
     if not part.on_device:
         others |= part.host.of("operator")
+    # What the profiler itself took is recorded without its thread, so it counts for all of them.
+    overhead = part.host.where(_of_category(part, _PROFILER))
     own = np.clip(weights.weight[edges], 0, None)
     thread = weights.replay.graph.about[edges]
-    for waiting, intervals in _within(part, others).items():
-        mine = np.flatnonzero(thread == waiting)
-        own[mine] -= weights.covered(part_index, edges[mine], intervals)
+    within = _within(part, others)
+    for number in np.unique(thread).tolist():
+        mine = np.flatnonzero(thread == number)
+        not_its_own = joined(within[number], overhead) if number in within else overhead
+        own[mine] -= weights.covered(part_index, edges[mine], not_its_own)
     return own
 
 

@@ -8,12 +8,14 @@ from typing import Final
 
 import polars as pl
 
+from stepscope.analysis.foundation.work import work_of
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, FindingEvidence, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.measures import RankTime
 from stepscope.diagnosis.rule import Rule
+from stepscope.facts.communication import communication_facts
 from stepscope.facts.findings import finding_facts
 
 _TITLES: Final = {
@@ -26,6 +28,8 @@ _ADVICE: Final = {
     "transfer": "finding_advice.communication_transfer",
     "not_hidden": "finding_advice.communication_not_hidden",
 }
+#: Where tensors of a device go through a library of the host, another library gains more than anything else.
+_ADVICE_OVER_HOST: Final = "finding_advice.communication_over_host"
 
 
 def judge(run: RunContext) -> list[Finding]:
@@ -89,17 +93,35 @@ def _by_own_records(run: RunContext, time: RankTime, waits: float | None) -> Los
 
 
 def _loss(run: RunContext, time: RankTime, cause: str, gain_us: float, evidence: list[FindingEvidence]) -> Loss:
+    library = None if cause == "waiting" else _library_of_host(run, time.rank)
     return Loss(
         rank=time.rank,
         cause=cause,
         title=_TITLES[cause],
-        advice=_ADVICE[cause],
+        advice=_ADVICE[cause] if library is None else _ADVICE_OVER_HOST,
+        words={} if library is None else {"library": library},
         gain_us=gain_us,
         gain_share=time.share(gain_us),
         gain_method="exposure_removed",
         evidence=evidence,
         proof=_longest(run, time.rank),
     )
+
+
+def _library_of_host(run: RunContext, rank: int) -> str | None:
+    """The library of the host that most of the communication of a device goes through; None where there is none."""
+    if not work_of(run.store, rank).on_device:
+        return None
+    took = (
+        run.store.scan("collectives", [rank])
+        .filter(pl.col("step").is_not_null())
+        .group_by(library=pl.col("name").cast(pl.String).str.extract(r"^(\w+):"))
+        .agg(ns=(pl.col("end_ns") - pl.col("start_ns")).sum())
+        .sort("ns", "library", descending=[True, False])
+        .collect()
+    )
+    longest = None if took.is_empty() else took["library"][0]
+    return longest if longest in communication_facts().host_prefixes else None
 
 
 def _waiting_shares(run: RunContext) -> dict[int, float]:
