@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,38 @@ def test_gradients_that_gloo_copies_through_the_host_are_no_input_of_the_step(sh
     found = {finding.kind: finding for finding in _diagnosed(shared_data, "kineto/ddp4").findings}
     assert set(found) == {"slow_rank", "exposed_communication"}
     assert "gloo" in found["exposed_communication"].advice.en and "nccl" in found["exposed_communication"].advice.zh
+
+
+@pytest.mark.parametrize("capture", ["outside/tracelens/gpu_only_mi210.json.gz", "kineto/h200_graph.json.gz"])
+def test_nobody_says_what_a_host_did_of_which_only_calls_of_the_runtime_are_recorded(
+    shared_data: Path, capture: str
+) -> None:
+    with gzip.open(shared_data / capture) as file:
+        categories = {event.get("cat") for event in json.load(file)["traceEvents"]}
+    assert not categories & {"cpu_op", "python_function"}
+    (host,) = [finding for finding in _diagnosed(shared_data, capture).findings if finding.kind == "host_bound"]
+    assert host.cause == "unknown" and "not recorded" in host.title.en and "CPU" in host.advice.zh
+
+
+def test_two_ranks_of_a_job_of_unknown_size_do_not_tell_transfer_from_waiting(shared_data: Path) -> None:
+    """Of its all-reduces one of 16 MB takes 73 ms, one of 151 MB 2.5 ms: most is waiting for ranks nobody recorded."""
+    worst = _diagnosed(shared_data, "outside/msinsight/text_level0").findings[0]
+    assert (worst.kind, worst.cause) == ("exposed_communication", "not_hidden")
+    assert "Record all ranks" in worst.advice.en
+
+
+@pytest.mark.parametrize("window", ["text_level1", "db_level1"])
+def test_the_way_to_a_rank_that_others_wait_for_leads_through_their_waiting(shared_data: Path, window: str) -> None:
+    """HCCL's own times of both captures say that nearly all of its calls is waiting."""
+    found = _diagnosed(shared_data, "ascend", window)
+    (asked,) = [step for step in found.path if step.question == "waiting"]
+    assert asked.answer == "yes" and asked.findings == [found.findings[0].id]
+
+
+def test_of_faults_that_hide_each_other_the_one_that_helps_alone_is_told_first(shared_data: Path) -> None:
+    found = _diagnosed(shared_data, "outside/hta/world128")
+    assert found.findings[0].kind == "host_bound" and found.verdict.finding == found.findings[0].id
+    assert " 0 ns" not in found.verdict.sentence.en
 
 
 @pytest.mark.parametrize(("window", "peer"), [("text_level1", 5), ("db_level1", 6)])

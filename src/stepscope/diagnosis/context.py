@@ -223,6 +223,19 @@ class RunContext:
                 times[rank] = exposed_ns / 1000 / len(time.steps)
         return times
 
+    @cached_property
+    def recorded_waiting(self) -> dict[int, float]:
+        """How much of the time of its collectives nothing was sent or reduced, per rank whose capture tells."""
+        working = pl.col("transit_ns") + pl.col("reduce_ns").fill_null(0)
+        rows = (
+            self.store.scan("collectives")
+            .filter(pl.col("transit_ns").is_not_null() & pl.col("step").is_not_null())
+            .group_by("rank")
+            .agg(working=working.sum(), whole=(pl.col("end_ns") - pl.col("start_ns")).sum())
+            .collect()
+        )
+        return {rank: max(1 - working / whole, 0.0) for rank, working, whole in rows.iter_rows() if whole}
+
 
 def _visit(store: RunStore, rank: int) -> None:
     """Work out at once what rules will ask of each rank: its slices are in memory now, and not those of all ranks."""

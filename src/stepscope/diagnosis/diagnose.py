@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 #: Data that all rules between ranks need (``needed_data.py``).
 OTHER_RANKS: Final = "other_ranks"
 
+#: Shares below are shown as 0.0 %.
+_NOTHING_SHARE: Final = 0.0005
+
 
 @question()
 def diagnose(store: RunStore, *, ranks: Sequence[int] | None = None) -> Answer[Diagnosis]:
@@ -129,5 +132,7 @@ def sentence_of(finding: Finding) -> Bilingual:
     gain, share = duration(finding.gain_us), percent(finding.gain_share)
     if finding.together is not None:
         together = duration(finding.together.value)
+        if (finding.gain_share or 0.0) < _NOTHING_SHARE:
+            return Bilingual.of("finding_verdict.hidden_whole", title=title, together=together)
         return Bilingual.of("finding_verdict.hidden", title=title, gain=gain, share=share, together=together)
     return Bilingual.of("finding_verdict.with_gain", title=title, gain=gain, share=share)

@@ -101,8 +101,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def together(self) -> FindingEvidence | None:
-        """What is saved with another finding mended, too, behind which it hides; None where it hides behind none."""
-        return next((entry for entry in self.evidence if entry.metric == TOGETHER), None)
+        """The most that is saved with another finding mended, too; None where it hides behind none."""
+        saved = [entry for entry in self.evidence if entry.metric == TOGETHER]
+        return max(saved, key=lambda entry: entry.value, default=None)
 
 
 class NotChecked(msgspec.Struct, frozen=True):

@@ -108,10 +108,14 @@ def _widest(groups: Sequence[GroupShare]) -> list[GroupShare]:
 
 
 def _waiting_share(run: RunContext, summary: Summary, _: str) -> list[Measured]:
-    """Only where calls can be compared over ranks."""
-    known = [run.times[rank] for rank in run.exposed_transfers]
-    exposed = sum(time.communicating_us * len(time.steps) for time in known)
-    moving = sum(run.exposed_transfers[time.rank] * len(time.steps) for time in known)
+    """Where calls can be compared over ranks, of the time beside computing; else as each rank recorded its calls."""
+    known = run.exposed_transfers or {
+        rank: run.times[rank].communicating_us * (1 - waiting)
+        for rank, waiting in run.recorded_waiting.items()
+        if rank in run.times
+    }
+    exposed = sum(run.times[rank].communicating_us * len(run.times[rank].steps) for rank in known)
+    moving = sum(moving_us * len(run.times[rank].steps) for rank, moving_us in known.items())
     return [Measured(max(1 - moving / exposed, 0.0) if exposed else None, [])]
 
 

@@ -39,6 +39,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
             finding.severity not in ACCUSING,
             -_worth_us(finding),
             _is_only_a_limit(finding),
+            -(finding.gain_us or 0.0),  # of two that hide each other, the one that helps alone
             order.index(finding.kind),
             finding.id,
         ),

@@ -38,7 +38,9 @@ def show(answer: Answer[Summary], lang: str) -> None:
             (parts.communication, "report.summary_communication"),
             (parts.free, "report.summary_free"),
         ):
-            line = text(key, lang, share=f"{100 * part.share:.1f}", spread=f"{100 * part.spread_share:.1f}")
+            line = text(key, lang, share=f"{100 * part.share:.1f}")
+            if len(answer.data.ranks) > 1:
+                line = text("report.summary_spread", lang, line=line, spread=f"{100 * part.spread_share:.1f}")
             console.print(line, markup=False, soft_wrap=True)
             if part.ranks:
                 ranks = ", ".join(map(str, part.ranks[:16]))

@@ -12,7 +12,7 @@ import polars as pl
 
 from stepscope.analysis.cluster.matched_calls import matched_calls
 from stepscope.analysis.cluster.paired_calls import paired_calls
-from stepscope.analysis.cluster.plan import plan_of
+from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
 from stepscope.analysis.foundation.computing_time import computing_of
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.arrays import Int64s
@@ -43,7 +43,7 @@ def call_costs(
         .with_columns(begins=pl.col("arrival_ns") + pl.col("wait_ns"))
         .with_columns(transfer_ns=pl.col("end_ns") - pl.col("begins"))
         .join(_groups(store, calls).lazy(), on="group", how="left", maintain_order="left")
-        .with_columns(complete=pl.col("peer").is_not_null() | (pl.col("members") >= pl.col("size")))
+        .with_columns(complete=pl.col("peer").is_not_null() | (pl.col("members") >= pl.col("size")).fill_null(False))
         .select(*_NUMBERS, *_TIMES, pl.col(_NAMES).cast(pl.Categorical))
         .sort("rank", "arrival_ns", "slice")
         .collect()
@@ -54,17 +54,27 @@ def call_costs(
 def _groups(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
     """``dimension`` and ``size`` of each group that calls were made in.
 
-    Where its members are not stated they are those seen in calls, if the whole job was captured; else all of it.
+    Where its members are not stated they are those seen in calls, if the whole job was captured; else all of it. How
+    many ranks a job has is not always stated either: then nobody knows the size.
     """
     plan = plan_of(store)
     stated = {group: len(ranks) for group, ranks in _stated(store).iter_rows()}
-    whole = len(store.ranks) >= plan.world_size
+    whole, known = len(store.ranks) >= plan.world_size, _world_is_known(store, plan)
     seen = calls.group_by("group").agg(seen=pl.max("members")).drop_nulls("group")
     rows = [
-        (group, plan.dimension_of_group.get(group), stated.get(group) or (members if whole else plan.world_size))
+        (
+            group,
+            plan.dimension_of_group.get(group),
+            stated.get(group) or ((members if whole else plan.world_size) if known else None),
+        )
         for group, members in seen.iter_rows()
     ]
     return pl.DataFrame(rows, schema={"group": pl.String, "dimension": pl.String, "size": pl.Int64}, orient="row")
+
+
+def _world_is_known(store: RunStore, plan: ParallelPlan) -> bool:
+    """Whether somebody said how many ranks the job has; the highest number of a captured rank says little."""
+    return plan.origin == "given" or store.scan("ranks").select(pl.col("world_size").max()).collect().item() is not None
 
 
 def _stated(store: RunStore) -> pl.DataFrame:

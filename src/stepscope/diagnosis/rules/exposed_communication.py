@@ -36,7 +36,7 @@ def judge(run: RunContext) -> list[Finding]:
     """Ranks whose communication is not hidden behind computing; whether they wait or send, where that is known."""
     transfers = run.exposed_transfers
     gradients = _gradient_share(run) >= finding_facts().exposed_communication.least_gradient_share
-    waiting = _waiting_shares(run)
+    waiting = run.recorded_waiting
     losses = []
     for rank, time in run.times.items():
         if rank in transfers:
@@ -122,19 +122,6 @@ def _library_of_host(run: RunContext, rank: int) -> str | None:
     )
     longest = None if took.is_empty() else took["library"][0]
     return longest if longest in communication_facts().host_prefixes else None
-
-
-def _waiting_shares(run: RunContext) -> dict[int, float]:
-    """How much of the collectives' time nothing was sent or reduced, per rank; only where the capture tells."""
-    working = pl.col("transit_ns") + pl.col("reduce_ns").fill_null(0)
-    rows = (
-        run.store.scan("collectives")
-        .filter(pl.col("transit_ns").is_not_null() & pl.col("step").is_not_null())
-        .group_by("rank")
-        .agg(working=working.sum(), whole=(pl.col("end_ns") - pl.col("start_ns")).sum())
-        .collect()
-    )
-    return {rank: max(1 - working / whole, 0.0) for rank, working, whole in rows.iter_rows() if whole}
 
 
 def _longest(run: RunContext, rank: int) -> list[Proof]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.analysis.cpu import CpuRank
+from stepscope.analysis.foundation.host_activity import host_of
 from stepscope.analysis.launches.types import Activity, Statistics
 from stepscope.diagnosis.busy_host import BusyPlace, busy_place
 from stepscope.diagnosis.compiling import compiling_us
@@ -32,12 +33,14 @@ _TITLES: Final = {
     "dispatch": "finding_title.host_dispatch",
     "allocation": "finding_title.host_allocation",
     "python": "finding_title.host_python",
+    "unknown": "finding_title.host_unknown",
     "cpu_contention": "finding_title.host_cpu_contention",
 }
 _ADVICE: Final = {
     "dispatch": "finding_advice.host_dispatch",
     "allocation": "finding_advice.host_allocation",
     "python": "finding_advice.host_python",
+    "unknown": "finding_advice.host_unknown",
     "cpu_contention": "finding_advice.host_cpu_contention",
 }
 
@@ -77,8 +80,20 @@ def _waiting(run: RunContext, time: RankTime) -> Iterator[_Waiting]:
         yield _Waiting(time, _ALLOCATION, allocating)
         idle -= allocating
     if worth_telling(time.share(idle)):
-        main = max(spent, key=lambda cause: spent[cause], default="dispatch")
-        yield _Waiting(time, "cpu_contention" if _contended(run, time.rank) else main, idle)
+        yield _Waiting(time, _main_cause(run, time.rank, spent), idle)
+
+
+def _main_cause(run: RunContext, rank: int, spent: dict[str, float]) -> str:
+    if _contended(run, rank):
+        return "cpu_contention"
+    cause = max(spent, key=lambda cause: spent[cause], default="dispatch")
+    # Between calls of the runtime alone nobody can tell Python from dispatching.
+    return "unknown" if cause == "python" and not _code_recorded(run, rank) else cause
+
+
+def _code_recorded(run: RunContext, rank: int) -> bool:
+    """Whether the capture holds operators or Python of the host, beside calls of the runtime."""
+    return bool(host_of(run.store, rank).of("operator", "python", "module").any())
 
 
 def _spent_us(run: RunContext, time: RankTime) -> dict[str, float]:
