@@ -114,25 +114,29 @@ def _gaps(work: Launched, periods: Periods, calls: BlockingCalls, data_waits: In
     launch = np.where(work.on_host, work.start, work.call_start)[follower] if len(work.slice) else follower
     launch = np.where(follower == NONE, UNKNOWN, launch)
     late, unknown = (launch > start) | (not on_device), launch == UNKNOWN
+    launched = np.where(late, end, _launched_by(work, follower, start, end))
+    to_host = launched > start
     activity = np.zeros((len(start), len(CATEGORIES)), np.int64)
-    asked = np.flatnonzero(late | unknown)
-    activity[asked] = work.host.split([thread[asked] for thread in threads], start[asked], end[asked])
+    asked = np.flatnonzero(to_host | unknown)
+    until = np.where(unknown, end, launched)
+    activity[asked] = work.host.split([thread[asked] for thread in threads], start[asked], until[asked])
     blocked = np.where(late, calls.at(start), NONE)
     communicates = np.append(work.of(COMMUNICATION), False)  # the last position stands for NONE
-    cause = np.zeros((len(start), len(CAUSES)), np.int64)
     # Only a thread that launches could have launched meanwhile.
     held = calls.held_between(
-        np.unique(np.append(work.thread, work.host.loop)), _since(start, end, period, late, periods), start
+        np.unique(np.append(work.thread, work.host.loop)), _since(start, launched, period, to_host, periods), start
     )
-    late_gaps = _LateGaps(start[late], end[late], period[late], activity[late], blocked[late], held[late])
-    cause[late] = _late_causes(late_gaps, calls)
+    cause = np.zeros((len(start), len(CAUSES)), np.int64)
+    cause[to_host] = _late_causes(
+        _LateGaps(*(each[to_host] for each in (start, launched, period, activity, blocked, held))), calls
+    )
     in_time = ~late
     beside_collective = (communicates[follower] | communicates[previous])[in_time]
     waited = np.maximum(
-        data_waits.covered_within(start, end),
+        data_waits.covered_within(launched, end),
         np.where(unknown, activity[:, CATEGORIES.index("data_loading")], 0),
     )
-    cause[in_time] = _in_time_causes((end - start)[in_time], waited[in_time], beside_collective)
+    cause[in_time] += _in_time_causes((end - launched)[in_time], waited[in_time], beside_collective)
     return Gaps(period, start, end, lead, follower, previous, threads, blocked, activity, cause)
 
 
@@ -162,6 +166,20 @@ def _with_launch(work: Launched, follower: Int64s) -> Int64s:
     return np.where(same, known[nearest], follower)
 
 
+def _launched_by(work: Launched, follower: Int64s, start: Int64s, end: Int64s) -> Int64s:
+    """Until when the call that had begun to launch the next work was still at it; the gap's start where it was done.
+
+    A call is at it for some microseconds in every gap, which is what the device needs between kernels. One that has
+    launched other work before has done its part.
+    """
+    begins_call = np.zeros(len(work.slice) + 1, bool)  # the last position stands for NONE
+    begins_call[work.first] = True
+    still = begins_call[follower] & (end - start >= launches_facts().idle.between_kernels_us * 1000)
+    if not still.any():
+        return start
+    return np.where(still, np.clip(work.call_end[follower], start, end), start)
+
+
 def _threads(work: Launched, follower: Int64s) -> list[Int64s]:
     """Who was late: the thread that launched the next work, the one that asked for it, the training loop."""
     there = follower != NONE
@@ -174,7 +192,7 @@ def _threads(work: Launched, follower: Int64s) -> list[Int64s]:
 
 @dataclass(frozen=True)
 class _LateGaps:
-    """Gaps before work that the host launched too late."""
+    """Gaps before work that the host launched too late, or the part of them until it had launched it."""
 
     start: Int64s
     end: Int64s
@@ -184,11 +202,11 @@ class _LateGaps:
     held: Int64s  # how long blocking calls held the host since the late gap before, while the device had work
 
 
-def _since(start: Int64s, end: Int64s, period: Int64s, late: Bools, periods: Periods) -> Int64s:
-    """Per gap the end of the late gap before it, at the earliest the beginning of the step before."""
+def _since(start: Int64s, launched: Int64s, period: Int64s, late: Bools, periods: Periods) -> Int64s:
+    """Per gap the end of the late gap, or late part, before it, at the earliest the beginning of the step before."""
     earliest = periods.start[np.maximum(period - 1, 0)]
-    ends = np.where(late, end, np.iinfo(np.int64).min)
-    before = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(ends)[:-1])) if len(end) else end
+    ends = np.where(late, launched, np.iinfo(np.int64).min)
+    before = np.concatenate(([np.iinfo(np.int64).min], np.maximum.accumulate(ends)[:-1])) if len(ends) else ends
     return np.minimum(np.maximum(earliest, before), start)
 
 
