@@ -18,6 +18,7 @@ from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
 from stepscope.analysis.cluster.waits import waits
 from stepscope.analysis.foundation.computing_time import computing_of as computing_intervals_of
 from stepscope.analysis.foundation.data_waits import data_waits
+from stepscope.analysis.foundation.dispatch_time import dispatch_time
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import does_work_on_device
 from stepscope.analysis.launches import whole_rank_launches
@@ -25,6 +26,7 @@ from stepscope.analysis.replay.effects import late_host_ns
 from stepscope.analysis.steps import remarks_of_rank, steps_of_rank
 from stepscope.analysis.summary import outside_steps
 from stepscope.diagnosis.computing import Computing, computing_of
+from stepscope.diagnosis.dispatching import Dispatching, dispatching_of
 from stepscope.diagnosis.measures import RankTime, rank_times
 from stepscope.diagnosis.own_time import OwnTime, own_times
 from stepscope.diagnosis.slow_members import SlowMember, slow_members
@@ -142,6 +144,12 @@ class RunContext:
         return own_times(self.answer("steps"), self.times)
 
     @cached_property
+    def dispatching(self) -> dict[int, Dispatching]:
+        """How long the host of each rank launches per step; only ranks of which launches were recorded."""
+        every = {rank: dispatching_of(self, time) for rank, time in self.times.items()}
+        return {rank: dispatching for rank, dispatching in every.items() if dispatching is not None}
+
+    @cached_property
     def expert_times(self) -> dict[int, list[float]]:
         """Microseconds that each rank computed for its experts, in the steps of ``own_times``."""
         by_rank: dict[int, dict[int, float]] = {}
@@ -248,3 +256,4 @@ def _visit(store: RunStore, rank: int) -> None:
         does_work_on_device(store, rank)
         whole_rank_launches(store, rank)
         late_host_ns(store, rank)
+        dispatch_time(store, rank)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from stepscope.diagnosis.dispatching import launches_like_others
 from stepscope.diagnosis.outstanding import KnownSpread, standing_out
 from stepscope.diagnosis.own_time import CAUSES, OwnTime, mean_over, without_experts
 from stepscope.facts.findings import finding_facts
@@ -42,7 +43,11 @@ def slow_members(run: RunContext) -> list[SlowMember]:
     members: list[SlowMember] = []
     for peers in peers_of(run):
         own = {rank: _own_time(run, rank) for rank in peers if rank in run.own_times}
-        hosts = _slow_hosts(run, own)
+        hosts = {
+            host: ranks
+            for host, ranks in _slow_hosts(run, own).items()
+            if not all(_late_by_chance(run, rank, own, ranks) for rank in ranks)
+        }
         taken = {rank for ranks in hosts.values() for rank in ranks}
         whole = statistics.fmean(run.times[rank].period_us for rank in peers)
         least = finding_facts().slow_rank.least_excess_share
@@ -50,6 +55,7 @@ def slow_members(run: RunContext) -> list[SlowMember]:
         slow = set(standing_out({rank: each.whole for rank, each in rest.items()}, whole, least))
         for cause in _QUIET_CAUSES:
             slow |= set(standing_out({rank: each.by_cause[cause] for rank, each in rest.items()}, whole, least))
+        slow -= {rank for rank in slow if _late_by_chance(run, rank, rest, slow)}
         culprits = [*hosts.items(), *((None, [rank]) for rank in sorted(slow))]
         every = taken | slow
         usual = {rank: each for rank, each in own.items() if rank not in every}
@@ -94,6 +100,18 @@ def _slow_hosts(run: RunContext, own: Mapping[int, OwnTime]) -> dict[str, list[i
         for host, excess in slow.items()
         if all(statistics.fmean(own[rank].whole) >= level + share * excess for rank in by_host[host])
     }
+
+
+def _late_by_chance(run: RunContext, rank: int, own: Mapping[int, OwnTime], slow: Collection[int]) -> bool:
+    """Whether a rank is late because all hosts launch slowly, and its own came to be the latest of them."""
+    others = [other for other in own if other not in slow]
+    if not others:
+        return False
+    excess = {
+        cause: _mean_of([own[rank]], cause) - _mean_of([own[other] for other in others], cause) for cause in CAUSES
+    }
+    by_host = max(CAUSES, key=lambda cause: excess[cause]) == "host"
+    return by_host and launches_like_others(run, rank, others, excess["host"])
 
 
 def _spread_of_hosts(own: Mapping[int, OwnTime], by_host: Mapping[str, Sequence[int]]) -> KnownSpread:

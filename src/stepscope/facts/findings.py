@@ -70,6 +70,13 @@ class MemoryPressureLimits(msgspec.Struct, frozen=True):
     least_share_of_capacity: float
 
 
+class HostBoundLimits(msgspec.Struct, frozen=True):
+    """How much longer a host must launch where its device waits longer, and how long to set the pace itself."""
+
+    least_share_of_excess: float
+    least_busy_share: float
+
+
 class GcPauseLimits(msgspec.Struct, frozen=True):
     """How long a rank must collect, of the longest, to collect alike."""
 
@@ -249,6 +256,7 @@ class FindingFacts(msgspec.Struct, frozen=True):
     slow_rank: SlowRank
     bandwidth_contention: BandwidthContentionLimits
     memory_pressure: MemoryPressureLimits
+    host_bound: HostBoundLimits
     gc_pause: GcPauseLimits
     user_code: UserCodeLimits
     exposed_copies: ExposedCopiesLimits

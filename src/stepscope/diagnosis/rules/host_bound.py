@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from stepscope.analysis.cpu import CpuRank
@@ -13,6 +14,7 @@ from stepscope.analysis.launches.types import Activity, Statistics
 from stepscope.diagnosis.busy_host import BusyPlace, busy_place
 from stepscope.diagnosis.compiling import compiling_us
 from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.dispatching import as_busy_as
 from stepscope.diagnosis.evidence import gaps_as_proof, number
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
@@ -68,7 +70,21 @@ def judge(run: RunContext) -> list[Finding]:
         worst = max(parts, key=lambda part: part.idle_us)
         place = None if cause == _ALLOCATION else busy_place(run.store, worst.time)
         losses += [_loss(run, part, place) for part in parts]
+    losses += _as_busy(run, losses)
     return findings_of(run, "host_bound", losses, Next(("launches", "critical-path"), "launches"))
+
+
+def _as_busy(run: RunContext, losses: list[Loss]) -> list[Loss]:
+    """Ranks that wait for others now, and would wait for their own host if those no longer came late."""
+    dispatch = [loss for loss in losses if loss.cause == "dispatch" and loss.rank in run.dispatching]
+    if not dispatch:
+        return []
+    alike = set(as_busy_as(run, [loss.rank for loss in dispatch])) - {loss.rank for loss in losses}
+    gain_us = statistics.fmean(loss.gain_us or 0.0 for loss in dispatch)
+    return [
+        replace(dispatch[0], rank=rank, gain_us=gain_us, gain_share=run.times[rank].share(gain_us), proof=[])
+        for rank in sorted(alike)
+    ]
 
 
 def _waiting(run: RunContext, time: RankTime) -> Iterator[_Waiting]:

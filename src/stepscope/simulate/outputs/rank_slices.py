@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int64s
+from stepscope.facts.simulation import simulation_facts
 from stepscope.simulate.outputs.capture import Capture, DeviceRows
 from stepscope.simulate.outputs.kineto_arguments import kineto_details
 from stepscope.simulate.outputs.stage_rows import FIRST_PLANE, MAIN
@@ -17,6 +18,7 @@ from stepscope.store.nesting import nest
 
 _OPTIMIZER: Final = "Optimizer.step#AdamW.step"
 # Where in an operator its parts lie, as shares of its length: what autograd puts around it, and the call that launches.
+# What makes an operator longer than usual lies before its call.
 _INNER: Final = (0.08, 0.98)
 _CALL: Final = (0.5, 0.92)
 
@@ -155,7 +157,7 @@ def _operators(capture: Capture, step: Int64s, row: Int64s, in_node: Bools) -> p
     begin, end = capture.times[step, row, HOST_START], capture.times[step, row, HOST_END]
     length = end - begin
     start = begin + np.where(in_node, (length * _INNER[0]).astype(np.int64), 0)
-    stop = begin + np.where(in_node, (length * _INNER[1]).astype(np.int64), length)
+    stop = np.where(in_node, end - _behind(length, _INNER[1]), end)
     texts = {"name": "operator", "phase": "phase", "module": "module", "input_shapes": "shapes", "dtypes": "dtypes"}
     track = pl.Series(capture.rows.host_track[row])
     return _part(capture, step, row, texts, start, stop).with_columns(
@@ -163,6 +165,13 @@ def _operators(capture: Capture, step: Int64s, row: Int64s, in_node: Bools) -> p
         kind=pl.lit("operator", pl.Categorical),
         external=pl.Series(capture.correlation(step, row)),
     )
+
+
+def _behind(length: Int64s, share: float) -> Int64s:
+    """What of an operator lies behind a share of it; of a longer one than usual, as in one of the usual length."""
+    usual_ns = round(simulation_facts().host.launch_call_us * 1000 / (_CALL[1] - _CALL[0]))
+    shown = np.minimum(length, usual_ns)
+    return shown - (shown * share).astype(np.int64)
 
 
 def _nodes(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
@@ -176,8 +185,7 @@ def _nodes(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
 def _runtime(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
     begin, end = capture.times[step, row, HOST_START], capture.times[step, row, HOST_END]
     length = end - begin
-    low, high = (0.0, 1.0) if capture.coarse else _CALL
-    start, stop = begin + (length * low).astype(np.int64), begin + (length * high).astype(np.int64)
+    start, stop = (begin, end) if capture.coarse else (end - _behind(length, share) for share in _CALL)
     texts = {"name": "call", "phase": "phase"} | (
         {} if capture.coarse else {"operator": "operator", "module": "module"}
     )
