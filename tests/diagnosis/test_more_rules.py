@@ -99,6 +99,40 @@ def test_memory_in_pieces_is_told_once(tmp_path: Path) -> None:
     assert [(each.kind, each.severity) for each in work_out(store).findings] == [("memory_fragmentation", "critical")]
 
 
+def _out_of_memory(directory: Path, reserved: int, *devices: tuple[int, str]) -> list[Finding]:
+    """Each device of 1,000 bytes is asked for 300, with 10 free on it and nothing in the pool."""
+    events = [
+        {"rank": rank, "device": device, "time_ns": 9, "kind": "oom", "bytes": 300, "free_bytes": 10}
+        for rank, device in devices
+    ]
+    curves = [
+        {"rank": rank, "device": device, "component": "caching allocator", "time_ns": at}
+        | {"allocated": reserved, "reserved": reserved}
+        for rank, device in devices
+        for at in (1, 5)
+    ]
+    ranks = [{"rank": rank, "memory_capacity": 1000} for rank in sorted({rank for rank, _ in devices})]
+    store = make_store(directory, ranks=ranks, memory_events=events, memory=curves)
+    return judged("memory_pressure", RunContext(store))
+
+
+def test_memory_that_others_hold_is_not_won_back_by_smaller_batches(tmp_path: Path) -> None:
+    (own,) = _out_of_memory(tmp_path / "own", 990, (0, "cuda:0"))
+    (others,) = _out_of_memory(tmp_path / "others", 100, (0, "cuda:0"))
+    assert ("smaller batches" in own.advice.en, "nvidia-smi" in own.advice.en) == (True, False)
+    assert ("smaller batches" in others.advice.en, "nvidia-smi" in others.advice.en) == (False, True)
+
+
+def test_ranks_of_one_machine_run_out_of_memory_together(tmp_path: Path) -> None:
+    (finding,) = _out_of_memory(tmp_path, 990, (0, "cuda:0"), (1, "cuda:1"))
+    assert (finding.ranks, [proof.rank for proof in finding.proof]) == ([0, 1], [0, 1])
+
+
+def test_two_devices_of_one_rank_are_told_apart(tmp_path: Path) -> None:
+    findings = _out_of_memory(tmp_path, 990, (0, "cuda:0"), (0, "cuda:1"))
+    assert [(finding.ranks, finding.where.device) for finding in findings] == [([0], "cuda:0"), ([0], "cuda:1")]
+
+
 def _entry(record: int, seq: int, **more: Any) -> dict[str, Any]:
     created = 1_000_000 + 1000 * seq
     return {

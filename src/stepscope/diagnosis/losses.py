@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import structs
+
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import (
     Bilingual,
@@ -86,9 +88,20 @@ def findings_of(run: RunContext, kind: str, losses: Iterable[Loss], then: Next) 
     """One finding per cause and place; what a slow rank loses beyond its peers is no habit of theirs."""
     groups: dict[tuple[str, str, Where], list[Loss]] = {}
     for loss in losses:
-        groups.setdefault((loss.cause, loss.title, loss.where), []).append(loss)
-    parts = [part for group in groups.values() for part in _slow_ranks_apart(run, kind, group)]
+        groups.setdefault((loss.cause, loss.title, structs.replace(loss.where, device=None)), []).append(loss)
+    places = [place for group in groups.values() for place in _devices_apart(group)]
+    parts = [part for place in places for part in _slow_ranks_apart(run, kind, place)]
     return [_finding(run, kind, part, then) for part in parts]
+
+
+def _devices_apart(losses: list[Loss]) -> list[list[Loss]]:
+    """Ranks of one machine have devices of different numbers, which sets nothing apart; devices of one rank are."""
+    if len({loss.rank for loss in losses}) == len(losses):
+        return [losses]
+    devices: dict[str | None, list[Loss]] = {}
+    for loss in losses:
+        devices.setdefault(loss.where.device, []).append(loss)
+    return list(devices.values())
 
 
 def _slow_ranks_apart(run: RunContext, kind: str, losses: list[Loss]) -> list[list[Loss]]:

@@ -49,7 +49,7 @@ def memory_pictures(store: RunStore, findings: Sequence[Finding]) -> list[Memory
         if proof is None:
             continue
         try:
-            drawn = _held(store, finding) if finding.kind == _LEAK else _curve(store, finding, proof)
+            drawn = _held(store, finding, proof) if finding.kind == _LEAK else _curve(store, finding, proof)
         except NoAnswerError:
             continue
         if drawn is not None:
@@ -92,9 +92,9 @@ def _highest(values: Sequence[int]) -> list[int]:
     return highest if highest[-1] == len(values) - 1 else [*highest, len(values) - 1]
 
 
-def _held(store: RunStore, finding: Finding) -> MemoryPicture | None:
+def _held(store: RunStore, finding: Finding, proof: Proof) -> MemoryPicture | None:
     """What the leaking place holds after each step: blocks that are still alive at the end, by their births."""
-    site = _site(leaks(store, ranks=finding.ranks[:1]).data.sites, finding)
+    site = _site(leaks(store, ranks=[proof.rank]).data.sites, finding)
     if site is None or not site.births:
         return None
     births = sorted(site.births, key=lambda birth: birth.step)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepscope.analysis.memory.out_of_memory import FRAGMENTATION
+from stepscope.analysis.memory.out_of_memory import FRAGMENTATION, OTHERS
 from stepscope.analysis.memory.structures import Memory, OutOfMemory, Peak
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
@@ -59,7 +59,7 @@ def _failed(failure: OutOfMemory) -> Loss:
         rank=failure.rank,
         cause="out_of_memory",
         title="finding_title.out_of_memory",
-        advice="finding_advice.out_of_memory",
+        advice="finding_advice.memory_of_others" if failure.cause == OTHERS else "finding_advice.out_of_memory",
         gain_us=None,
         gain_share=None,
         gain_method=None,
