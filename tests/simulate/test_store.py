@@ -15,7 +15,7 @@ from stepscope.run import Run
 from stepscope.simulate.model import Result, build
 from stepscope.simulate.outputs.store import write_store
 from stepscope.simulate.scenario import Device, Host, Input, Plan, Scenario, Stage
-from support.scenarios import CPU, GPU, NPU, small
+from support.scenarios import CPU, GPU, LOADER, NPU, small
 
 PLANS = [
     Plan(dp=4),
@@ -110,6 +110,15 @@ def test_a_starving_job_names_its_slow_stage(tmp_path: Path) -> None:
     (verdict,) = run.pipeline().verdicts
     assert (verdict.bound, verdict.op_name) == ("pipeline", "Decode")
     assert [finding.kind for finding in run.diagnose().findings][:1] == ["data_starved"]
+
+
+def test_a_machine_is_as_busy_as_the_process_on_it(tmp_path: Path) -> None:
+    run, _ = simulated(small(plan=Plan(dp=1), input=LOADER), tmp_path / "run")
+
+    (machine,) = run.cpu().ranks
+    assert machine.cores is not None and machine.process_cores is not None and machine.machine_busy_share is not None
+    assert 1 < machine.process_cores < machine.cores
+    assert machine.machine_busy_share * machine.cores == pytest.approx(machine.process_cores)
 
 
 def test_a_host_that_launches_slowly_is_found_by_its_launches(tmp_path: Path) -> None:

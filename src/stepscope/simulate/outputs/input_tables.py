@@ -117,8 +117,8 @@ class RankInput:
             total = total + share
             parts.append(self._cpu_part("op", self._op(number), share, shown, length))
         parts.append(self._cpu_part("process", 4100, total + 1.0, shown, length))
-        machine = np.minimum((total + 1.0) / _CORES, 1.0)
-        parts.append(self._cpu_part("machine", 0, machine, shown, length, idle=1 - machine))
+        machine = np.minimum(total + 1.0, _CORES)
+        parts.append(self._cpu_part("machine", 0, machine, shown, length, idle=_CORES - machine))
         return pl.concat(parts, how="diagonal_relaxed")
 
     @staticmethod
