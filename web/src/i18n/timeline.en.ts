@@ -76,6 +76,8 @@ export const timelineEn: Record<keyof typeof timelineZh, string> = {
   'timeline.group_python': 'Python frames',
   'timeline.group_marks': 'Profiler notes',
   'timeline.group_memory': 'Memory',
+  'timeline.memory_allocated': 'allocated',
+  'timeline.memory_reserved': 'reserved',
   'timeline.group_unnamed': 'Other tracks',
   'timeline.quiet_tracks': '{count} quiet {count|track|tracks}',
   'timeline.idle_for': '{idle}: waits for {cause}',

@@ -74,6 +74,8 @@ export const timelineZh = {
   'timeline.group_python': 'Python 调用栈',
   'timeline.group_marks': '采集工具标记',
   'timeline.group_memory': '内存',
+  'timeline.memory_allocated': '已分配',
+  'timeline.memory_reserved': '已预留',
   'timeline.group_unnamed': '其他泳道',
   'timeline.quiet_tracks': '{count} 条空闲泳道',
   'timeline.idle_for': '{idle}：{cause}',

@@ -1,19 +1,24 @@
 import { expect, test } from 'vitest'
-import { colourIndex, colourTable, percentileScale, deviationScale } from './scale'
+import { amountScale, colourIndex, colourTable, deviationScale } from './scale'
 
 test('one outlier does not bleach the rest', () => {
   const values = Float64Array.from({ length: 1000 }, (_, i) => i)
   values[0] = 1e12
-  const { low, high } = percentileScale(values)
+  const { low, high } = amountScale(values)
+  expect(low).toBe(0)
   expect(high).toBeLessThan(1000)
-  expect(low).toBeGreaterThan(0)
   expect(colourIndex(1e12, { low, high })).toBe(255)
-  expect(colourIndex(low, { low, high })).toBe(0)
+})
+
+test('amounts that are nearly equal look equal, and not like nothing', () => {
+  const waits = [659.6, 659, 657.5]
+  const scale = amountScale(Float64Array.from([...waits, Number.NaN]))
+  for (const wait of waits) expect(colourIndex(wait, scale)).toBeGreaterThan(250)
 })
 
 test('missing values do not count, and no values make no scale', () => {
-  expect(percentileScale(Float64Array.from([Number.NaN, 5, Number.NaN]))).toEqual({ low: 5, high: 5 })
-  expect(percentileScale(new Float64Array(0))).toEqual({ low: 0, high: 0 })
+  expect(amountScale(Float64Array.from([Number.NaN, 5, Number.NaN]))).toEqual({ low: 0, high: 5 })
+  expect(amountScale(new Float64Array(0))).toEqual({ low: 0, high: 0 })
 })
 
 test('the scale grows darker from step to step in the light theme', () => {

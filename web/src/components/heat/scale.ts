@@ -1,16 +1,17 @@
-// Colour scales of heat maps: from percentile 2 to 98, so that one outlier does not bleach the rest.
+// Colour scales of heat maps.
 
 export interface Scale {
   readonly low: number
   readonly high: number
 }
 
-/** Range of a scale; `low === high` when all values are equal. Missing values do not count. */
-export function percentileScale(values: Float64Array, lowest = 0.02, highest = 0.98): Scale {
+/** Amounts begin at nothing, so that equal ones look equal beside cells without any. Missing values do not count.
+ *
+ * It ends at percentile 98, so that one outlier does not bleach the rest.
+ */
+export function amountScale(values: Float64Array): Scale {
   const known = values.filter((value) => Number.isFinite(value)).toSorted()
-  if (known.length === 0) return { low: 0, high: 0 }
-  const at = (part: number): number => known[Math.round(part * (known.length - 1))] as number
-  return { low: at(lowest), high: at(highest) }
+  return { low: 0, high: known[Math.round(0.98 * (known.length - 1))] ?? 0 }
 }
 
 /** So small a part of the whole is noise: ranks that are nearly alike look alike. */
