@@ -159,6 +159,22 @@ def test_the_launcher_does_not_end_in_silence_where_nothing_was_recorded(
     assert len(_windows(tmp_path / "out")) == (0 if said else 1)
 
 
+def test_a_script_that_failed_before_its_window_is_not_told_how_to_be_recorded(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("raise ValueError('of the job')")
+    done = subprocess.run(
+        [sys.executable, "-m", "stepscope", "profile", "-o", "out", "--", sys.executable, "train.py"],
+        env={**os.environ, "STEPSCOPE_LANG": "en", "PYTHONPATH": _SOURCE},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "ValueError: of the job" in done.stderr
+    assert done.stderr.rstrip().endswith("before the schedule came to a window: nothing was recorded.")
+    assert "No process of this command" not in done.stderr
+
+
 TRAINING = """
 import torch
 model = torch.nn.Linear(8, 8)

@@ -110,6 +110,39 @@ def test_a_parser_that_fails_costs_a_warning_that_says_how_to_go_on(tmp_path: Pa
     assert f"stepscope analyse {directory}" in said[0]
 
 
+@pytest.mark.parametrize("why", ["the process is being ended", "no analysis side"])
+def test_a_window_that_stays_as_recorded_is_not_said_to_be_parsed(
+    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], said: list[str]
+) -> None:
+    from stepscope.profiler.handover import parsing
+
+    monkeypatch.setattr(parsing, "_state", parsing._State())
+    monkeypatch.setattr(parsing, "parser_is_here", lambda: False)
+    if why == "the process is being ended":
+        parsing.leave_to_later()
+    with profile(on_trace_ready=tensorboard_trace_handler(str(tmp_path / "out"))) as prof:
+        torch.ones(3)
+    directory = prof.windows[0].directory
+    assert not (directory / OUTPUT).exists()
+    assert "Parsing" not in capfd.readouterr().err
+    assert [f"stepscope analyse {directory}" in text for text in said] == ([True] if why == "no analysis side" else [])
+
+
+def test_what_is_said_as_the_script_ends_names_no_line_of_ours(tmp_path: Path, job: Any) -> None:
+    script = """
+    import sys
+    from stepscope.profiler import profile, schedule
+    prof = profile(schedule=schedule(wait=0, warmup=1, active=5, repeat=1), output_path=sys.argv[1])
+    for _ in range(3):
+        prof.step()
+    """
+    code, _, errors = job.run(script, str(tmp_path / "out"), STEPSCOPE_BACKEND="plain")
+    assert code == 0, errors
+    assert "[stepscope] The training ended inside a window: 2 of 5 steps were recorded" in errors
+    assert "StepscopeWarning" not in errors
+    assert ".py:" not in errors
+
+
 def test_async_mode_is_waited_for_where_the_script_ends_inside_the_window_and_its_files_stand_in_the_way(
     tmp_path: Path, job: Any
 ) -> None:

@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 from stepscope.profiler.foundation.own_faults import ours, suppressed
@@ -45,8 +46,12 @@ def warn(key: str, /, once_for: str | None = None, **params: Any) -> None:
         if (once_for or text) in _state.said:
             return
         _state.said.add(once_for or text)
+        level = _outside()
+        if level is None:
+            print(f"[stepscope] {text}", file=sys.stderr, flush=True)
+            return
         try:
-            warnings.warn(text, StepscopeWarning, stacklevel=_outside())
+            warnings.warn(text, StepscopeWarning, stacklevel=level)
         except StepscopeWarning:
             print(f"[stepscope] {text}", file=sys.stderr)
     except ours(Exception):  # nothing to say it with
@@ -104,14 +109,12 @@ def _language() -> str:
     return "zh" if value.lower().startswith("zh") else "en"
 
 
-def _outside() -> int:
-    """How many frames up the caller's own code lies, so that the warning points there."""
+def _outside() -> int | None:
+    """How many frames up the caller's own code lies, so that the warning points there; None where there is only ours,
+    as when the interpreter ends."""
     level = 2
-    try:
-        frame = sys._getframe(2)
-        while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("stepscope.profiler"):
-            frame = frame.f_back
-            level += 1
-    except ours(ValueError):
-        pass
-    return level
+    frame: FrameType | None = sys._getframe(level)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("stepscope.profiler"):
+        frame = frame.f_back
+        level += 1
+    return None if frame is None else level

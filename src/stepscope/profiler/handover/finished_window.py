@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stepscope.profiler.foundation.messages import tell
 from stepscope.profiler.handover import parsing
 
 if TYPE_CHECKING:
@@ -28,11 +27,15 @@ class FinishedWindow:
 
     def analyse(self, async_mode: bool = False) -> None:
         """Write the documented files, in a process of its own; ``async_mode`` does not wait for it."""
-        # The last line of the recording tells that it is parsed; one rank speaks for all.
-        if self.rank == 0 and not async_mode:
-            tell("parsing", directory=str(self.directory))
-        quiet = self.rank != 0 or not async_mode
-        parsing.parse(self.directory, wait=not async_mode, simplify=self.settings.data_simplification, quiet=quiet)
+        # One rank speaks for all. Where the training waits, the last line of the recording tells that it is parsed.
+        speaks = self.rank == 0
+        parsing.parse(
+            self.directory,
+            wait=not async_mode,
+            simplify=self.settings.data_simplification,
+            tell_begin=speaks,
+            tell_end=speaks and async_mode,
+        )
 
     def __repr__(self) -> str:
         return f"FinishedWindow({str(self.directory)!r}, rank={self.rank})"

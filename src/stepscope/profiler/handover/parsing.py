@@ -45,9 +45,10 @@ def parse(
     simplify: bool = True,
     steps: Iterable[int] | None = None,
     jobs: int | None = None,
-    quiet: bool = False,
+    tell_begin: bool = True,
+    tell_end: bool = True,
 ) -> bool:
-    """Write the documented files of a capture; False if it is left as recorded. Says how it went, unless ``quiet``."""
+    """Write the documented files of a capture; False if it is left as recorded. What goes wrong is always said."""
     if _state.later:
         return False
     parser = _parser()
@@ -64,9 +65,9 @@ def parse(
     command += [] if jobs is None else ["--jobs", str(jobs)]
     for step in steps or ():
         command += ["--step", str(step)]
-    if not quiet:
+    if tell_begin:
         tell("parsing", directory=str(directory))
-    process = Parser(command, environment, directory, quiet)
+    process = Parser(command, environment, directory, quiet=not tell_end)
     return process.finish() if wait else True
 
 

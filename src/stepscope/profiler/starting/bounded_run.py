@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from stepscope.layout import window_limits
 from stepscope.profiler import backends
+from stepscope.profiler.foundation.line_files import absolute
 from stepscope.profiler.foundation.main_thread import call_in_main_thread, is_main_thread
 from stepscope.profiler.foundation.messages import tell, warn
 from stepscope.profiler.foundation.rank_identity import identity
@@ -69,7 +70,7 @@ def announce(plan: Plan, output: str) -> None:
         "records_window",
         active=schedule.active,
         skipped=schedule.skip_first + schedule.wait + schedule.warmup,
-        output=output,
+        output=str(absolute(output)),
         seconds="∞" if plan.limits.seconds is None else f"{plan.limits.seconds:g}",
         megabytes="∞" if plan.limits.megabytes is None else f"{plan.limits.megabytes:g}",
     )

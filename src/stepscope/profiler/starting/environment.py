@@ -162,7 +162,7 @@ def _say_if_nothing(output: str | None, pid: int, since: float) -> None:
         return  # a profile says itself what became of it
     made = Path(output or ".").glob("*/stepscope.json")
     if not any(file.stat().st_mtime >= since - _CLOCK_S for file in made):
-        tell("nothing_recorded")
+        tell("interrupted_before" if hasattr(sys, "last_value") else "nothing_recorded")
 
 
 @guarded
