@@ -82,6 +82,28 @@ def test_a_verdict_has_its_reason(
     assert all(report.reason(site, lang) for lang in ("en", "zh"))
 
 
+@pytest.mark.parametrize(("track", "device"), [("host", "cpu"), ("host", "cuda:0"), ("stream", "cpu")])
+@pytest.mark.parametrize(("a_step", "few_stay"), [(2, False), (5, True)])
+def test_a_release_that_a_communicating_thread_hides_is_no_leak(
+    tmp_path: Path, track: str, device: str, a_step: int, few_stay: bool
+) -> None:
+    """Of each step's blocks one has no release. That is no leak where gloo runs on the host and few blocks stay."""
+    blocks = [
+        _block(step, None if number == 0 else step, 8, device=device) for step in range(20) for number in range(a_step)
+    ]
+    call = {"slice": 0, "track": 0, "kind": "collective", "name": "gloo:all_reduce", "start_ns": 5, "dur_ns": 5}
+    store = _store(
+        tmp_path,
+        blocks,
+        slices=[call],
+        tracks=[{"track": 0, "kind": track, "name": "Thread 1"}],
+        collectives=[{"slice": 0, "kind": "all_reduce", "name": "gloo:all_reduce", "start_ns": 5, "end_ns": 10}],
+    )
+    hides = (track, device) == ("host", "cpu") and few_stay
+    expected = ("not_leak", "confirmed", "frees_hidden") if hides else ("leak", "confirmed", "kept")
+    assert _only(store) == expected
+
+
 def test_what_is_kept_while_more_goes_is_no_growth(tmp_path: Path) -> None:
     # 8 bytes stay of each step, but the buffer beside them is made smaller each time, by 20.
     blocks = [_block(n, None, 8) for n in range(20)]
@@ -91,7 +113,17 @@ def test_what_is_kept_while_more_goes_is_no_growth(tmp_path: Path) -> None:
 
 def test_every_reason_has_its_case() -> None:
     told = {"kept", "kept_late", "replaced_by_larger", "freed_in_step", "freed_after_warm_up", "warm_up", "one_off"}
-    told |= {"saturated", "rare", "slowing", "too_recent", "replaced", "sawtooth", "flat", "before_window"}
+    told |= {
+        "saturated",
+        "rare",
+        "slowing",
+        "too_recent",
+        "replaced",
+        "sawtooth",
+        "flat",
+        "before_window",
+        "frees_hidden",
+    }
     assert set(catalogue()["leak_reason"]) == told | {"curve_grows", "curve_does_not_grow"}
 
 

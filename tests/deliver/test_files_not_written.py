@@ -35,20 +35,29 @@ def test_files_are_named_with_the_switch_that_they_need(tmp_path: Path) -> None:
         "operator_details.csv": "record_shapes=True",
         "memory_record.csv": "profile_memory=True",
         "operator_memory.csv": "profile_memory=True",
-        "dataset.csv": "data_process=True",
-        "minddata_pipeline_raw_0.csv": "data_process=True",
-        "minddata_pipeline_summary_0.json": "data_process=True",
-        "minddata_pipeline_summary_0.csv": "data_process=True",
+        "dataset.csv": "no_pipeline",
+        "minddata_pipeline_raw_0.csv": "no_pipeline",
+        "minddata_pipeline_summary_0.json": "no_pipeline",
+        "minddata_pipeline_summary_0.csv": "no_pipeline",
         "l2_cache.csv": "npu",
     }
 
 
 def test_a_switch_that_was_on_is_not_asked_for(tmp_path: Path) -> None:
-    switches = {"record_shapes": True, "profile_memory": True, "data_process": True}
+    switches = {"record_shapes": True, "profile_memory": True}
     missing = _delivered(tmp_path / "host_7_20231114221320123_ascend_pt", tmp_path / "store", switches)
     assert missing["operator_details.csv"] == "no_shapes"
     assert missing["dataset.csv"] == "no_pipeline"
     assert not any("=True" in reason for reason in missing.values())
+
+
+def test_a_pipeline_is_recorded_with_the_host_and_no_switch_is_asked_for(tmp_path: Path) -> None:
+    capture = tmp_path / "host_7_20231114221320123_ascend_pt"
+    missing = _delivered(capture, tmp_path / "store", {"activities": ["CPU", "NPU"], "data_process": False})
+    assert missing["minddata_pipeline_raw_0.csv"] == "no_pipeline"
+    alone = tmp_path / "host_8_20231114221320123_ascend_pt"
+    missing = _delivered(alone, tmp_path / "other", {"activities": ["NPU"], "data_process": True})
+    assert missing["minddata_pipeline_raw_0.csv"] == "ProfilerActivity.CPU"
 
 
 def test_a_database_alone_misses_no_text_file(tmp_path: Path) -> None:

@@ -98,3 +98,30 @@ def test_tasks_of_the_database_unite_to_computing(output: Path) -> None:
         )
     assert [(start - _START, end - _START) for start, end in tasks] == [(10, 20), (20, 50), (50, 60), (60, 90)]
     assert named == {"linear": 20, "mm": 30, "add": 30}
+
+
+@pytest.mark.parametrize(("second", "known"), [([0, 1], True), ([0, 1, 2], False)])
+def test_the_other_end_of_a_call_that_names_no_group_is_known_where_all_groups_have_the_same_members(
+    second: list[int], known: bool, tmp_path: Path
+) -> None:
+    call = {"slice": 0, "kind": "all_reduce", "name": "gloo:all_reduce", "step": 1, "bytes": 6_000}
+    store = make_store(
+        tmp_path / "store",
+        slices=[_slice("gloo:all_reduce", 80, 140, kind="collective", track=1)],
+        tracks=[{"track": 1, "kind": "host", "name": "Thread 1"}],
+        steps=[{"host_start_ns": _START, "host_end_ns": _START + 200, "marks_from": "profiler_step", "step": 1}],
+        ranks=[{"rank": 0, "device_kind": "cpu", "framework": "pytorch", "world_size": 2}],
+        collectives=[call | {"start_ns": _START + 80, "end_ns": _START + 140}],
+        groups=[{"group": "0", "ranks": [0, 1]}, {"group": "1", "ranks": second}],
+    )
+    deliver(store, 0, tmp_path / "capture")
+    file = tmp_path / "capture" / "ASCEND_PROFILER_OUTPUT" / "communication_matrix.json"
+    assert file.exists() is known
+    if known:
+        (links,) = (
+            cells
+            for name, cells in json.loads(file.read_text("utf-8"))["step1"]["collective"].items()
+            if name.startswith("allreduce-total@")
+        )
+        assert links["0-1"]["Transit Size(MB)"] == pytest.approx(0.006)
+        assert links["0-1"]["Transit Time(ms)"] == pytest.approx(60e-6)

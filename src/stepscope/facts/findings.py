@@ -71,10 +71,15 @@ class MemoryPressureLimits(msgspec.Struct, frozen=True):
 
 
 class HostBoundLimits(msgspec.Struct, frozen=True):
-    """How much longer a host must launch where its device waits longer, and how long to set the pace itself."""
+    """How much longer a host must launch where its device waits longer, and how long to set the pace itself; when a
+    place in the program is named as the one where it is busy.
+    """
 
     least_share_of_excess: float
     least_busy_share: float
+    least_share_in_place: float
+    most_share_of_step: float
+    updates: str
 
 
 class GcPauseLimits(msgspec.Struct, frozen=True):
@@ -168,14 +173,6 @@ class Retransmission(msgspec.Struct, frozen=True):
     most_share_of_steps: float
 
 
-class HostBound(msgspec.Struct, frozen=True):
-    """When a place in the program is named as the one where the host is busy."""
-
-    least_share_in_place: float
-    most_share_of_step: float
-    updates: str
-
-
 class StepJitter(msgspec.Struct, frozen=True):
     """How many steps must be there and be long, and how much idle time must lie in them to be what makes them long."""
 
@@ -260,7 +257,6 @@ class FindingFacts(msgspec.Struct, frozen=True):
     gc_pause: GcPauseLimits
     user_code: UserCodeLimits
     exposed_copies: ExposedCopiesLimits
-    host_bound: HostBound
     step_jitter: StepJitter
     reachable: Reachable
     compute_hotspot: ComputeHotspot

@@ -59,6 +59,7 @@ class Leaks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     least_r_squared: float
     slope_points: int
     most_temporary_sites: int
+    hidden_free_share: float
     flat_share: float
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import stepscope
 from readers.kineto.opened_traces import Opened, communication
 from support.traces import (
@@ -93,3 +95,17 @@ def test_groups_are_stated_as_lists_or_as_texts(tmp_path: Path) -> None:
         "2": (None, None, "distributedInfo"),
         "3": ("default_pg", [0, 1, 2, 3], "calls"),
     }
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"), [([0, 1], 2 * 50 * 4), ([1, 0], 2 * 50 * 4), ([0], None), (None, None)]
+)
+def test_what_a_gathering_that_names_no_group_brings_is_known_where_all_groups_have_the_same_members(
+    opened: Opened, second: list[int] | None, expected: int | None
+) -> None:
+    """gloo names no group. What comes out are 50 floats from each member."""
+    groups = [{"pg_name": "0", "pg_size": 2, "ranks": [0, 1]}, {"pg_name": "1", "pg_size": 2, "ranks": second}]
+    events = [annotation("gloo:all_gather", 1_000, 500, **{"Input Dims": [[50]], "Input type": ["float"]})]
+    reading = opened(events, distributedInfo={"rank": 0, "world_size": 2, "pg_config": groups})
+    (row,) = reading.rows("collectives")
+    assert (row["kind"], row["group"], row["bytes"]) == ("all_gather", None, expected)

@@ -10,6 +10,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.leaks.graphs import with_graphs
+from stepscope.analysis.leaks.hidden_frees import frees_are_hidden
 from stepscope.analysis.leaks.pools import at_step_ends, pool
 from stepscope.analysis.leaks.sites import LEAK, judged_curve, judged_sites
 from stepscope.analysis.leaks.structures import Graph, Leaks, Pool, Site
@@ -99,11 +100,12 @@ def _of_space(
     """The sites of a space, and how many temporary ones were left out."""
     room = _room(space, capacity)
     if space.blocks is not None:
-        sites, left_out = judged_sites(store, space, space.blocks, windows, room, warm_up)
+        hidden = frees_are_hidden(store, space)
+        sites, left_out = judged_sites(store, space, space.blocks, windows, room, warm_up, frees_hidden=hidden)
         if space.blocks.frame["stack"].count() or any(site.verdict == LEAK for site in sites):
             return sites, left_out
         # Without stacks a buffer that grows is at no site twice: its operator alone may tell.
-        coarse, _ = judged_sites(store, space, space.blocks, windows, room, warm_up, by_size=False)
+        coarse, _ = judged_sites(store, space, space.blocks, windows, room, warm_up, by_size=False, frees_hidden=hidden)
         return [*(site for site in coarse if site.verdict == LEAK), *sites], left_out
     return [judged_curve(space, at_step_ends(space, space.measure, windows), windows, room, warm_up)], 0
 

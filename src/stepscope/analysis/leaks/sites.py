@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.leaks.growth import Course, confidence, grows, judge
+from stepscope.analysis.leaks.hidden_frees import explained_by_hidden_frees
 from stepscope.analysis.leaks.levels import Levels, levels
 from stepscope.analysis.leaks.structures import Birth, Site
 from stepscope.analysis.leaks.trend import median_slope, r_squared
@@ -46,6 +47,7 @@ def judged_sites(
     warm_up: int,
     *,
     by_size: bool = True,
+    frees_hidden: bool = False,
 ) -> tuple[list[Site], int]:
     """Sites with their verdicts, and how many temporary ones were left out. ``room``: bytes left on the device."""
     numbers, known = sites_of(store, space.rank, blocks.frame, by_size=by_size)
@@ -61,7 +63,7 @@ def judged_sites(
     origins = _origins(known, site[here], category.filter(here), blocks.bytes[here])
     older = _origins(known, site[~here], category.filter(~here), blocks.bytes[~here])
     rows = [
-        _judged(space, origins[number], site_levels, row, windows, room, warm_up)
+        _judged(space, origins[number], site_levels, row, windows, room, warm_up, frees_hidden)
         for row, number in enumerate(site_levels.sites)
     ]
     rows += [_quiet(space, origins[number], "freed_in_step", windows, warm_up) for number in shown.tolist()]
@@ -97,6 +99,7 @@ def _judged(
     windows: StepWindows,
     room: int | None,
     warm_up: int,
+    frees_hidden: bool,
 ) -> Site:
     course = Course(
         levels_of_sites.held[row],
@@ -108,6 +111,8 @@ def _judged(
         windows.number,
     )
     finding = judge(course, warm_up)
+    if frees_hidden:
+        finding = explained_by_hidden_frees(finding, course, warm_up)
     start = finding.start if finding.leaks else warm_up - 1
     held = course.held[start:]
     slope = median_slope(held)

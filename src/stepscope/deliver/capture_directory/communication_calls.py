@@ -62,6 +62,7 @@ def communication_calls(data: RankData) -> list[CommunicationCall]:
     """All calls in order of time. Where no part of a call was recorded, all its time counts as transit."""
     rows = data.scan("collectives").sort("start_ns").collect()
     members = _members(data)
+    of_any_group = _members_of_any(data, members)
     moved = _recorded_transfers(data, members)
     numbers: dict[tuple[str, str], int] = defaultdict(int)
     calls = []
@@ -85,7 +86,9 @@ def communication_calls(data: RankData) -> list[CommunicationCall]:
                 (row["transit_ns"] or 0) if known else elapse,
                 row["wait_ns"] or 0,
                 row["sync_ns"] or 0,
-                recorded if recorded is not None else list(_message(data, row, members.get(group), elapse)),
+                recorded
+                if recorded is not None
+                else list(_message(data, row, members.get(group, of_any_group), elapse)),
                 str(row["name"]).startswith("hcom_"),
             )
         )
@@ -142,3 +145,9 @@ def _place(rank: Rank, ranks: list[int] | None) -> Rank:
 def _members(data: RankData) -> dict[str, list[int]]:
     rows = data.store.scan("groups").select("group", "ranks").collect()
     return {str(group): list(ranks) for group, ranks in rows.iter_rows() if ranks}
+
+
+def _members_of_any(data: RankData, members: dict[str, list[int]]) -> list[int] | None:
+    """Who meets in a call that does not name its group: known where all groups of the rank have the same members."""
+    own = {tuple(ranks) for ranks in members.values() if data.rank in ranks}
+    return list(own.pop()) if len(own) == 1 else None

@@ -15,11 +15,15 @@ _SWITCH_OF_FILE: Final = {
     "operator_details.csv": "record_shapes",
     "memory_record.csv": "profile_memory",
     "operator_memory.csv": "profile_memory",
-    "dataset.csv": "data_process",
-    "minddata_pipeline_raw_{rank}.csv": "data_process",
-    "minddata_pipeline_summary_{rank}.json": "data_process",
-    "minddata_pipeline_summary_{rank}.csv": "data_process",
 }
+#: The input pipeline is recorded with the host, whatever ``data_process`` says.
+_OF_THE_PIPELINE: Final = (
+    "dataset.csv",
+    "minddata_pipeline_raw_{rank}.csv",
+    "minddata_pipeline_summary_{rank}.json",
+    "minddata_pipeline_summary_{rank}.csv",
+)
+_HOST_ACTIVITY: Final = "CPU"
 #: Files of the NPU's own counters; they are missed only where their switch was on.
 _OF_AN_NPU: Final = {
     "npu_module_mem.csv": "profile_memory",
@@ -53,7 +57,7 @@ def files_not_written(data: RankData, written: Collection[str]) -> list[MissingF
     """What the documents list for such a capture and is not among ``written``."""
     if "text" not in (data.switches.get("export_type") or ["text"]):
         return []
-    wanted = [*_ALWAYS, "api_statistic.csv", *_OF_SEVERAL_RANKS, *_SWITCH_OF_FILE]
+    wanted = [*_ALWAYS, "api_statistic.csv", *_OF_SEVERAL_RANKS, *_SWITCH_OF_FILE, *_OF_THE_PIPELINE]
     missing = [
         MissingFile(file, *_reason(data, pattern))
         for pattern in wanted
@@ -69,8 +73,9 @@ def _reason(data: RankData, pattern: str) -> tuple[str, str]:
         return "switch", f"{switch}=True"
     if pattern in _OF_SEVERAL_RANKS and (data.about.get("world_size") or 1) < 2:
         return "one_process", ""
-    if switch == "data_process":
-        return "no_pipeline", ""
+    if pattern in _OF_THE_PIPELINE:
+        asked = data.switches.get("activities") or [_HOST_ACTIVITY]
+        return ("no_pipeline", "") if _HOST_ACTIVITY in asked else ("switch", f"ProfilerActivity.{_HOST_ACTIVITY}")
     return _REASONS.get(pattern, "nothing_recorded"), ""
 
 

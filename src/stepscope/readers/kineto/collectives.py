@@ -43,6 +43,7 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
     """Rows of ``collectives``."""
     names = slices.names.texts()
     only_group = calls.groups.row(0, named=True) if calls.groups.height == 1 else {}
+    members = _members_of_any(calls.groups)
     rows = []
     positions = np.flatnonzero(slices.is_kind("collective"))
     for row, position in enumerate(positions.tolist()):
@@ -56,7 +57,6 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
             kind = collective_kind(enqueued.name)
         size, dtype = message_bytes(kind, own), own.get("dtype")
         if size is None:
-            members = len(only_group.get("ranks") or ())
             size, recorded = _recorded_bytes(kind, enqueued if enqueued.name else calls.own[row], members)
             dtype = dtype if dtype is not None else recorded
         rows.append(
@@ -79,6 +79,12 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
     return pl.DataFrame(rows, schema_overrides=schema).with_columns(
         step=nullable(step[positions]), stream=nullable(stream[positions])
     )
+
+
+def _members_of_any(groups: pl.DataFrame) -> int:
+    """How many ranks meet in a call that does not name its group: known where all groups have the same members."""
+    members = {tuple(sorted(ranks or ())) for ranks in groups["ranks"].to_list()} if groups.height else set()
+    return len(members.pop()) if len(members) == 1 else 0
 
 
 def groups_seen(arguments: dict[int, dict[str, Any]]) -> pl.DataFrame:
