@@ -40,7 +40,7 @@ export const frameZh = {
   'scope.show_all': '显示全部 rank',
   'rank.default': '全部 · {rank}',
   'rank.choose': '选择 rank',
-  'rank.typed': '按编号、范围、通信组或主机选择 rank',
+  'rank.typed': '按编号、范围、通信域或主机选择 rank',
   'rank.apply': '显示',
   'rank.unknown': '这次运行没有：{pieces}',
   'rank.count': '{count} 个 rank',
