@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from planted.model import SIZES, Size, Stack, Training
+from planted.model import FEATURES, SIZES, Size, Stack, Training
 
 
 class SinglePrecision(Training):
@@ -100,6 +100,51 @@ class Unfused(Training):
 
     def new_model(self) -> Any:
         return Stack(self.size, gelu_by_hand if self.faulty else gelu_in_one)
+
+
+class Attention(torch.nn.Module):  # type: ignore[misc]
+    """Layers of causal attention over sequences that the rows of a batch are cut into."""
+
+    length, heads = 1024, 16
+
+    def __init__(self, size: Size, in_pieces: bool) -> None:
+        super().__init__()
+        self.first = torch.nn.Linear(FEATURES, size.width)
+        self.queries_keys_values = torch.nn.ModuleList(
+            torch.nn.Linear(size.width, 3 * size.width) for _ in range(size.layers)
+        )
+        self.last = torch.nn.Linear(size.width, FEATURES)
+        self.attend = attention_in_pieces if in_pieces else attention_in_one
+
+    def forward(self, rows: Any) -> Any:
+        rows = self.first(rows).unflatten(0, (-1, self.length))
+        for layer in self.queries_keys_values:
+            parts = layer(rows).unflatten(-1, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
+            rows = rows + self.attend(*parts).transpose(1, 2).flatten(2)
+        return self.last(rows).flatten(0, 1)
+
+
+def attention_in_pieces(queries: Any, keys: Any, values: Any) -> Any:
+    """As its formula is written: the matrix of scores is written and read by each operation."""
+    length, width = queries.shape[-2:]
+    scores = queries @ keys.transpose(-1, -2) / width**0.5
+    later = torch.ones(length, length, device=queries.device, dtype=torch.bool).triu(1)
+    return scores.masked_fill(later, float("-inf")).softmax(-1) @ values
+
+
+def attention_in_one(queries: Any, keys: Any, values: Any) -> Any:
+    return torch.nn.functional.scaled_dot_product_attention(queries, keys, values, is_causal=True)
+
+
+class AttentionInPieces(Training):
+    """Attention written out; the switch takes the fused kernel that PyTorch has."""
+
+    def __init__(self, device: str, faulty: bool) -> None:
+        self.faulty = faulty
+        super().__init__(device, Size(batch=16384, width=1024, layers=6))
+
+    def new_model(self) -> Any:
+        return Attention(self.size, self.faulty)
 
 
 class SlowOptimizer(Training):

@@ -43,6 +43,10 @@ FAULTS = {
     "channels_first": Fault(device_faults.ChannelsFirst, ("layout_conversion",), devices=("cuda",)),
     "work_on_the_cpu": Fault(device_faults.WorkOnTheCpu, ("cpu_fallback",), devices=("cuda",)),
     "unfused": Fault(device_faults.Unfused, ("kernel_fusion",)),
+    "attention_in_pieces": Fault(device_faults.AttentionInPieces, ("kernel_fusion",), devices=("cuda",)),
+    "metrics_in_python": Fault(
+        host_faults.MetricsInPython, ("host_bound",), devices=("cuda",), recorded_steps=4, switches={"with_stack": True}
+    ),
     "slow_optimizer": Fault(device_faults.SlowOptimizer, ("kernel_fusion", "host_bound"), recorded_steps=3),
     "memory_leak": Fault(
         device_faults.MemoryLeak,

@@ -201,3 +201,23 @@ class Recompilation(Training):
 
     def batch(self, number: int) -> Any:
         return self.ready_batch[: len(self.ready_batch) - number] if self.faulty else self.ready_batch
+
+
+class MetricsInPython(Training):
+    """Quantiles of the loss's inputs are worked out on the host in every step; recorded with stacks."""
+
+    numbers = 200_000
+
+    def __init__(self, device: str, faulty: bool) -> None:
+        super().__init__(device)
+        self.faulty = faulty
+        self._measured = [float(number * 7919 % 10007) for number in range(self.numbers)]
+
+    def train(self, number: int) -> None:
+        super().train(number)
+        if self.faulty:
+            self.quantiles()
+
+    def quantiles(self) -> list[float]:
+        ordered = sorted(self._measured)
+        return [ordered[len(ordered) * part // 100] for part in (5, 50, 95)]

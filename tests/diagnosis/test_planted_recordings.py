@@ -40,3 +40,10 @@ def test_half_of_the_predicted_gains_are_within_a_quarter_of_the_measured_ones()
             assert told.gain_share is not None
             errors.append(abs(told.gain_share - truth["gain_share"]) / truth["gain_share"])
     assert statistics.median(errors) <= 0.25
+
+
+def test_python_that_holds_the_device_up_is_named_with_its_function() -> None:
+    (told, *_) = _accused("planted_metrics_in_python.tar.xz")
+    assert told.cause == "python"
+    assert told.where.site is not None and "quantiles → sorted" in told.where.site
+    assert told.where.site in told.title.en and told.where.site in told.title.zh
