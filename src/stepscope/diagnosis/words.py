@@ -27,3 +27,13 @@ def rank_names(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
         return Bilingual.of("finding_ranks.many", ranks=named, count=len(ranks))
     numbers = list(map(str, ranks))
     return Bilingual(f"ranks {', '.join(numbers)}", f"rank {'、'.join(numbers)}")
+
+
+def waiting_ranks(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
+    """Which ranks, and that they wait.
+
+    >>> waiting_ranks([0], [0, 1]).en, waiting_ranks([0, 1], [0, 1, 2]).en
+    ('rank 0 waits', 'ranks 0, 1 wait')
+    """
+    key = "finding_ranks.one_waits" if len(ranks) == 1 else "finding_ranks.several_wait"
+    return Bilingual.of(key, ranks=rank_names(ranks, captured))

@@ -9,6 +9,7 @@ from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Bilingual, Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
+from stepscope.facts.communication import communication_facts
 from stepscope.facts.findings import finding_facts
 
 
@@ -34,12 +35,12 @@ def judge(run: RunContext) -> list[Finding]:
         )
         .sort("rank", "group")
     )
-    losses = []
+    losses, within_a_host = [], _within_a_host(run)
     for rank, group, lost_us, steps, longest_us, usual_us in rows.iter_rows():
         time = run.times[rank]
         gain = lost_us / len(time.steps)
         few = limits.least_steps <= len(steps) <= limits.most_share_of_steps * len(time.steps)
-        if few and worth_telling(time.share(gain)):
+        if few and worth_telling(time.share(gain)) and group not in within_a_host:
             which = Bilingual.of("finding_rhythm.some", count=len(steps), counted=len(time.steps))
             losses.append(
                 Loss(
@@ -59,6 +60,18 @@ def judge(run: RunContext) -> list[Finding]:
                 )
             )
     return findings_of(run, "retransmission", losses, Next(("communication", "steps"), "communication"))
+
+
+def _within_a_host(run: RunContext) -> set[str]:
+    """Groups of libraries of the host (gloo, MPI) on one host: their calls use no network that could lose packets."""
+    over_host = "^(?:" + "|".join(communication_facts().host_prefixes) + "):"
+    calls = run.store.scan("collectives").select("rank", pl.col("group", "name").cast(pl.String)).drop_nulls("group")
+    ranks = calls.group_by("group").agg(pl.col("rank").unique(), over_host=pl.col("name").str.contains(over_host).all())
+    return {
+        group
+        for group, members, whole in ranks.collect().iter_rows()
+        if whole and len({run.host_of.get(rank, rank) for rank in members}) == 1
+    }
 
 
 RULE = Rule(kinds=("retransmission",), needs=("other_ranks",), judge=judge)

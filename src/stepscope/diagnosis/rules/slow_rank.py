@@ -15,7 +15,7 @@ from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.slow_member_loss import slow_member_loss
 from stepscope.diagnosis.slow_members import SlowMember
 from stepscope.diagnosis.waits_as_proof import waits_as_proof
-from stepscope.diagnosis.words import rank_names
+from stepscope.diagnosis.words import waiting_ranks
 from stepscope.facts.findings import finding_facts
 from stepscope.texts.numbers import duration
 
@@ -30,7 +30,7 @@ def judge(run: RunContext) -> list[Finding]:
 def _loss(run: RunContext, member: SlowMember, slow: list[SlowMember]) -> Loss:
     (rank,) = member.ranks
     waiting = [other for other in member.others if other not in {one for each in slow for one in each.ranks}]
-    return slow_member_loss(run, "slow_rank", member, rank, waiting, {"others": rank_names(waiting, run.ranks)})
+    return slow_member_loss(run, "slow_rank", member, rank, waiting, {"others": waiting_ranks(waiting, run.ranks)})
 
 
 def _waited_for_and_absent(run: RunContext) -> list[Loss]:
@@ -73,7 +73,7 @@ def _absent(run: RunContext, peer: int, victims: list[tuple[RankTime, float]]) -
         gain_us=wait,
         gain_share=statistics.mean(time.share(wait) for time, wait in victims),
         gain_method="waiting_removed",
-        words={"others": rank_names([time.rank for time, _ in victims], run.ranks), "wait": duration(wait)},
+        words={"others": waiting_ranks([time.rank for time, _ in victims], run.ranks), "wait": duration(wait)},
         evidence=[number("waiting_of_others", wait, "us", link="cluster")],
         proof=waits_as_proof(run, peer, [time.rank for time, _ in victims]),
     )
