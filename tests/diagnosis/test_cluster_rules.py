@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from analysis.stores import make_store
@@ -65,6 +67,31 @@ def test_a_stage_that_computes_longer_is_named_and_no_rank_of_it(tmp_path: Path)
     (finding,) = judged("stage_imbalance", run)
     assert (finding.where.stage, finding.ranks, finding.gain_us) == (1, [2, 3], 20.0)
     assert judged("slow_host", run) == judged("slow_rank", run) == []
+
+
+@pytest.mark.parametrize(
+    ("library", "hosts", "accused"),
+    [("gloo", "aaaa", []), ("gloo", "aabb", [0, 1, 2, 3]), ("nccl", "aaaa", [0, 1, 2, 3])],
+)
+def test_packets_get_lost_only_on_a_network(tmp_path: Path, library: str, hosts: str, accused: list[int]) -> None:
+    """In two of six steps a call that usually takes 10 us takes 110 us, and all wait for it."""
+    steps = list(range(1, 7))
+    members = [{"rank": rank, "host": host} for rank, host in enumerate(hosts)]
+    named = [
+        {"rank": rank, "slice": step, "group": "0", "name": f"{library}:all_reduce", "step": step}
+        for rank in range(4)
+        for step in steps
+    ]
+    run = RunContext(make_store(tmp_path, ranks=members, collectives=named))
+    times = [replace(mean_step(rank, computing=50, communication=50), steps=steps) for rank in range(4)]
+    rows = [
+        {"complete": True, "rank": rank, "group": "0", "kind": "all_reduce", "step": step, "transfer_ns": took}
+        for rank in range(4)
+        for step, took in zip(steps, [10_000, 110_000, 10_000, 10_000, 110_000, 10_000], strict=True)
+    ]
+    calls = pl.DataFrame(rows).with_columns(exposed_transfer_ns="transfer_ns")
+    vars(run).update(times={time.rank: time for time in times}, calls=calls)
+    assert [rank for finding in judged("retransmission", run) for rank in finding.ranks] == accused
 
 
 def test_several_may_stand_out_and_what_is_usual_does_not() -> None:
