@@ -58,7 +58,7 @@ def monitor(config: Path, tmp_path: Path) -> Iterator[Callable[..., DynamicProfi
     made: list[DynamicProfilerMonitor] = []
 
     def make(**values: Any) -> DynamicProfilerMonitor:
-        made.append(DynamicProfilerMonitor(str(config), str(tmp_path / "out"), **values))
+        made.append(DynamicProfilerMonitor(str(config), **{"output_path": str(tmp_path / "out"), **values}))
         end = time.monotonic() + HANGS_AFTER_S
         while not list(config.glob("profiler_status_*")) and time.monotonic() < end:
             time.sleep(0.001)  # its thread has looked once, and is out of the way of these very short steps
@@ -213,6 +213,25 @@ def test_the_history_keeps_windows_that_are_over(config: Path, write: Write, mon
         (status,) = answers(config, marks[-1], wait_s=HANGS_AFTER_S)
     assert [entry["request"] for entry in status["history"]] == marks
     assert [entry["directories"] for entry in status["history"]] == [[str(one.directory)] for one in dp.windows]
+
+
+def test_the_status_tells_whole_paths_wherever_the_job_goes(
+    tmp_path: Path, config: Path, write: Write, monitor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stepscope.profiler.dynamic.trigger import answers, ask
+
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    write(start_step=-1, stop_step=-1)
+    dp = monitor(poll_interval=1, output_path="relative")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    mark = ask(config, steps=2, analyse=False)
+    for _ in range(6):
+        dp.step()
+    (status,) = answers(config, mark, wait_s=HANGS_AFTER_S)
+    ((directory,),) = (entry["directories"] for entry in status["history"])
+    assert Path(directory).parent.parent == tmp_path / "relative"
+    assert Path(directory, "stepscope.json").is_file()
 
 
 def test_a_window_that_has_not_begun_can_be_moved_and_taken_back(tmp_path: Path, write: Write, monitor: Any) -> None:

@@ -93,6 +93,15 @@ def test_nobody_answers_where_no_job_watches(tmp_path: Path) -> None:
         _call(str(tmp_path), "--steps", "1", "--wait", "0.1")
 
 
+def test_a_folder_that_no_job_watches_is_remarked_on(tmp_path: Path, plain: None) -> None:
+    assert "No job has reported from" in _call(str(tmp_path / "typo"), "--steps", "3").stderr
+    assert "No job has reported" not in _call(str(tmp_path / "typo"), "--steps", "3", "--json").stderr
+    monitor = DynamicProfilerMonitor(cfg_path=str(tmp_path / "cfg"), output_path=str(tmp_path / "out"))
+    monitor.step()
+    assert "No job has reported" not in _call(str(tmp_path / "cfg"), "--off").stderr
+    monitor.stop()
+
+
 def test_the_answer_of_a_running_job_is_told(tmp_path: Path, plain: None) -> None:
     monitor = DynamicProfilerMonitor(str(tmp_path), str(tmp_path / "out"), poll_interval=1)
     end = threading.Event()

@@ -31,7 +31,8 @@ def trigger(
 ) -> None:
     """Record some steps of a running job. Options that you leave out keep their current values."""
     from stepscope.errors import NoAnswerError, UsageError
-    from stepscope.profiler.dynamic.trigger import answers, ask, config_path, directories, is_settled
+    from stepscope.profiler.dynamic.trigger import answers, ask, config_path, directories, is_settled, known_jobs
+    from stepscope.texts import text
 
     del lang
     if [steps is not None, start is not None or stop is not None, off].count(True) != 1:
@@ -65,6 +66,8 @@ def trigger(
         typer.echo(encoder.dumps({"schema": _SCHEMA, "data": answer}, ensure_ascii=False))
     else:
         _show(cfg_path, statuses, directories(statuses, mark))
+        if not wait and not known_jobs(cfg_path):
+            typer.echo(text("report.trigger_nobody", language(), path=config_path(cfg_path).parent), err=True)
     if wait and not statuses:
         raise NoAnswerError("trigger_no_answer", seconds=wait)
     if statuses and not off and all(status["state"] in ("missed", "rejected") for status in statuses):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from stepscope.layout.names import CAPTURE_FILE
 from stepscope.profiler.dynamic.agreement import AgreedWindow, Agreement
 from stepscope.profiler.dynamic.board import BoardEntry
-from stepscope.profiler.foundation.line_files import read_regular
+from stepscope.profiler.foundation.line_files import absolute, read_regular
 from stepscope.profiler.foundation.own_faults import suppressed
 from stepscope.profiler.foundation.paths import is_directory
 
@@ -65,7 +64,7 @@ def _state(entry: dict[str, Any], places: list[BoardEntry], states: tuple[str, .
 def _directories(entry: dict[str, Any]) -> list[str]:
     """Windows on the disk that are whole and belong to this request: by their steps, and not from before it."""
     numbered = []
-    output = Path(entry["output"])
+    output = absolute(entry["output"])  # who reads the status may be elsewhere
     for folder in output.iterdir() if is_directory(output) else ():
         parts = _FOLDER.fullmatch(folder.name)
         if parts is None or not entry["start"] <= int(parts[2]) <= int(parts[3]) <= entry["stop"] + 1:

@@ -85,7 +85,7 @@ class DynamicProfilerMonitor:
         if not isinstance(cfg_path, (str, os.PathLike)):
             warn("dynamic_no_path", value=repr(cfg_path)[:100])
             return
-        self._output = usable_path("output_path", output_path, _DEFAULT_OUTPUT)
+        self._output = str(absolute(usable_path("output_path", output_path, _DEFAULT_OUTPUT)))
         self._poll_s = _poll(poll_interval)
         self._folder = absolute(usable_path("cfg_path", cfg_path, "."))
         self._begin()

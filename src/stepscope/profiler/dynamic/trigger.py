@@ -63,6 +63,11 @@ def answers(watched: Path, mark: str, wait_s: float = 0.0) -> list[dict[str, Any
         time.sleep(min(_LOOK_S, max(0.0, end - time.monotonic())))
 
 
+def known_jobs(watched: Path) -> list[dict[str, Any]]:
+    """Jobs that have reported from this folder, whatever of."""
+    return statuses(config_path(watched).parent)
+
+
 def is_settled(status: dict[str, Any]) -> bool:
     """Whether a job has nothing more to do for its last request.
 
