@@ -28,6 +28,10 @@ def _dispatches(case: Case, step: int, begin: float) -> None:
     case.slice("aten::linear", "operator", begin, begin + _HELD, step=step)
 
 
+def _runs_python(case: Case, step: int, begin: float) -> None:
+    case.slice("aten::add", "operator", begin, begin + 1, step=step)
+
+
 def _loads(case: Case, step: int, begin: float) -> None:
     name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
     case.slice(name, "annotation", begin, begin + _HELD, step=step)
@@ -49,7 +53,8 @@ def _diagnosed(case: Case, directory: Path) -> Diagnosis:
     ("fill", "kind", "cause"),
     [
         (_dispatches, "host_bound", "dispatch"),
-        (None, "host_bound", "python"),
+        (_runs_python, "host_bound", "python"),
+        (None, "host_bound", "unknown"),
         (_loads, "data_starved", "processing"),
         (_collects, "gc_pause", "garbage_collection"),
         (_compiles, "operator_compile", "compile"),

@@ -172,7 +172,7 @@ def test_a_stored_run_that_is_not_whole_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         stepscope.load(tmp_path / "run", window="other")
     next((tmp_path / "run").glob("rank-1-*/slices-0.parquet")).unlink()
-    with pytest.raises(UnreadableInputError, match="stored run"):
+    with pytest.raises(UnreadableInputError, match="some of its files are missing"):
         stepscope.load(tmp_path / "run")
 
 

@@ -24,7 +24,8 @@ def _job(directory: Path, calls: list[tuple[int, int, int]], kernels: list[tuple
         for number, (rank, a, b) in enumerate(calls)
     ]
     tracks = [{"rank": rank, "track": track, "kind": "stream"} for rank in (0, 1) for track in (0, 1)]
-    return make_store(directory, slices=slices, collectives=collectives, tracks=tracks)
+    ranks = [{"rank": rank, "world_size": 2} for rank in (0, 1)]
+    return make_store(directory, slices=slices, collectives=collectives, tracks=tracks, ranks=ranks)
 
 
 def test_a_call_moves_data_from_when_its_last_member_came(tmp_path: Path) -> None:
