@@ -17,6 +17,7 @@ from stepscope.analysis.timeline.clock import run_clock
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.typed import typed
 
 _MADE_FROM: Final = ("analysis", "facts", "store")
 _USUAL_LIMIT: Final = 2_000
@@ -88,7 +89,7 @@ def collectives(
 
 def _usually_asked(store: RunStore) -> _Calls:
     rows, left_out = _longest(store, AskedCalls(store, None, None, None, None), _USUAL_LIMIT)
-    return _Calls(msgspec.convert(rows.to_dicts(), list[CollectiveCall]), left_out)
+    return _Calls(typed(rows.to_dicts(), list[CollectiveCall]), left_out)
 
 
 def _longest(store: RunStore, asked: AskedCalls, limit: int) -> tuple[pl.DataFrame, int]:

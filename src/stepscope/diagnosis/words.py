@@ -15,6 +15,8 @@ def rank_names(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
 
     >>> rank_names([2], [0, 1, 2]).en, rank_names([0, 2], [0, 1, 2]).en, rank_names([0, 1, 2], [0, 1, 2]).en
     ('rank 2', 'ranks 0, 2', 'all 3 ranks')
+    >>> rank_names(range(9), range(64)).zh
+    '9 个 rank（0、1、2、3、4、5、6、7……）'
     """
     if len(ranks) == 1:
         return Bilingual(f"rank {ranks[0]}", f"rank {ranks[0]}")
@@ -23,10 +25,14 @@ def rank_names(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
     if len(ranks) == len(captured):
         return Bilingual.of("finding_ranks.every", count=len(ranks))
     if len(ranks) > _MOST_NAMED:
-        named = ", ".join(map(str, ranks[:_MOST_NAMED]))
-        return Bilingual.of("finding_ranks.many", ranks=named, count=len(ranks))
+        return Bilingual.of("finding_ranks.many", ranks=_listed(ranks[:_MOST_NAMED]), count=len(ranks))
+    numbers = _listed(ranks)
+    return Bilingual(f"ranks {numbers.en}", f"rank {numbers.zh}")
+
+
+def _listed(ranks: Sequence[int]) -> Bilingual:
     numbers = list(map(str, ranks))
-    return Bilingual(f"ranks {', '.join(numbers)}", f"rank {'、'.join(numbers)}")
+    return Bilingual(", ".join(numbers), "、".join(numbers))
 
 
 def waiting_ranks(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final, TypeVar
 
-import msgspec
+from stepscope.typed import typed
 
 Structure = TypeVar("Structure")
 
@@ -27,7 +27,7 @@ def load(name: str, structure: type[Structure]) -> Structure:
     if name not in _LOADED:
         from stepscope.facts.thresholds import with_chosen
 
-        _LOADED[name] = msgspec.convert(with_chosen(name, table(name)), structure)
+        _LOADED[name] = typed(with_chosen(name, table(name)), structure)
     loaded: Structure = _LOADED[name]
     return loaded
 

@@ -11,6 +11,7 @@ import msgspec
 
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.facts.simulation import Transport
+from stepscope.typed import typed
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 Factor = Annotated[float, msgspec.Meta(gt=0)]
@@ -185,7 +186,7 @@ def of_table(content: dict[str, Any], origin: str) -> Scenario:
     try:
         whole = _extended(dict(content))
         whole.setdefault("name", Path(origin).stem)
-        return checked(msgspec.convert(whole, Scenario), origin)
+        return checked(typed(whole, Scenario), origin)
     except msgspec.ValidationError as error:
         raise UnreadableInputError("bad_scenario", path=origin, reason=str(error)) from error
 

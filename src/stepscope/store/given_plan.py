@@ -15,6 +15,7 @@ from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.facts.parallel import parallel_facts
 from stepscope.store.run_store import RunStore
 from stepscope.store.workspace import Workspace
+from stepscope.typed import typed
 
 #: Under this name the plan is kept in a workspace.
 SECTION: Final = "parallel"
@@ -36,7 +37,7 @@ def given_plan(workspace: Workspace | None) -> GivenPlan | None:
     """The plan that was given for a capture, if any."""
     kept = None if workspace is None else workspace.section(SECTION)
     try:
-        return None if kept is None else msgspec.convert(kept, GivenPlan)
+        return None if kept is None else typed(kept, GivenPlan)
     except msgspec.ValidationError:
         return None
 

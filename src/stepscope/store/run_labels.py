@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from stepscope.store.workspace import shared_workspace
+from stepscope.typed import typed
 
 _SECTION: Final = "labels"
 
@@ -21,7 +22,7 @@ class RunLabel(msgspec.Struct, frozen=True):
 
 def run_labels() -> dict[str, RunLabel]:
     """All labels, by :func:`label_key`."""
-    return {key: msgspec.convert(entry, RunLabel) for key, entry in _known().items() if _is_label(entry)}
+    return {key: typed(entry, RunLabel) for key, entry in _known().items() if _is_label(entry)}
 
 
 def keep_label(key: str, label: RunLabel) -> None:
@@ -39,7 +40,7 @@ def label_key(capture: Path, window: str | None) -> str:
 
 def _is_label(entry: object) -> bool:
     try:
-        msgspec.convert(entry, RunLabel)
+        typed(entry, RunLabel)
     except msgspec.ValidationError:
         return False
     return True

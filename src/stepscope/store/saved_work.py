@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from stepscope.store.workspace import shared_workspace
+from stepscope.typed import typed
 
 _QUERIES: Final = "queries"
 _VIEWS: Final = "views"
@@ -51,7 +52,7 @@ def saved_views(capture: Path) -> list[SavedView]:
     views = []
     for name, entry in sorted(_views_of(capture).items()):
         try:
-            views.append(msgspec.convert({"name": name, **entry}, SavedView))
+            views.append(typed({"name": name, **entry}, SavedView))
         except (msgspec.ValidationError, TypeError):
             continue  # written by another version
     return views

@@ -9,6 +9,7 @@ import polars as pl
 
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, PartsPerMillion
 from stepscope.store.run_store import RunStore
+from stepscope.typed import typed
 
 # Offsets of ranks of one host differ by what their clock drifts between their first slices, and by rounding.
 _SAME_CLOCK_NS: Final = 1000
@@ -47,4 +48,4 @@ def clocks_of(store: RunStore) -> list[HostClock]:
             calls=pl.col("clock_calls").first(),
         )
     )
-    return msgspec.convert(rows.select(HostClock.__struct_fields__).to_dicts(), list[HostClock])
+    return typed(rows.select(HostClock.__struct_fields__).to_dicts(), list[HostClock])

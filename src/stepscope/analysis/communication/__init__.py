@@ -24,6 +24,7 @@ from stepscope.analysis.foundation.question import AtLeast, question
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.typed import typed
 
 __all__ = ["Communication", "communication"]
 
@@ -69,7 +70,7 @@ def _work_out(
         by_rank=times_by_rank(calls),
         durations=durations_of(calls),
         waits=_blame(store, waited.rows, asked.recorded),
-        matrix=msgspec.convert(matrix.to_dicts(), list[Link]),
+        matrix=typed(matrix.to_dicts(), list[Link]),
         links=links_of(matrix),
         packets=packets_of(asked.transfers),
         groups=groups,
@@ -103,7 +104,7 @@ def _blame(store: RunStore, waited: pl.DataFrame, asked: pl.DataFrame) -> list[W
         .agg(wait_us=pl.col("part_ns").sum() / 1000, calls=pl.col("wait").n_unique())
         .sort("wait_us", "rank", "blames", "root", descending=[True, False, False, False])
     )
-    return msgspec.convert(rows.select(Wait.__struct_fields__).to_dicts(), list[Wait])
+    return typed(rows.select(Wait.__struct_fields__).to_dicts(), list[Wait])
 
 
 def _notes(store: RunStore, answer: Communication) -> list[Note]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.communication.call_times import CALLED
 from stepscope.analysis.communication.links import moved_between_ranks, with_rate
 from stepscope.analysis.communication.types import DurationBin, PacketSize
+from stepscope.typed import typed
 
 
 def durations_of(calls: pl.DataFrame) -> list[DurationBin]:
@@ -20,7 +20,7 @@ def durations_of(calls: pl.DataFrame) -> list[DurationBin]:
         .sort(*CALLED, "low")
         .with_columns(from_us=pl.col("low").cast(pl.Float64), to_us=_high().cast(pl.Float64))
     )
-    return msgspec.convert(rows.select(DurationBin.__struct_fields__).to_dicts(), list[DurationBin])
+    return typed(rows.select(DurationBin.__struct_fields__).to_dicts(), list[DurationBin])
 
 
 def packets_of(transfers: pl.LazyFrame) -> list[PacketSize]:
@@ -35,7 +35,7 @@ def packets_of(transfers: pl.LazyFrame) -> list[PacketSize]:
         .collect()
         .with_columns(from_bytes=pl.col("low"), to_bytes=_high())
     )
-    return msgspec.convert(with_rate(rows).select(PacketSize.__struct_fields__).to_dicts(), list[PacketSize])
+    return typed(with_rate(rows).select(PacketSize.__struct_fields__).to_dicts(), list[PacketSize])
 
 
 def _low(value: pl.Expr) -> pl.Expr:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.communication.types import Group, Unjoined
 from stepscope.store.run_store import RunStore
+from stepscope.typed import typed
 
 
 def groups_of(store: RunStore) -> list[Group]:
@@ -73,4 +73,4 @@ def unjoined(calls: pl.DataFrame, groups: Sequence[Group], steps: pl.DataFrame) 
         .agg(missing=pl.col("rank").sort())
     )
     rows = short.join(absent, on="call").sort("start_ns", "call").select(Unjoined.__struct_fields__)
-    return msgspec.convert(rows.to_dicts(), list[Unjoined])
+    return typed(rows.to_dicts(), list[Unjoined])

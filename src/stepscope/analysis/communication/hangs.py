@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.cluster.matched_calls import POINT_TO_POINT
 from stepscope.analysis.communication.types import Group, Unjoined
 from stepscope.store.run_store import RunStore
+from stepscope.typed import typed
 
 _CALL: Final = ["group", "seq", "kind"]
 
@@ -52,4 +52,4 @@ def never_joined(store: RunStore, groups: Sequence[Group]) -> list[Unjoined]:
         .agg(missing=pl.col("rank").sort())
     )
     rows = made.join(missing, on=_CALL).sort("start_ns", *_CALL).with_columns(step=pl.lit(None, pl.Int64))
-    return msgspec.convert(rows.select(Unjoined.__struct_fields__).to_dicts(), list[Unjoined])
+    return typed(rows.select(Unjoined.__struct_fields__).to_dicts(), list[Unjoined])

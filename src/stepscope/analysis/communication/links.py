@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.communication.types import Link, Transport
+from stepscope.typed import typed
 
 _MOVED = ("payload", "reduce")
 _TRANSPORT = "transport"
@@ -41,7 +41,7 @@ def links_of(matrix: pl.DataFrame) -> list[Transport]:
         **slowest,
     )
     fields = Transport.__struct_fields__
-    return msgspec.convert(with_rate(rows).sort(_TRANSPORT).select(fields).to_dicts(), list[Transport])
+    return typed(with_rate(rows).sort(_TRANSPORT).select(fields).to_dicts(), list[Transport])
 
 
 def with_rate(rows: pl.DataFrame) -> pl.DataFrame:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.communication.call_times import CALLED, sum_us
 from stepscope.analysis.communication.types import Group, Operation, RankTimes
 from stepscope.facts.communication import communication_facts
+from stepscope.typed import typed
 
 _RECORDED: Final = ("transit", "wait", "sync", "idle", "reduce")
 
@@ -41,13 +41,13 @@ def operations_of(calls: pl.DataFrame, groups: Sequence[Group]) -> list[Operatio
     )
     rows = rows.join(sizes, on="group", how="left", maintain_order="left").with_columns(bus_gb_per_s=_bus_rate())
     rows = rows.sort(pl.col("total_us").fill_null(0), *CALLED, descending=[True, False, False, False])
-    return msgspec.convert(rows.select(Operation.__struct_fields__).to_dicts(), list[Operation])
+    return typed(rows.select(Operation.__struct_fields__).to_dicts(), list[Operation])
 
 
 def times_by_rank(calls: pl.DataFrame) -> list[RankTimes]:
     """Rows of ``RankTimes`` in the order of ranks."""
     rows = calls.group_by("rank").agg(count=pl.len(), **_sums()).sort("rank")
-    return msgspec.convert(rows.select(RankTimes.__struct_fields__).to_dicts(), list[RankTimes])
+    return typed(rows.select(RankTimes.__struct_fields__).to_dicts(), list[RankTimes])
 
 
 def _sums() -> dict[str, pl.Expr]:

@@ -20,6 +20,7 @@ import msgspec
 from stepscope.facts.thresholds import chosen
 from stepscope.store.integrity import read_document, save_document
 from stepscope.store.run_store import RunStore
+from stepscope.typed import typed
 from stepscope.version import __version__
 
 Content = TypeVar("Content")
@@ -46,7 +47,7 @@ def kept_before(store: RunStore, name: str, kind: type[Content], rooms: tuple[st
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
         before = read_document(path_of(store, name))
         if before["key"] == _key(store, rooms):
-            return msgspec.convert(before["content"], kind)
+            return typed(before["content"], kind)
     return None
 
 

@@ -40,6 +40,7 @@ from stepscope.errors import NoAnswerError
 from stepscope.facts.launches import launches_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.typed import typed
 
 __all__ = ["Launches", "launches"]
 
@@ -121,7 +122,7 @@ def _step_rows(rank: int, work: Launched, marks: pl.DataFrame) -> list[StepLaunc
         return []
     rows = marks.select("step", "warm_up").join(latency.by_step(work), on="step", how="left", maintain_order="left")
     filled = rows.with_columns(pl.col("launches", "kernels").fill_null(0), rank=pl.lit(rank))
-    return msgspec.convert(filled.select(StepLaunches.__struct_fields__).to_dicts(), list[StepLaunches])
+    return typed(filled.select(StepLaunches.__struct_fields__).to_dicts(), list[StepLaunches])
 
 
 def _notes(rank: int, on_device: bool, work: Launched) -> list[Note]:

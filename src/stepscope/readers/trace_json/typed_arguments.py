@@ -21,6 +21,7 @@ from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_batches import pick
 from stepscope.readers.trace_json.event_columns import Batch, arguments, integers
 from stepscope.readers.trace_json.trace_event import FAULTS
+from stepscope.typed import decoder_of
 
 if TYPE_CHECKING:
     from stepscope.readers.trace_json.event_scanner import Scan
@@ -134,4 +135,4 @@ def _fields(structure: type[msgspec.Struct]) -> list[tuple[str, bytes, Any]]:
 
 @cache
 def _decoder(structure: type[msgspec.Struct]) -> Any:
-    return msgspec.json.Decoder(list[structure])  # type: ignore[valid-type]
+    return decoder_of(list[structure])  # type: ignore[valid-type]
