@@ -296,6 +296,13 @@ def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
     assert code_of(path) == "cannot_read"
 
 
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    write(tmp_path / "run" / "rank0.json", trace())
+    os.mkfifo(tmp_path / "run" / "rank1.json")
+    assert load(tmp_path / "run").ranks == [0]
+    assert code_of(tmp_path / "run" / "rank1.json") == "not_a_file"
+
+
 def test_a_bomb_is_refused_and_does_not_hide_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(raw_bytes, "_ALWAYS_ALLOWED_BYTES", 1 << 20)  # else it takes 256 MB to be one
     event = compact(operator("a", 1_000, 1)).encode() + b","

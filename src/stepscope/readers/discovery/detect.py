@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -32,7 +33,7 @@ def sources(path: Path) -> list[Source]:
         if path.is_file():
             return _parts(_named_file(path))
         if not path.is_dir():
-            raise UnreadableInputError("no_such_path", path=str(path))
+            raise UnreadableInputError("not_a_file" if path.exists() else "no_such_path", path=str(path))
         sources_below = list(_below(path))
     except OSError as error:
         raise UnreadableInputError("cannot_read", path=str(path), reason=error.strerror or str(error)) from error
@@ -57,6 +58,7 @@ def _below(root: Path) -> Iterator[Source]:
     for below, folders, files in os.walk(root):
         directory = Path(below)
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
+        files = [name for name in files if not _is_pipe_or_device(directory / name)]
         claimed = _claim(directory, folders, files)
         if claimed:
             folders.clear()
@@ -69,6 +71,15 @@ def _below(root: Path) -> Iterator[Source]:
         source_of_file = {path: _loose_file(path) for path in loose}
         yield from (part for source in source_of_file.values() if source is not None for part in _parts(source))
         yield from _damaged(source_of_file)
+
+
+def _is_pipe_or_device(path: Path) -> bool:
+    """Whether opening a path might wait for ever for somebody who writes."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _loose_file(path: Path) -> Source | None:
