@@ -58,7 +58,7 @@ def _below(root: Path) -> Iterator[Source]:
     for below, folders, files in os.walk(root):
         directory = Path(below)
         folders[:] = sorted(folder for folder in folders if not folder.startswith("."))
-        files = [name for name in files if not _is_pipe_or_device(directory / name)]
+        files[:] = [name for name in files if not _is_pipe_or_device(directory / name)]
         claimed = _claim(directory, folders, files)
         if claimed:
             folders.clear()
