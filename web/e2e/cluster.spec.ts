@@ -96,7 +96,7 @@ test('stages, hosts, dimensions and groups of a pipeline, and its picture', asyn
   const box = await picture.boundingBox()
   if (!box) throw new Error('the picture has no place')
   await picture.hover({ position: { x: box.width / 2, y: 60 } })
-  await expect(picture).toHaveAttribute('aria-label', /rank 8 · (forward|backward)/)
+  await expect(picture).toHaveAttribute('aria-label', /rank 8 · (Forward|Backward)/)
   await picture.click({ position: { x: box.width / 2, y: 60 } })
   await expect.poll(() => app.param('rank')).toBe('8')
 })
