@@ -243,6 +243,28 @@ def test_without_an_accelerator_the_path_leads_over_the_threads_of_the_host(tmp_
     assert [note.code for note in answer.notes] == ["host_operators_are_work"]
 
 
+def test_a_collective_whose_end_is_noted_after_the_loop_went_on_still_held_the_loop_up(tmp_path: Path) -> None:
+    case = Case()
+    case.step(1, 0, 500)
+    case.slice("aten::addmm", "operator", 50, 200, step=1)
+    case.slice("gloo:all_reduce", "collective", 210, 405, track=HELPER, step=1)
+    case.slice("aten::add_", "operator", 400, 500, step=1)
+    (found,) = critical_path(case.store(tmp_path), steps=[1]).data
+    assert _bounds(found) == {"cpu_bound": 60.0, "compute": 250.0, "communication": 190.0}, "it goes on at 400"
+
+
+@pytest.mark.parametrize(("start", "end"), [(150, 700), (380, 405)])
+def test_a_collective_that_the_loop_did_not_wait_for_is_not_on_the_path(tmp_path: Path, start: int, end: int) -> None:
+    """It runs on for long, or began when most of the pause was over."""
+    case = Case()
+    case.step(1, 0, 800)
+    case.slice("aten::addmm", "operator", 0, 200, step=1)
+    case.slice("gloo:all_reduce", "collective", start, end, track=HELPER, step=1)
+    case.slice("aten::add_", "operator", 400, 800, step=1)
+    (found,) = critical_path(case.store(tmp_path), steps=[1]).data
+    assert _bounds(found).get("communication", 0.0) == 0.0
+
+
 def test_the_typical_step_is_chosen_unless_one_is_named(tmp_path: Path) -> None:
     case = Case()
     at = 0

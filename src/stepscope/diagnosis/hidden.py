@@ -227,8 +227,8 @@ def _limit_as_finding(run: RunContext, subject: Literal["data", "host"], ranks: 
 
 def _is_part_of(finding: Finding, slow: Finding) -> bool:
     """Whether it is the same once more, told of the same ranks."""
-    absorbed = finding_facts().slow_rank.absorbs.get(slow.cause or "", ())
-    return finding.kind in (*absorbed, slow.kind) and set(finding.ranks) <= set(slow.ranks)
+    absorbed = finding_facts().slow_rank.is_absorbed(finding.kind, finding.cause, slow.cause)
+    return (absorbed or finding.kind == slow.kind) and set(finding.ranks) <= set(slow.ranks)
 
 
 def _hiding(finding: Finding, alone: Alone, both: _Both, other: Finding) -> Finding:

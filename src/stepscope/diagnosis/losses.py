@@ -110,7 +110,10 @@ def _slow_ranks_apart(run: RunContext, kind: str, losses: list[Loss]) -> list[li
         return [losses]
     limits = finding_facts().slow_rank
     slow = {
-        rank for member in run.slow_members if kind in limits.absorbs.get(member.cause, ()) for rank in member.ranks
+        rank
+        for member in run.slow_members
+        if limits.is_absorbed(kind, losses[0].cause, member.cause)
+        for rank in member.ranks
     }
     usual = [loss for loss in losses if loss.rank not in slow]
     level = _mean(loss.gain_us for loss in usual) or 0.0

@@ -84,12 +84,13 @@ def _reasons(finding: Finding, among: list[Finding]) -> list[Finding]:
 
 def _told_once(findings: list[Finding]) -> list[Finding]:
     """Why a rank or host is slow is part of its finding, with what was found out about it, and no second finding."""
-    absorbs = finding_facts().slow_rank.absorbs
+    limits = finding_facts().slow_rank
     slow = [one for one in findings if one.kind in ("slow_rank", "slow_host") and one.accuses]
     told: dict[str, list[Finding]] = {}
     for finding in findings:
         for reason in slow:
-            if finding.kind in absorbs.get(reason.cause or "", ()) and set(finding.ranks) <= set(reason.ranks):
+            same = limits.is_absorbed(finding.kind, finding.cause, reason.cause)
+            if same and set(finding.ranks) <= set(reason.ranks):
                 told.setdefault(reason.id, []).append(finding)
     absorbed = {id(one) for parts in told.values() for one in parts}
     return [_with_parts(one, told.get(one.id, [])) for one in findings if id(one) not in absorbed]

@@ -13,6 +13,8 @@ class Inference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     handoff_gap_us: int
     least_delay_us: int
     stream_wait_us: int
+    least_awaited_share: float
+    most_late_end_share: float
 
 
 class Overhead(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -54,6 +54,11 @@ class SlowRank(msgspec.Struct, frozen=True):
     apart_times: float
     absorbs: dict[str, tuple[str, ...]]
 
+    def is_absorbed(self, kind: str, cause: str | None, slow_because: str | None) -> bool:
+        """Whether a finding on a slow rank says once more why it is slow."""
+        absorbed = self.absorbs.get(slow_because or "", ())
+        return kind in absorbed or f"{kind}.{cause}" in absorbed
+
 
 class BandwidthContentionLimits(msgspec.Struct, frozen=True):
     """How much slower calls must be, how far beside computing or alone, and how large."""

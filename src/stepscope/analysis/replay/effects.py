@@ -245,7 +245,8 @@ def _late_host(store: RunStore, weights: Weights, part_index: int, factor: float
     gaps = idle_of(store, part.rank).gaps
     late = gaps.cause[:, _LATE].sum(axis=1) > 0
     waiting = union(gaps.start[late], gaps.end[late])
-    return weights.scale_host(part_index, dict.fromkeys(np.unique(part.host.thread).tolist(), waiting), factor)
+    threads = dict.fromkeys(np.unique(part.host.thread).tolist(), waiting)
+    return weights.scale_host(part_index, threads, factor) + weights.scale_handovers(part_index, waiting, factor)
 
 
 def _covered_on_host(weights: Weights, part_index: int, within: dict[int, Intervals]) -> int:

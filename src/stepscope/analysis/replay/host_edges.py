@@ -14,6 +14,7 @@ from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.rank_tables import links_of
 from stepscope.analysis.replay import edge_kinds as kinds
 from stepscope.analysis.replay.device_edges import edges, issued
+from stepscope.analysis.replay.done_calls import done_at
 from stepscope.analysis.replay.full_queue import held_by_full_queue
 from stepscope.analysis.replay.graph import Edges, together
 from stepscope.analysis.replay.loader_edges import loader_edges, starved_waits
@@ -34,6 +35,7 @@ class Threads:
     enqueue: Int64s  # rows of slices joined by queues
     dequeue: Int64s
     collective: Int64s  # rows of collectives that the host carries out
+    done: Int64s  # when each of these lets others go on
     loader: Int64s  # rows of the loop's long waits for a loader that works beside it
     point_thread: Int64s
     point_time: Int64s
@@ -55,6 +57,8 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, loop_
     for thread in np.unique(host.thread[calls]).tolist():
         mine = np.flatnonzero(calls & (host.thread == thread))
         busy[thread] = Intervals(*stretches(host.start[mine], host.end[mine], 0 if thread in queued else pause))
+    loop_threads = [int(thread) for thread in primary if thread != NONE]
+    done = done_at(host, collective, busy, loop_threads)
     launching = device.work[work.call[device.work] != NONE]
     issue = issued(work)
     points = [
@@ -63,15 +67,17 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, loop_
         (work.thread[launching], issue[launching]),
         *((host.thread[part], host.start[part]) for part in (blocked, enqueue, dequeue, collective, loader)),
         *((host.thread[part], host.end[part]) for part in (blocked, collective, loader)),
+        (host.thread[collective], done),
         (np.full(len(loop_moments), host.loop), loop_moments),
     ]
     return Threads(
         busy,
-        [int(thread) for thread in primary if thread != NONE],
+        loop_threads,
         blocked,
         enqueue,
         dequeue,
         collective,
+        done,
         loader,
         np.concatenate([part[0] for part in points]).astype(np.int64),
         np.concatenate([part[1] for part in points]).astype(np.int64),
@@ -144,7 +150,7 @@ def _handoffs(nodes: Nodes, threads: Threads, host: Host, idle: Bools, before_ti
     """A thread that did nothing went on when another one that works with it had come so far."""
     thread, time, node = nodes.point_thread, nodes.point_time, nodes.point
     from_primary = np.isin(thread, threads.primary)
-    ended = nodes_at(nodes, host.thread[threads.collective], host.end[threads.collective])
+    ended = nodes_at(nodes, host.thread[threads.collective], threads.done)
     from_collective = np.isin(node, ended) & ~from_primary
     sources, targets, about = [], [], []
     for own in np.unique(thread[idle]).tolist():

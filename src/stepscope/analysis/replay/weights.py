@@ -73,7 +73,14 @@ class Weights:
 
     def scale_delays(self, part_index: int, within: Intervals, factor: float) -> int:
         """The same with what device slices waited."""
-        edges = self.edges(part_index, DELAYS)
+        return self._scale_within(part_index, DELAYS, within, factor)
+
+    def scale_handovers(self, part_index: int, within: Intervals, factor: float) -> int:
+        """The same with what threads did after another one had let them go on."""
+        return self._scale_within(part_index, (edge_kinds.HANDOFF, edge_kinds.QUEUE), within, factor)
+
+    def _scale_within(self, part_index: int, kinds: tuple[int, ...], within: Intervals, factor: float) -> int:
+        edges = self.edges(part_index, kinds)
         covered = self.covered(part_index, edges, within)
         self.weight[edges] += np.rint(covered * (factor - 1)).astype(np.int64)
         return int(covered.sum())
