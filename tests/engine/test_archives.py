@@ -99,5 +99,14 @@ def test_of_a_cut_archive_come_the_files_before_the_cut(tmp_path: Path) -> None:
 def test_what_is_no_archive_gets_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "no.zip"
     path.write_bytes(b"nothing of the kind")
-    with pytest.raises(UnreadableInputError):
+    with pytest.raises(UnreadableInputError, match="neither a zip nor a tar file") as refused:
+        stepscope.load(path, progress=False)
+    assert refused.value.code == "not_an_archive"
+
+
+def test_a_file_without_a_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "nameless.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("."), b"{}")
+    with pytest.raises(UnreadableInputError, match="outside"):
         stepscope.load(path, progress=False)

@@ -93,6 +93,8 @@ def _members(path: Path) -> Iterator[tuple[str, IO[bytes], float]]:
                     with archive.open(entry) as content:
                         yield entry.filename, content, moment
         return
+    if not tarfile.is_tarfile(path):
+        raise UnreadableInputError("not_an_archive", path=str(path))
     with tarfile.open(path) as archive:
         for member in archive:
             extracted = archive.extractfile(member) if member.isreg() else None
@@ -103,7 +105,8 @@ def _members(path: Path) -> Iterator[tuple[str, IO[bytes], float]]:
 def _safe(name: str, path: Path) -> Path:
     """The path inside the directory; an archive with a file that would lie outside is refused."""
     inside = PurePosixPath(name.replace("\\", "/"))
-    if inside.is_absolute() or ".." in inside.parts or ":" in inside.parts[0] or "\0" in name:
+    is_inside = inside.parts and not inside.is_absolute() and ".." not in inside.parts
+    if not is_inside or ":" in inside.parts[0] or "\0" in name:
         raise UnreadableInputError("archive_unsafe_name", path=str(path), name=name[:200])
     return Path(*inside.parts)
 
