@@ -289,6 +289,16 @@ def test_work_of_the_step_before_is_part_of_the_path_where_it_delays_the_step(tm
     assert _parts(_path(case, tmp_path), "compute") == [("leftover", 50.0), ("own", 98.0)]
 
 
+def test_work_that_was_launched_before_its_step_is_not_called_work_without_launches(tmp_path: Path) -> None:
+    case = Case()
+    case.step(1, 0, 100)
+    case.launch((10, 15), (20, 190), step=1)
+    case.step(2, 100, 200)
+    case.launch((20, 25), (190, 390), step=2)
+    answer = critical_path(case.store(tmp_path), steps=[2])
+    assert "launches_not_recorded" not in {note.code for note in answer.notes}
+
+
 def test_a_capture_of_the_device_alone_has_a_path_and_says_what_is_missing(tmp_path: Path) -> None:
     slices = [
         {"name": "a", "kind": "kernel", "start_ns": 10, "dur_ns": 50, "track": STREAM, "step": 1},

@@ -7,9 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from stepscope.analysis.foundation.host_activity import NONE, Host, host_of
+from stepscope.analysis.foundation.host_activity import Host, host_of
 from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import Launched, launched_of
+from stepscope.analysis.foundation.rank_tables import links_of
 from stepscope.analysis.foundation.work import Work
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.device_edges import device_edges, issued
@@ -33,6 +34,7 @@ class RankGraph:
     host: Host
     work: Launched
     on_device: bool
+    launches_known: bool  # of any work of the rank; what a full queue held up was launched before the window
     waits_known: bool
     inferred_waits: int
 
@@ -40,11 +42,6 @@ class RankGraph:
     def graph(self) -> Graph:
         """The graph of this rank alone."""
         return graph_of(self.nodes.time, self.edges, unexplained=edge_kinds.UNEXPLAINED)
-
-    @property
-    def launches_known(self) -> bool:
-        """Whether any call is known that launched work."""
-        return bool((self.work.call != NONE).any())
 
     @property
     def tells(self) -> bool:
@@ -91,6 +88,7 @@ def rank_graph(
         host=host,
         work=launched,
         on_device=work.on_device,
+        launches_known=bool((links_of(store, rank)["kind"] == "launch").any()),
         waits_known=waits.known,
         inferred_waits=inferred,
     )
