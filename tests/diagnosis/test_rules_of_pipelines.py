@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -24,9 +24,11 @@ PIPELINE = {
 DATA_PARALLEL = {"extends": "healthy", "name": "four ranks", "plan": {"dp": 4}, "steps": 4}
 
 
-def _simulated(directory: Path, job: dict[str, Any], **fault: Any) -> tuple[RunContext, dict[str, Any]]:
+def _simulated(
+    directory: Path, job: dict[str, Any], detail: Literal["full", "steps"] = "full", **fault: Any
+) -> tuple[RunContext, dict[str, Any]]:
     scenario = of_table(job | {"faults": [fault] if fault else []}, "test")
-    truth = simulate(scenario, directory / "run").truth
+    truth = simulate(scenario, directory / "run", detail=detail).truth
     store = open_store(directory / "run")
     assert store is not None
     return RunContext(store), truth
@@ -78,3 +80,68 @@ def test_chunks_of_the_model_that_come_back_to_the_first_stage_are_no_passes(tmp
     # Four micro-batches through two chunks each: the bubble is 1 of 8 + 1 passes; 4 times as many leave 1 of 33.
     assert [each.value for each in finding.evidence if each.metric == "micro_batches"] == [8]
     assert _share_of(finding) == pytest.approx(1 / 9 - 1 / 33, abs=0.02)
+
+
+STAGES_WITH_TENSORS = PIPELINE | {"plan": {"dp": 2, "tp": 2, "pp": 2, "micro_batches": 16}, "steps": 3}
+
+
+@pytest.mark.parametrize("detail", ["full", "steps"])
+@pytest.mark.parametrize("cause", ["layers", "last_stage"])
+def test_more_layers_and_a_long_loss_are_told_apart_with_and_without_single_kernels(
+    tmp_path: Path, cause: str, detail: Literal["full", "steps"]
+) -> None:
+    fault = {"kind": "stage_imbalance", "cause": cause, "strength": "clear", "stage": 1}
+    run, _ = _simulated(tmp_path, STAGES_WITH_TENSORS, detail, **fault)
+    (finding,) = judged("stage_imbalance", run)
+    assert (finding.where.stage, finding.cause) == (1, cause)
+
+
+NPU_HOSTS = {
+    "extends": "healthy-ascend",
+    "name": "three hosts",
+    "plan": {"dp": 9},
+    "host": {"ranks": 3},
+    "network": {
+        "inside": "HCCS",
+        "rates": {name: {"gb_per_s": 150.0, "latency_us": 2.0} for name in ("HCCS", "RDMA")},
+    },
+    "steps": 3,
+}
+NPU_STAGES = PIPELINE | {
+    "device": {"kind": "npu", "name": "Ascend910B3"},
+    "plan": {"dp": 6, "tp": 1, "pp": 2, "micro_batches": 16},
+    "host": {"ranks": 2},
+    "network": NPU_HOSTS["network"],
+    "steps": 3,
+}
+
+
+@pytest.mark.parametrize(
+    ("job", "fault", "cause", "place"),
+    [
+        # Rank 3 sends to another host over one link only: its card looks like that link.
+        (NPU_HOSTS, {"cause": "card", "ranks": [3]}, "link_or_card", "2-3"),
+        (NPU_HOSTS, {"cause": "link", "links": [[2, 3]]}, "link_or_card", "2-3"),
+        (NPU_HOSTS, {"cause": "link", "links": [[1, 2]]}, "link", "1-2"),  # no card in it
+        # Here the other stage is on another host, too.
+        (NPU_STAGES, {"cause": "link", "links": [[1, 2]]}, "link", "1-2"),
+        (NPU_STAGES, {"cause": "card", "ranks": [2]}, "card", None),
+    ],
+)
+def test_a_card_is_told_from_a_link_where_it_has_another_one(
+    tmp_path: Path, job: dict[str, Any], fault: dict[str, Any], cause: str, place: str | None
+) -> None:
+    run, _ = _simulated(tmp_path, job, kind="slow_link", strength="clear", **fault)
+    (finding,) = judged("slow_link", run)
+    assert (finding.cause, finding.where.link) == (cause, place)
+
+
+@pytest.mark.parametrize(("rate", "severities"), [(250.0, {"info"}), (80.0, {"warning", "critical"})])
+def test_what_layers_exchange_over_fast_links_is_usual(tmp_path: Path, rate: float, severities: set[str]) -> None:
+    """Four ranks share each layer; the slower the links, the longer nothing computes."""
+    network = {"rates": {"NVLINK": {"gb_per_s": rate, "latency_us": 2.0}}}
+    job = PIPELINE | {"plan": {"dp": 1, "tp": 4, "pp": 1, "micro_batches": 8}, "network": network, "steps": 3}
+    run, _ = _simulated(tmp_path, job)
+    (finding,) = judged("exposed_communication", run)
+    assert finding.cause == "transfer"
+    assert finding.severity in severities

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -36,6 +36,9 @@ from stepscope.facts.findings import finding_facts
 from stepscope.questions.registry import QUESTIONS
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+
+#: Splits whose calls stand between the operators of a layer.
+_WITHIN_LAYERS: Final = ("tp", "cp", "ep")
 
 
 class RunContext:
@@ -230,6 +233,13 @@ class RunContext:
             if known[rank] >= finding_facts().exposed_communication.least_share_of_calls * expected:
                 times[rank] = exposed_ns / 1000 / len(time.steps)
         return times
+
+    @cached_property
+    def exposed_within_layers(self) -> dict[int, float]:
+        """Of the exposed transfers of a rank those that a layer cannot go on without, in microseconds per mean step."""
+        within = self.calls.filter(pl.col("complete") & pl.col("dimension").cast(pl.String).is_in(_WITHIN_LAYERS))
+        exposed = within.group_by("rank").agg(pl.col("exposed_transfer_ns").sum() / 1000)
+        return {rank: us / len(self.times[rank].steps) for rank, us in exposed.iter_rows()}
 
     @cached_property
     def recorded_waiting(self) -> dict[int, float]:

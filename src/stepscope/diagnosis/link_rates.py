@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import polars as pl
@@ -19,15 +20,43 @@ Name = TypeVar("Name", bound=Hashable)
 Pair = tuple[int, int]
 # A median absolute deviation is so much smaller than the standard deviation of a normal distribution.
 _MAD_TO_DEVIATION: Final = 1.4826
+_OF_LINKS: Final = ("alike", "one", "other", "time", "whole", "bytes")
 
 
-def slow_links(run: RunContext) -> dict[Pair, float]:
-    """Links that are slower than others like them, with how many times."""
-    rates = pl.concat([_recorded(run), _of_pairs(run)])
+@dataclass(frozen=True)
+class LinkRates:
+    """Links and groups beside others like them: how many times slower the slow ones are, and which are as fast."""
+
+    slow_links: dict[Pair, float]
+    slow_groups: dict[str, float]
+    sound_links: set[Pair]
+    sound_groups: set[str]
+
+    @classmethod
+    def of(cls, run: RunContext) -> LinkRates:
+        """Of all that move enough to tell."""
+        rates, of_groups = pl.concat([_recorded(run), _of_pairs(run)]), _of_groups(run)
+        slow_links, slow_groups = _slow_links(rates), _slow_groups(of_groups)
+        links, groups = _comparable(rates), _comparable(of_groups)
+        return cls(
+            slow_links,
+            slow_groups,
+            {(one, other) for one, other in links.select("one", "other").iter_rows()} - slow_links.keys(),
+            set(groups["group"]) - slow_groups.keys(),
+        )
+
+
+def _comparable(rates: pl.DataFrame) -> pl.DataFrame:
+    """What has others like it and moves so much that its rate counts, and not its latency."""
+    limits = finding_facts().slow_link
+    return rates.filter((pl.len().over("alike") >= limits.least_alike) & (pl.col("bytes") >= limits.least_bytes))
+
+
+def _slow_links(rates: pl.DataFrame) -> dict[Pair, float]:
     slow: dict[Pair, list[tuple[float, float]]] = {}
     busy: dict[Pair, float] = {}
     for _, alike in rates.group_by("alike", maintain_order=True):
-        rows = {(one, other): (time, whole) for one, other, time, whole in alike.drop("alike").iter_rows()}
+        rows = {(one, other): (time, whole) for one, other, time, whole in alike.select(_OF_LINKS[1:-1]).iter_rows()}
         ratios = slower_than_others({pair: time for pair, (time, _) in rows.items()})
         for pair, (_, whole) in rows.items():
             busy[pair] = busy.get(pair, 0.0) + whole
@@ -42,25 +71,29 @@ def slow_links(run: RunContext) -> dict[Pair, float]:
     }
 
 
-def slow_groups(run: RunContext) -> dict[str, float]:
-    """Groups of more than two ranks whose calls move data more slowly than the same calls in other groups."""
-    if run.links_recorded:
-        return {}
-    host = pl.col("rank").replace_strict(run.host_of, default=None, return_dtype=pl.String)
-    calls = run.calls.filter(pl.col("complete") & pl.col("peer").is_null() & (pl.col("members") > 2))
-    calls = calls.filter(pl.col("bytes") >= finding_facts().slow_link.least_bytes)
-    alike = ["dimension", "kind", "members", "hosts"]
-    rows = (
-        calls.with_columns(hosts=host.n_unique().over("group"))
-        .group_by(*alike, "group")
-        .agg(time=pl.col("transfer_ns").sum() / pl.col("bytes").sum())
-        .sort(*alike, "group")
-    )
+def _slow_groups(rates: pl.DataFrame) -> dict[str, float]:
     slow: dict[str, list[float]] = {}
-    for _, own in rows.group_by(alike, maintain_order=True):
+    for _, own in rates.group_by("alike", maintain_order=True):
         for group, ratio in slower_than_others(dict(own.select("group", "time").iter_rows())).items():
             slow.setdefault(group, []).append(ratio)
     return {group: statistics.median(ratios) for group, ratios in slow.items()}
+
+
+def _of_groups(run: RunContext) -> pl.DataFrame:
+    """Nanoseconds per byte of groups of more than two ranks; none where links were recorded, which tell more."""
+    host = pl.col("rank").replace_strict(run.host_of, default=None, return_dtype=pl.String)
+    calls = run.calls.filter(pl.col("complete") & pl.col("peer").is_null() & (pl.col("members") > 2))
+    calls = calls.filter(pl.col("bytes") >= finding_facts().slow_link.least_bytes)
+    if run.links_recorded:
+        calls = calls.clear()
+    alike = ["dimension", "kind", "members", "hosts"]
+    rows = (
+        calls.with_columns(hosts=host.n_unique().over("group"))
+        .group_by(*alike, pl.col("group").cast(pl.String))
+        .agg(time=pl.col("transfer_ns").sum() / pl.col("bytes").sum(), bytes=pl.col("bytes").mean())
+        .sort(*alike, "group")
+    )
+    return rows.select("group", "time", "bytes", alike=pl.struct(alike))
 
 
 def slower_than_others(times: Mapping[Name, float]) -> dict[Name, float]:
@@ -94,8 +127,12 @@ def _recorded(run: RunContext) -> pl.DataFrame:
     alike = pl.format("{} {}", pl.col("transport").cast(pl.String).fill_null(""), pl.col("dimension").fill_null(""))
     return (
         rows.group_by(alike.alias("alike"), *_ends())
-        .agg(time=pl.col("time_ns").sum() / pl.col("bytes").sum(), whole=pl.col("time_ns").sum().cast(pl.Float64))
-        .select("alike", "one", "other", "time", "whole")
+        .agg(
+            time=pl.col("time_ns").sum() / pl.col("bytes").sum(),
+            whole=pl.col("time_ns").sum().cast(pl.Float64),
+            bytes=pl.col("bytes").mean(),
+        )
+        .select(_OF_LINKS)
         .sort("alike", "one", "other")
         .collect()
     )
@@ -111,9 +148,11 @@ def _of_pairs(run: RunContext) -> pl.DataFrame:
     two = two.with_columns(inside).with_columns(near=pl.col("rank_host") == pl.col("peer_host"))
     what = [pl.col(name).cast(pl.String).fill_null("") for name in ("dimension", "near", "bytes")]
     rows = two.group_by(pl.concat_str(what, separator=" ").alias("alike"), *_ends()).agg(
-        time=pl.col("transfer_ns").median(), whole=pl.col("transfer_ns").sum().cast(pl.Float64)
+        time=pl.col("transfer_ns").median(),
+        whole=pl.col("transfer_ns").sum().cast(pl.Float64),
+        bytes=pl.col("bytes").mean(),
     )
-    return rows.select("alike", "one", "other", "time", "whole").sort("alike", "one", "other")
+    return rows.select(_OF_LINKS).sort("alike", "one", "other")
 
 
 def _ends() -> list[pl.Expr]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
+
+from stepscope.arrays import Int64s
 
 if TYPE_CHECKING:
     from stepscope.diagnosis.context import RunContext
@@ -38,15 +41,29 @@ def pass_times(run: RunContext, rank: int, phase: str, passes: int) -> list[floa
     All passes have the same kernels in the same order, so equal parts of a step's kernels are its passes. None where
     the kernels of some step cannot be divided so.
     """
+    times: list[float] = []
+    for passed in _passed(run, rank, phase, passes):
+        of_passes = passed.sum(axis=1)
+        times += (of_passes / max(of_passes.mean(), 1)).tolist()
+    return times
+
+
+def times_in_pass(run: RunContext, rank: int, phase: str, passes: int) -> list[float]:
+    """How long the first kernel of each pass of a phase takes, the second, and so on: means over passes and steps."""
+    of_steps = [passed.mean(axis=0) for passed in _passed(run, rank, phase, passes)]
+    return np.mean(of_steps, axis=0).tolist() if of_steps and len({len(each) for each in of_steps}) == 1 else []
+
+
+def _passed(run: RunContext, rank: int, phase: str, passes: int) -> list[Int64s]:
+    """``[pass, kernel]`` of each counted step; nothing where the kernels of some step cannot be divided so."""
     kernels = run.store.scan("slices", [rank]).filter(
         (pl.col("kind").cast(pl.String) == "kernel") & (pl.col("phase").cast(pl.String) == phase)
     )
     own = kernels.select("step", "start_ns", "dur_ns").sort("step", "start_ns").collect()
-    times: list[float] = []
+    of_steps = []
     for step in run.own_times[rank].steps:
         lasted = own.filter(pl.col("step") == step)["dur_ns"].to_numpy()
-        if not len(lasted) or len(lasted) % passes:
+        if not passes or not len(lasted) or len(lasted) % passes:
             return []
-        of_passes = lasted.reshape(passes, -1).sum(axis=1)
-        times += (of_passes / max(of_passes.mean(), 1)).tolist()
-    return times
+        of_steps.append(lasted.reshape(passes, -1))
+    return of_steps

@@ -38,6 +38,7 @@ class ExposedCommunication(msgspec.Struct, frozen=True):
     """From which shares communication is held against a run, and called waiting."""
 
     least_share: float
+    least_share_within_layers: float
     least_gradient_share: float
     mostly_waiting_from_share: float
     least_share_of_calls: float

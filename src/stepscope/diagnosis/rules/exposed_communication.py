@@ -51,16 +51,20 @@ def _by_matched_calls(run: RunContext, time: RankTime, transfer_us: float, *, gr
     """Waiting for late ranks is no transfer, and who is late is said elsewhere: by itself it is worth knowing only.
 
     Reductions of gradients can be hidden behind the backward pass, so less of them counts than of other transfers.
+    Those within layers cannot: what follows needs their result. A split into tensors always has some.
     """
     limits = finding_facts().exposed_communication
     waits_us = max(time.communicating_us - transfer_us, 0.0)
     share = time.share(transfer_us)
+    within_layers = time.share(run.exposed_within_layers.get(time.rank, 0.0))
     evidence = [
         number("exposed_transfer_share", share, "share", limits.least_share, "timeline"),
         number("exposed_waiting_share", time.share(waits_us), "share", link="communication"),
     ]
     if share > limits.least_share or (gradients and worth_telling(share)):
-        return _loss(run, time, "transfer", transfer_us, evidence)
+        loss = _loss(run, time, "transfer", transfer_us, evidence)
+        usual = share <= limits.least_share_within_layers and share - within_layers <= limits.least_share
+        return replace(loss, severity="info") if usual and not gradients else loss
     if time.share(waits_us) > limits.least_share:
         return replace(_loss(run, time, "waiting", waits_us, evidence), severity="info")
     return None

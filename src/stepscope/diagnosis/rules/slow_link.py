@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import polars as pl
 
@@ -11,10 +13,13 @@ from stepscope.analysis.cluster.call_costs import exposed_transfers
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof, Where
-from stepscope.diagnosis.link_rates import Pair, slow_groups, slow_links
+from stepscope.diagnosis.link_rates import LinkRates, Pair
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.words import rank_names
+
+#: A card that is seen on a single link to another host looks like that link.
+_UNDECIDED: Final = "link_or_card"
 
 
 @dataclass(frozen=True)
@@ -36,7 +41,8 @@ def judge(run: RunContext) -> list[Finding]:
 
 
 def _places(run: RunContext) -> list[_Slow]:
-    links, groups = slow_links(run), slow_groups(run)
+    rates = LinkRates.of(run)
+    links, groups = rates.slow_links, rates.slow_groups
     members = {group: run.group_ranks.get(group, []) for group in groups}
     ends = Counter(rank for link in links for rank in link)
     ends.update({rank: 1 for ranks in members.values() for rank in ranks if rank in ends})
@@ -44,20 +50,40 @@ def _places(run: RunContext) -> list[_Slow]:
     cards = {rank for rank, count in ends.items() if count > 1}
     cards -= {rank for rank in cards if any(ends[other] > ends[rank] for other in _partners(rank, links))}
     places = [_card(rank, links) for rank in sorted(cards)]
-    places += [_link(link, ratio) for link, ratio in links.items() if not cards & set(link)]
+    sound = _sound_cards(run, rates)
+    places += [
+        _link(link, ratio, certain=_on_one_host(run, link) or set(link) <= sound)
+        for link, ratio in links.items()
+        if not cards & set(link)
+    ]
     known = {rank for place in places for rank in place.ranks}
     return places + [
-        _group(group, members[group], ratio) for group, ratio in groups.items() if not known & set(members[group])
+        _group(group, members[group], ratio, certain=_on_one_host(run, members[group]) or set(members[group]) <= sound)
+        for group, ratio in groups.items()
+        if not known & set(members[group])
     ]
+
+
+def _sound_cards(run: RunContext, rates: LinkRates) -> set[int]:
+    """Ranks that are as fast as others over some other link to another host: their network card is sound."""
+    between = [*rates.sound_links, *(run.group_ranks.get(group, ()) for group in rates.sound_groups)]
+    return {rank for ranks in between if not _on_one_host(run, ranks) for rank in ranks}
+
+
+def _on_one_host(run: RunContext, ranks: Sequence[int]) -> bool:
+    """Whether no network card is between them; where hosts are not known there may be one."""
+    hosts = {run.host_of.get(rank) for rank in ranks}
+    return len(hosts) == 1 and None not in hosts
 
 
 def _partners(rank: int, links: dict[Pair, float]) -> set[int]:
     return {end for link in links if rank in link for end in link} - {rank}
 
 
-def _link(link: Pair, ratio: float) -> _Slow:
-    where = Where(link=f"{link[0]}-{link[1]}")
-    return _Slow(list(link), ratio, "link", where, "finding_title.slow_link", "finding_advice.slow_link")
+def _link(link: Pair, ratio: float, *, certain: bool) -> _Slow:
+    where, key = Where(link=f"{link[0]}-{link[1]}"), "slow_link" if certain else "slow_link_or_card"
+    cause = "link" if certain else _UNDECIDED
+    return _Slow(list(link), ratio, cause, where, f"finding_title.{key}", f"finding_advice.{key}")
 
 
 def _card(rank: int, links: dict[Pair, float]) -> _Slow:
@@ -67,9 +93,10 @@ def _card(rank: int, links: dict[Pair, float]) -> _Slow:
     )
 
 
-def _group(group: str, ranks: list[int], ratio: float) -> _Slow:
-    where = Where(group=group)
-    return _Slow(ranks, ratio, "link", where, "finding_title.slow_group_link", "finding_advice.slow_group_link")
+def _group(group: str, ranks: list[int], ratio: float, *, certain: bool) -> _Slow:
+    where, key = Where(group=group), "slow_group_link"
+    cause = "link" if certain else _UNDECIDED
+    return _Slow(ranks, ratio, cause, where, f"finding_title.{key}", f"finding_advice.{key}")
 
 
 def _losses(run: RunContext, slow: _Slow) -> list[Loss]:
@@ -113,7 +140,7 @@ def _gain(run: RunContext, slow: _Slow) -> tuple[float, float]:
     else:
         together = [group for group, ranks in run.group_ranks.items() if set(slow.ranks) <= set(ranks)]
         pair = pl.col("rank").is_in(slow.ranks) & pl.col("peer").is_in(
-            slow.ranks if slow.cause == "link" else run.ranks
+            run.ranks if slow.cause == "card" else slow.ranks
         )
         over = pl.when(pl.col("peer").is_not_null()).then(pair).otherwise(pl.col("group").is_in(together))
     chosen = run.calls.filter(over)

@@ -11,6 +11,7 @@ from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import number
 from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.micro_batches import micro_batches, times_in_pass
 from stepscope.diagnosis.outstanding import standing_out
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.stages import Stages
@@ -64,19 +65,27 @@ def _losses(run: RunContext, stages: Stages, stage: int, long: list[int]) -> lis
 
 
 def _cause(run: RunContext, stages: Stages, stage: int) -> str:
-    """Of the last stage: whether all kernels take longer than those of the stage before, or single ones: the loss."""
+    """Of the last stage: whether all kernels take longer than those of the stage before, or single ones: the loss.
+
+    Where kernels were not recorded one by one, the stretches of compute of a micro-batch tell it by their place.
+    """
     if stage != stages.last:
         return "layers"
-    own, other = (_kernel_times(run, stages.ranks[each][0]) for each in (stage, sorted(stages.ranks)[-2]))
+    ranks = [stages.ranks[each][0] for each in (stage, sorted(stages.ranks)[-2])]
+    least = finding_facts().stage_imbalance.least_kernel_names
+    own, other = (_kernel_times(run, rank) for rank in ranks)
+    if len(own.keys() & other.keys()) < least:
+        passes = round(micro_batches(run, stages))
+        own, other = (dict[str | int, float](enumerate(times_in_pass(run, rank, "forward", passes))) for rank in ranks)
     names = [name for name in own if other.get(name)]
-    if len(names) < finding_facts().stage_imbalance.least_kernel_names:
+    if len(names) < least:
         return "last_stage"
     whole = sum(own.values()) / sum(other.values())
     usual = statistics.median(own[name] / other[name] for name in names)
     return "layers" if usual - 1 >= (whole - 1) / 2 else "last_stage"
 
 
-def _kernel_times(run: RunContext, rank: int) -> dict[str, int]:
+def _kernel_times(run: RunContext, rank: int) -> dict[str | int, float]:
     kernels = run.store.scan("slices", [rank]).filter(
         (pl.col("kind").cast(pl.String) == "kernel") & pl.col("step").is_in(run.own_times[rank].steps)
     )
