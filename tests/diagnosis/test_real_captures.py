@@ -126,3 +126,30 @@ def test_phases_recorded_as_one_slice_say_nothing_about_kernels_or_the_host(shar
     assert {"kernel_fusion", "precision_headroom", "layout_conversion", "cpu_fallback", "tail_long"} <= set(unchecked)
     assert unchecked["sync_stall"] == unchecked["host_bound"]
     assert {"stage_imbalance", "pipeline_bubble", "gc_pause"} <= set(found.verdict.checked)
+
+
+@pytest.mark.parametrize(
+    ("trace", "kind", "measured_s", "without_s"),
+    # Origin: the authors' results beside the traces (cluster/README.md): the step as it was, and without the fault.
+    [("AR", "slow_rank", 46.336, 23.446), ("ST", "stage_imbalance", 2.1727, 1.7710)],
+)
+def test_gains_of_published_jobs_are_those_of_their_authors(
+    shared_data: Path, trace: str, kind: str, measured_s: float, without_s: float
+) -> None:
+    first = _diagnosed(shared_data, f"cluster/ndtimeline/trace-{trace}.parquet").findings[0]
+    assert (first.kind, first.gain_method) == (kind, "operation_replay")
+    assert first.gain_share == pytest.approx(1 - without_s / measured_s, abs=0.01)
+
+
+def test_what_stands_behind_a_cheaper_reason_says_so(shared_data: Path) -> None:
+    slow, exposed = _diagnosed(shared_data, "kineto/ddp4").findings
+    assert (slow.gain_us or 0) < (exposed.gain_us or 0)
+    assert (slow.comes_after, exposed.comes_after) == ([], [slow.id])
+
+
+def test_remedies_are_told_apart_from_what_no_recording_of_the_job_would_show(shared_data: Path) -> None:
+    found = {entry.kind: entry.recordable for entry in _diagnosed(shared_data, "kineto/h200_plain.json.gz").not_checked}
+    assert found["memory_leak"]
+    assert not any(found[kind] for kind in ("slow_rank", "pipeline_bubble", "frequency_drop", "small_packets", "hang"))
+    of_npu = _diagnosed(shared_data, "outside/msinsight/text_level0").not_checked
+    assert "small_packets" in {entry.kind for entry in of_npu if entry.recordable}

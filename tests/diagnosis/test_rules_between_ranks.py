@@ -146,3 +146,13 @@ def test_the_reason_stands_before_what_is_left_of_its_effect(tmp_path: Path) -> 
     assert [finding.kind for finding in found] == ["slow_rank", "exposed_communication"]
     # On the mean the ranks spend 82.5 us in communication, of which a slow rank explains 30.
     assert [finding.gain_us for finding in found] == [30.0, 52.5]
+
+
+def test_evidence_of_several_ranks_is_their_mean_as_the_gain_is(tmp_path: Path) -> None:
+    times = [
+        mean_step(rank, computing=60, communication=share, idle={"host": 40.0 - share})
+        for rank, share in ((0, 30), (1, 12))
+    ]
+    (finding,) = judged("exposed_communication", context(tmp_path, *times))
+    assert [(entry.metric, entry.value) for entry in finding.evidence] == [("exposed_communication_share", 0.21)]
+    assert finding.gain_us == 21.0

@@ -9,6 +9,7 @@ import pytest
 
 from diagnosis.cases import judged
 from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.finding import Finding
 from stepscope.simulate.scenario import of_table
 from stepscope.simulate.writing import simulate
@@ -145,3 +146,18 @@ def test_what_layers_exchange_over_fast_links_is_usual(tmp_path: Path, rate: flo
     (finding,) = judged("exposed_communication", run)
     assert finding.cause == "transfer"
     assert finding.severity in severities
+
+
+def test_a_loader_that_a_gathering_hides_in_part_is_named_with_all_that_it_costs(tmp_path: Path) -> None:
+    """Each step begins with a call that gathers parameters: while it runs, the device is not idle."""
+    job = {
+        "extends": "healthy",
+        "name": "sharded",
+        "plan": {"dp": 4},
+        "steps": 4,
+        "workload": {"gradients": "reduce_scatter"},
+    }
+    run, truth = _simulated(tmp_path, job, kind="slow_rank", cause="data", strength="mild", ranks=[2])
+    (finding,) = [each for each in work_out(run.store).findings if each.accuses]
+    assert (finding.kind, finding.cause, finding.ranks) == ("slow_rank", "data", [2])
+    assert _share_of(finding) == pytest.approx(truth["faults"][0]["gain_share"], rel=0.25)

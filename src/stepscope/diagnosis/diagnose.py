@@ -9,7 +9,7 @@ import msgspec
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
-from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, NotChecked, RunVerdict
+from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, RunVerdict
 from stepscope.diagnosis.kept import kept
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
@@ -53,7 +53,7 @@ def work_out(store: RunStore) -> Diagnosis:
     """Let every rule judge the run."""
     from stepscope.diagnosis.context import RunContext
     from stepscope.diagnosis.gains import with_replayed_gains
-    from stepscope.diagnosis.needed_data import is_there, missing
+    from stepscope.diagnosis.needed_data import is_there, not_checked
     from stepscope.diagnosis.path import path_of
     from stepscope.diagnosis.ranking import gains_something, in_order, ranked
     from stepscope.diagnosis.rule import all_rules
@@ -72,11 +72,11 @@ def work_out(store: RunStore) -> Diagnosis:
             # A rule that is for one kind alone knows best what that one needs.
             if kind not in lacking or len(rule.kinds) == 1:
                 lacking[kind] = _first_of_all(kind, needed, run)
-    not_checked = [NotChecked(kind, *missing(name)) for kind, name in lacking.items() if kind not in checked]
+    unseen = [not_checked(kind, name, run) for kind, name in lacking.items() if kind not in checked]
     findings = with_replayed_gains(run, ranked(findings, run.times), findings)
     findings = in_order(finding for finding in findings if gains_something(finding))
     period_us = _mean_period(run.answer("summary"))
-    return Diagnosis(verdict_on(findings, list(checked)), findings, not_checked, period_us, path_of(run, findings))
+    return Diagnosis(verdict_on(findings, list(checked)), findings, unseen, period_us, path_of(run, findings))
 
 
 def _first_of_all(kind: str, needed: str, run: RunContext) -> str:
@@ -104,9 +104,10 @@ def verdict_on(findings: list[Finding], checked: list[str]) -> RunVerdict:
         return RunVerdict(severity="info", sentence=sentence, finding=None, checked=checked)
     if len(judged) > finding_facts().lists.most_kinds_named:
         sentence = Bilingual.of("finding_verdict.healthy", count=len(checked))
-    else:
-        sentence = Bilingual.of("finding_verdict.little_checked", kinds=kinds_in_words(judged))
-    return RunVerdict(severity="healthy", sentence=sentence, finding=None, checked=checked)
+        return RunVerdict(severity="healthy", sentence=sentence, finding=None, checked=checked)
+    # Nobody calls a run healthy of which hardly anything is known.
+    sentence = Bilingual.of("finding_verdict.little_checked", kinds=kinds_in_words(judged))
+    return RunVerdict(severity="info", sentence=sentence, finding=None, checked=checked)
 
 
 def about_the_run(kinds: Iterable[str]) -> list[str]:

@@ -93,6 +93,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     proof: list[Proof]
     validate_with: str | None
     next_commands: list[str]
+    #: Findings that explain a part of this one, and so stand before it, whatever they cost.
+    comes_after: list[str] = []
 
     @property
     def accuses(self) -> bool:
@@ -107,11 +109,16 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotChecked(msgspec.Struct, frozen=True):
-    """A kind that nobody could look for, what was missing, and how to record it."""
+    """A kind that nobody could look for, what was missing, and how to record it.
+
+    ``recordable`` is false where no other recording of this job would show it: it does not happen in such a job, or
+    nothing records it on this device.
+    """
 
     kind: str
     needs: Bilingual
     collect_with: Bilingual
+    recordable: bool = True
 
 
 class PathStep(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,8 +16,9 @@ from stepscope.analysis.replay.estimate import Estimate, counted_rows, estimate_
 from stepscope.analysis.replay.replay import joined_replay
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.hidden import Alone, with_hidden_faults
+from stepscope.diagnosis.hidden import Alone, finding_period_us, with_hidden_faults
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
+from stepscope.diagnosis.operation_gains import OPERATION_REPLAY, shares_by_operations
 from stepscope.errors import StepscopeError
 from stepscope.facts.findings import finding_facts
 from stepscope.facts.replay import replay_facts
@@ -57,6 +58,9 @@ def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: lis
         and (removed := _removal(run, finding))
     }
     removals = {id_: removed for id_, removed in removals.items() if list(removals.values()).count(removed) == 1}
+    by_operations = shares_by_operations(run, findings)
+    if by_operations:
+        return [_by_operations(run, finding, by_operations.get(finding.id, 0.0)) for finding in findings]
     if not removals:
         return findings
     matched = (run.matched, run.paired) if len(store.ranks) > 1 else ()
@@ -110,6 +114,12 @@ def _faster_kernels(run: RunContext, finding: Finding) -> list[Change]:
         return []
     left = {time.rank: max(1 - (finding.gain_us or 0.0) / time.computing_us, 0.0) for time in times}
     return [parse_change(f"rank:{rank}*{factor:.6f}") for rank, factor in left.items()]
+
+
+def _by_operations(run: RunContext, finding: Finding, share: float) -> Finding:
+    if share < finding_facts().strength.mild_share:  # two ways to look at it disagree
+        return finding
+    return _with_gain(finding, share * (finding_period_us(run) or 0.0), share, OPERATION_REPLAY)
 
 
 def _replayed_by_calls(run: RunContext, findings: list[Finding], removals: dict[str, list[Change]]) -> list[Finding]:

@@ -141,12 +141,13 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
         ranks=ranks,
         steps=sorted({step for loss in losses for step in loss.steps})[: lists.most_steps],
         where=worst.where,
-        evidence=worst.evidence,
+        evidence=worst.evidence if gain is None else _mean_evidence(by_gain),
         gain_us=gain,
         gain_share=share,
         gain_method=worst.gain_method if gain is not None else None,
         advice=Bilingual.of(worst.advice, **values) if isinstance(worst.advice, str) else worst.advice,
-        proof=[proof for loss in by_gain for proof in loss.proof][: lists.most_proofs],
+        proof=[proof for loss in by_gain for proof in loss.proof][: lists.most_proofs]
+        or [Proof(rank=worst.rank, page=finding_facts().kinds[kind].page)],
         validate_with=then.validate_with,
         # Where there are several ranks, it is asked of the worst.
         next_commands=[
@@ -154,6 +155,22 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
             for command in then.commands
         ],
     )
+
+
+def _mean_evidence(losses: list[Loss]) -> list[FindingEvidence]:
+    """As the gain, the mean over ranks; what was not measured on all of them is told of the worst."""
+    every = [entry for loss in losses for entry in loss.evidence]
+    alike = [[each for each in every if each.metric == entry.metric] for entry in losses[0].evidence]
+    return [
+        structs.replace(
+            entries[0],
+            value=_mean(each.value for each in entries) or 0.0,
+            baseline=_mean(each.baseline for each in entries),
+        )
+        if len(entries) == len(losses)
+        else entries[0]
+        for entries in alike
+    ]
 
 
 def _title(run: RunContext, loss: Loss) -> str:

@@ -1,4 +1,4 @@
-"""What rules need of a run: whether it is there, and the words for what is missing and how to record it."""
+"""What rules need of a run: whether it is there, whether it could be, and the words for what is missing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from stepscope.analysis.cluster.clocks import clocks_of
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.finding import Bilingual
+from stepscope.diagnosis.finding import Bilingual, NotChecked
 from stepscope.diagnosis.recorded import (
     frequency_tracks,
     has_backward,
@@ -48,11 +48,36 @@ _AVAILABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
 }
 
 
+def _is_spread(run: RunContext) -> bool:
+    """Whether the job has other ranks than the captured one, as far as anything tells."""
+    return (
+        len(run.ranks) > 1 or run.plan.world_size > 1 or not run.store.scan("collectives").head(1).collect().is_empty()
+    )
+
+
+def _has_npu(run: RunContext) -> bool:
+    return any(run.device_kind(rank) == "npu" for rank in run.ranks)
+
+
+#: What not every job has, and what not every device lets itself be asked for: whether another recording could hold it.
+_RECORDABLE: Final[dict[str, Callable[[RunContext], bool]]] = {
+    "other_ranks": _is_spread,
+    "clocks": _is_spread,
+    "stages": lambda run: run.plan.size("pp") > 1,
+    "expert_groups": lambda run: run.plan.size("ep") > 1,
+    "links": _has_npu,
+    "frequency": _has_npu,
+    "calls_until_end": lambda run: False,  # only of a job that hangs
+}
+
+
 def is_there(name: str, run: RunContext) -> bool:
     """Whether a run holds some data."""
     return _AVAILABLE[name](run)
 
 
-def missing(name: str) -> tuple[Bilingual, Bilingual]:
-    """What is missing, and how to record it."""
-    return Bilingual.of(f"finding_needs.{name}"), Bilingual.of(f"finding_collect.{name}")
+def not_checked(kind: str, name: str, run: RunContext) -> NotChecked:
+    """What is missing to look for a kind, how to record it, and whether another recording of this job could hold it."""
+    needs, collect_with = Bilingual.of(f"finding_needs.{name}"), Bilingual.of(f"finding_collect.{name}")
+    possible = _RECORDABLE.get(name)
+    return NotChecked(kind, needs, collect_with, recordable=possible is None or possible(run))

@@ -60,11 +60,12 @@ def _is_only_a_limit(finding: Finding) -> bool:
 def _slow_ranks_first(findings: list[Finding]) -> list[Finding]:
     """What others lose to a slow rank stands behind it, even where the rest of that costs more."""
     left = list(findings)
-    placed = []
+    placed: list[Finding] = []
     while left:
         reasons = [one for one in left if _is_of_cluster(one)]
         chosen = next((one for one in left if not _reasons(one, reasons)), left[0])
-        placed.append(chosen)
+        before = _reasons(chosen, [one for one in placed if _is_of_cluster(one)])
+        placed.append(msgspec.structs.replace(chosen, comes_after=[one.id for one in before]))
         left.remove(chosen)
     return placed
 

@@ -55,6 +55,7 @@ def slow_members(run: RunContext) -> list[SlowMember]:
         slow = set(standing_out({rank: each.whole for rank, each in rest.items()}, whole, least))
         for cause in _QUIET_CAUSES:
             slow |= set(standing_out({rank: each.by_cause[cause] for rank, each in rest.items()}, whole, least))
+        slow |= _behind_communication(run, rest, whole)
         slow -= {rank for rank in slow if _late_by_chance(run, rank, rest, slow)}
         culprits = [*hosts.items(), *((None, [rank]) for rank in sorted(slow))]
         every = taken | slow
@@ -65,6 +66,31 @@ def slow_members(run: RunContext) -> list[SlowMember]:
             if (member := _member(run, host, {rank: own[rank] for rank in ranks}, usual, sorted(slow))) is not None
         ]
     return members
+
+
+def _behind_communication(run: RunContext, own: Mapping[int, OwnTime], whole: float) -> set[int]:
+    """Ranks that are idle for themselves for a part only of the time by which they hold up others.
+
+    For the rest of it a call is under way that gathers what the step begins with: the device counts as communicating.
+    """
+    limits = finding_facts().slow_rank
+    waiting = [
+        rank
+        for cause in _QUIET_CAUSES
+        for rank in standing_out(
+            {rank: each.by_cause[cause] for rank, each in own.items()}, whole, limits.least_excess_behind_calls_share
+        )
+    ]
+    least = limits.least_excess_share * whole
+    return {rank for rank in waiting if _later_than(run, [rank], [other for other in own if other != rank]) >= least}
+
+
+def _later_than(run: RunContext, ranks: Sequence[int], others: Sequence[int]) -> float:
+    """Microseconds per step by which ranks hold up others more than these do; 0 where no calls can be compared."""
+    if not all(rank in run.delays for rank in (*ranks, *others)):
+        return 0.0
+    usual = statistics.median(statistics.fmean(run.delays[other]) for other in others) if others else 0.0
+    return statistics.fmean(statistics.fmean(run.delays[rank]) for rank in ranks) - usual
 
 
 def peers_of(run: RunContext) -> list[list[int]]:
@@ -145,8 +171,10 @@ def _member(
     excess = needs[cause] - others[cause]
     gain = min(excess, late, max(statistics.fmean(above), 0.0))
     first = next(iter(culprits.values()))
-    share = gain / statistics.fmean(run.times[rank].period_us for rank in culprits)
-    if share < finding_facts().strength.mild_share:
+    whole, least = statistics.fmean(run.times[rank].period_us for rank in culprits), finding_facts().strength.mild_share
+    if gain < least * whole and cause in _QUIET_CAUSES and host is None:
+        gain = _later_than(run, list(culprits), list(usual))
+    if gain < least * whole:
         return None
     own = mean_over([each.whole for each in culprits.values()])
     level = mean_over([each.whole for each in usual.values()])

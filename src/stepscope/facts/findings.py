@@ -51,6 +51,7 @@ class SlowRank(msgspec.Struct, frozen=True):
     """
 
     least_excess_share: float
+    least_excess_behind_calls_share: float
     least_share_of_waits: float
     apart_times: float
     absorbs: dict[str, tuple[str, ...]]

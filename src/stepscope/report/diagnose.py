@@ -32,7 +32,7 @@ def show(answer: Answer[Diagnosis], lang: str, view_command: str | None = None) 
     _line(console, _in(data.verdict.sentence, lang), style=_STYLES[data.verdict.severity])
     for number, finding in enumerate(data.findings, 1):
         console.print()
-        _show_finding(console, number, finding, lang)
+        _show_finding(console, number, data.findings, lang)
         if finding.proof and view_command is not None:
             command = f"{view_command} --finding {finding.id}"
             _line(console, text("report.finding_proof", lang, command=command), _INDENT)
@@ -64,16 +64,36 @@ def show_sentence(sentence: Bilingual, lang: str) -> None:
     _line(wide_console(), _in(sentence, lang))
 
 
-def _show_finding(console: Console, number: int, finding: Finding, lang: str) -> None:
+def _show_finding(console: Console, number: int, findings: Sequence[Finding], lang: str) -> None:
+    finding, before = findings[number - 1], findings[: number - 1]
     console.print(_head(number, finding, lang), soft_wrap=True)
     _line(console, " · ".join(_in(fact, lang) for fact in finding_facts(finding)), _INDENT, style="dim")
     if finding.evidence:
         between = "；" if lang == "zh" else "; "
         _line(console, between.join(_in(evidence_line(entry), lang) for entry in finding.evidence), _INDENT)
-    _line(console, f"→ {_in(finding.advice, lang)}", _INDENT)
+    position = position_line(finding, before)
+    if position is not None:
+        _line(console, _in(position, lang), _INDENT)
+    _line(console, f"→ {_in(_advice(finding, before), lang)}", _INDENT)
     following = next_line(finding)
     if following is not None:
         _line(console, _in(following, lang), _INDENT)
+
+
+def position_line(finding: Finding, before: Sequence[Finding]) -> Bilingual | None:
+    """Why a finding stands behind others that cost less; None where it does not."""
+    reasons = [
+        str(number)
+        for number, other in enumerate(before, 1)
+        if other.id in finding.comes_after and (other.gain_us or 0.0) < (finding.gain_us or 0.0)
+    ]
+    return Bilingual.of("report.finding_after", numbers=", ".join(reasons)) if reasons else None
+
+
+def _advice(finding: Finding, before: Sequence[Finding]) -> Bilingual:
+    """What was said already is said by its number."""
+    same = next((number for number, other in enumerate(before, 1) if other.advice == finding.advice), None)
+    return finding.advice if same is None else Bilingual.of("report.finding_same_advice", number=same)
 
 
 def _head(number: int, finding: Finding, lang: str) -> Text:
@@ -138,20 +158,33 @@ def path_line(step: PathStep, findings: Sequence[Finding]) -> Bilingual:
 
 
 def not_checked_lines(entries: Sequence[NotChecked]) -> list[Bilingual]:
-    """Kinds that nobody could look for, those with the same remedy together."""
-    by_remedy: dict[tuple[Bilingual, Bilingual], list[Bilingual]] = {}
-    for entry in entries:
-        names = by_remedy.setdefault((entry.needs, entry.collect_with), [])
-        names.append(Bilingual.of(f"finding_kind.{entry.kind}"))
-    return [
-        Bilingual.of(
-            "report.not_checked_kind",
-            kind=Bilingual(", ".join(name.en for name in names), "、".join(name.zh for name in names)),
-            needs=needs,
-            collect=collect_with,
-        )
-        for (needs, collect_with), names in by_remedy.items()
+    """Kinds that nobody could look for, those with the same remedy together; in one line those that have none."""
+    by_remedy: dict[Bilingual, list[Bilingual]] = {}
+    for entry in (each for each in entries if each.recordable):
+        by_remedy.setdefault(entry.collect_with, []).append(_kind(entry))
+    lines = [
+        Bilingual.of("report.not_checked_kind", kind=_listed(names), collect=remedy)
+        for remedy, names in by_remedy.items()
     ]
+    others = [each for each in entries if not each.recordable]
+    if others:
+        lines.append(Bilingual.of("report.not_checked_others", kinds=_listed(_gathered(others))))
+    return lines
+
+
+def _gathered(entries: Sequence[NotChecked]) -> list[Bilingual]:
+    """Names of kinds; those that need other ranks, where there are none, under one."""
+    alone = Bilingual.of("finding_needs.other_ranks")
+    names = [Bilingual.of("report.kinds_between_ranks") if each.needs == alone else _kind(each) for each in entries]
+    return list(dict.fromkeys(names))
+
+
+def _kind(entry: NotChecked) -> Bilingual:
+    return Bilingual.of(f"finding_kind.{entry.kind}")
+
+
+def _listed(names: Sequence[Bilingual]) -> Bilingual:
+    return Bilingual(", ".join(name.en for name in names), "、".join(name.zh for name in names))
 
 
 def _in(sentence: Bilingual, lang: str) -> str:

@@ -81,8 +81,8 @@ def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
 
     def explained(chosen: Chosen) -> float | None:
         """The share of the loss that goes away where these have ideal durations; none where too little is."""
-        without = _mean(replay, {each: np.where(chosen(each), ideal[each], own[each]) for each in own})
-        return (replayed - without) / (replayed - best) if replayed / best >= limits.explained_from else None
+        saved = replayed * saved_share(replay, chosen)
+        return saved / (replayed - best) if replayed / best >= limits.explained_from else None
 
     line = np.arange(len(recorded.lines))[:, None]
     of_line = {dp: only(lambda _, place=place: line == place) for place, dp in enumerate(recorded.lines)}  # type: ignore[misc]
@@ -105,7 +105,7 @@ def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
         measured_us=measured / 1000,
         replayed_us=replayed / 1000,
         ideal_us=best / 1000,
-        replay_error_share=abs(measured / replayed - 1),
+        replay_error_share=replay_error_share(recorded, replay),
         by_dimension=[DimensionSlowdown("dp", dp, value) for dp, value in of_line.items()],
         by_stage=[StageSlowdown(stage, value) for stage, value in of_stage.items()],
         by_rank=by_rank,
@@ -116,6 +116,18 @@ def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
         ),
         last_stage_share=explained(lambda each: each.stage == recorded.stages[-1]),
     )
+
+
+def saved_share(replay: Replay, chosen: Chosen) -> float:
+    """The share of the replayed step that is gone where these operations take as long as all of their name do."""
+    own, ideal = replay.own, _ideal(replay.own)
+    without = _mean(replay, {each: np.where(chosen(each), ideal[each], own[each]) for each in own})
+    return 1 - without / _mean(replay, own)
+
+
+def replay_error_share(recorded: StepOperations, replay: Replay) -> float:
+    """How far the replayed step is from the recorded one."""
+    return abs(_measured(recorded) / _mean(replay, replay.own) - 1)
 
 
 def _ideal(own: dict[Operation, Int64s]) -> dict[Operation, Int64s]:
