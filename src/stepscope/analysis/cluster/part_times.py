@@ -9,10 +9,8 @@ import msgspec
 import numpy as np
 
 from stepscope.analysis.cluster.plan import ParallelPlan
-from stepscope.analysis.cluster.rank_rows import STEP_FIELDS, RankRow
-from stepscope.analysis.foundation.units import Bytes, FlopsPerSecond, Identifier, Microseconds, Share
-
-_FURTHER: Final = ("wait_us", "pipeline_wait_us", "caused_wait_us", "delay_us", "flops_per_s")
+from stepscope.analysis.cluster.rank_rows import RankRow
+from stepscope.analysis.foundation.units import Bytes, FlopsPerSecond, Identifier, Microseconds, Share, fields_in
 
 
 class PartTimes(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +44,9 @@ class PartTimes(msgspec.Struct, frozen=True, kw_only=True):
     slowest_rank: Identifier | None
     flops_per_s: FlopsPerSecond | None
     peak_memory_bytes: Bytes | None
+
+
+_MEANS: Final = (*fields_in("us", PartTimes), *fields_in("flops_per_s", PartTimes))
 
 
 def stages(rows: Sequence[RankRow], plan: ParallelPlan) -> list[PartTimes]:
@@ -98,7 +99,7 @@ def _part(rows: Sequence[RankRow], ranks: list[int], **name: Any) -> PartTimes:
     period = _mean(own, "period_us")
     memory = [row.peak_memory_bytes for row in own if row.peak_memory_bytes is not None]
     spread = (max(computing)[0] - min(computing)[0]) / period if computing and period else None
-    means: dict[str, Any] = {field: _mean(own, field) for field in (*STEP_FIELDS, *_FURTHER)}
+    means: dict[str, Any] = {field: _mean(own, field) for field in _MEANS}
     return PartTimes(
         **{"dimension": None, "index": None, "host": None, "ids": [], **name},
         ranks=ranks,

@@ -13,34 +13,26 @@ import polars as pl
 
 from stepscope.analysis.cluster.plan import ParallelPlan
 from stepscope.analysis.flops import flops
-from stepscope.analysis.foundation.units import Bytes, Count, FlopCount, FlopsPerSecond, Identifier, Microseconds, Share
+from stepscope.analysis.foundation.units import (
+    Bytes,
+    Count,
+    FlopCount,
+    FlopsPerSecond,
+    Identifier,
+    Microseconds,
+    Share,
+    fields_in,
+)
 from stepscope.analysis.memory.out_of_memory import capacity_of
 from stepscope.analysis.memory.peak import peak
 from stepscope.analysis.memory.spaces import spaces_of
 from stepscope.analysis.step_statistics import typical
+from stepscope.analysis.steps import Step
 from stepscope.arrays import Bools
 from stepscope.errors import NoAnswerError
 from stepscope.facts.outliers import outliers_facts
 from stepscope.store.run_store import RunStore
 
-#: Fields of the step trace whose means stand in a row.
-STEP_FIELDS: Final = (
-    "period_us",
-    "computing_us",
-    "exposed_communication_us",
-    "exposed_copy_us",
-    "idle_us",
-    "overlap_us",
-    "interval_us",
-    "forward_backward_us",
-    "tail_us",
-    "communication_us",
-    "overlapped_us",
-    "receive_alone_us",
-    "collective_alone_us",
-    "bubble_us",
-    "stage_us",
-)
 # What a rank may stand apart in; times against the period, all else against its own median.
 _TIMES: Final = ("computing_us", "exposed_communication_us", "idle_us", "interval_us", "tail_us")
 _NUMBERS: Final = ("flops_per_s", "peak_memory_bytes", "expert_tokens")
@@ -90,6 +82,10 @@ class RankRow(msgspec.Struct, frozen=True, kw_only=True):
     outliers: list[str]
 
 
+# Fields of the step trace whose means stand in a row.
+_STEP_FIELDS: Final = tuple(field for field in fields_in("us", RankRow) if field in Step.__struct_fields__)
+
+
 @dataclass(frozen=True)
 class Blame:
     """Nanoseconds by rank, over all counted steps: waited (in the pipeline), waited for by others, late by."""
@@ -119,7 +115,7 @@ def rank_rows(store: RunStore, plan: ParallelPlan, steps: pl.DataFrame | None, b
                 device_kind=kind,
                 device_name=name,
                 steps=count,
-                **{field: mean.get(field) for field in STEP_FIELDS},  # type: ignore[arg-type]
+                **{field: mean.get(field) for field in _STEP_FIELDS},  # type: ignore[arg-type]
                 wait_us=None if blame is None else _per_step(blame.waited, each.rank, count),
                 pipeline_wait_us=None if blame is None else _per_step(blame.in_pipeline, each.rank, count),
                 caused_wait_us=None if blame is None else _per_step(blame.caused, each.rank, count),
@@ -139,7 +135,7 @@ def rank_rows(store: RunStore, plan: ParallelPlan, steps: pl.DataFrame | None, b
 def _mean_steps(steps: pl.DataFrame | None) -> dict[int, dict[str, Any]]:
     if steps is None:
         return {}
-    means = typical(steps).group_by("rank").agg(pl.col(STEP_FIELDS).mean().round(3), steps=pl.len())
+    means = typical(steps).group_by("rank").agg(pl.col(_STEP_FIELDS).mean().round(3), steps=pl.len())
     return {row.pop("rank"): row for row in means.iter_rows(named=True)}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Annotated, Any, Final
@@ -14,6 +13,7 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.arrays import NULL, Int32s, Int64s
+from stepscope.readers.files.numbers import number
 from stepscope.readers.trace_json.event_columns import Batch, EventColumns, arguments
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -66,9 +66,9 @@ class CounterSeries:
             plain &= values is not None
             if values is not None:
                 self._add_plain(owners, series[plain], values, moments[plain])
-        for number in np.unique(series[~plain]).tolist():
-            rows = np.flatnonzero(series == number)
-            process, name = owners[number]
+        for owner in np.unique(series[~plain]).tolist():
+            rows = np.flatnonzero(series == owner)
+            process, name = owners[owner]
             self._add_any(process, name, [raws[row] for row in rows.tolist()], moments[rows])
 
     def _owners_of(self, codes: list[int]) -> list[tuple[Any, str]]:
@@ -99,25 +99,25 @@ class CounterSeries:
             accelerator = own.get(_ACCELERATOR)
             used = False
             for key, value in own.items():
-                number = value if type(value) is float else _number(value)
-                if number is not None and key != _ACCELERATOR:
+                parsed = value if type(value) is float else number(value)
+                if parsed is not None and key != _ACCELERATOR:
                     rows, values = series.setdefault((key, None if accelerator is None else str(accelerator)), ([], []))
                     rows.append(row)
-                    values.append(number)
+                    values.append(parsed)
                     used = True
             empty += not used
         self.notes.add("ascend_counter_empty", file=self.columns.file, count=empty)
         for (key, accelerator), (rows, values) in series.items():
-            number = self._track(process, name, key, accelerator)
-            self._add(np.full(len(rows), number, np.int32), moments[rows], np.array(values, np.float64))
+            track = self._track(process, name, key, accelerator)
+            self._add(np.full(len(rows), track, np.int32), moments[rows], np.array(values, np.float64))
 
     def add_samples(self, process: str, name: str, moments: Int64s, values: pl.Series) -> None:
         """A series from elsewhere; nulls are left out."""
         given = np.flatnonzero((moments != NULL) & values.is_not_null().to_numpy())
         if len(given):
-            number = self.columns.tracks[process, name]
-            self.numbers.add(number)
-            self._add(np.full(len(given), number, np.int32), moments[given], values.gather(given).to_numpy())
+            track = self.columns.tracks[process, name]
+            self.numbers.add(track)
+            self._add(np.full(len(given), track, np.int32), moments[given], values.gather(given).to_numpy())
 
     def write(self, out: RankWriter) -> None:
         """Rows of ``counters``."""
@@ -134,9 +134,9 @@ class CounterSeries:
         out.add("counters", pl.DataFrame({"track": track[placed], "time_ns": moment[placed], "value": value[placed]}))
 
     def _track(self, process: Any, name: str, key: str, accelerator: Any) -> int:
-        number = self.columns.tracks[process, label(name, key, accelerator)]
-        self.numbers.add(number)
-        return number
+        track = self.columns.tracks[process, label(name, key, accelerator)]
+        self.numbers.add(track)
+        return track
 
     def _add(self, track: Int32s, moments: Int64s, values: npt.NDArray[np.float64]) -> None:
         self._parts.append((track, moments, values))
@@ -173,13 +173,3 @@ def label(name: str, key: str, accelerator: Any = None) -> str:
     else:
         text = f"{name} ({key})"
     return text if accelerator is None else f"{text}, accelerator {accelerator}"
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from stepscope.readers.files.numbers import number
 from stepscope.readers.trace_json.event_columns import Batch, EventColumns, arguments
 
 CATEGORY: Final = "cuda_profiler_range"
@@ -18,15 +19,7 @@ def counters_of_ranges(batch: Batch, columns: EventColumns) -> pl.DataFrame:
     rows: list[dict[str, Any]] = []
     for position in np.flatnonzero(np.isin(batch.category, codes)).tolist() if codes else ():
         for metric, value in arguments(batch.arguments[position]).items():
-            number = _number(value)
-            if number is not None:
-                rows.append({"slice": int(batch.index[position]), "metric": str(metric)[:200], "value": number})
+            parsed = number(value)
+            if parsed is not None:
+                rows.append({"slice": int(batch.index[position]), "metric": str(metric)[:200], "value": parsed})
     return pl.DataFrame(rows, schema={"slice": pl.UInt32, "metric": pl.String, "value": pl.Float64})
-
-
-def _number(value: Any) -> float | None:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if np.isfinite(number) else None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Final
 
 import polars as pl
 
+from stepscope.readers.files.numbers import number
 from stepscope.readers.msmemscope import attributes
 from stepscope.store.rank_writer import RankWriter
 
@@ -32,19 +32,19 @@ def write_moments(events: pl.DataFrame, file: str, out: RankWriter) -> int | Non
     capacity = None
     for row in chosen.iter_rows(named=True):
         values_of = attributes.parse(row["attr"])
-        number = {name: _first(values_of, names) for name, names in _VALUES.items()}
+        sizes = {name: _first(values_of, names) for name, names in _VALUES.items()}
         moments.append(
             {
                 "device": row["device"],
                 "time_ns": row["time"],
                 "seq": row["seq"],
                 "kind": _KINDS.get(row["type"], row["type"].lower()),
-                "bytes": number["size"] if row["event"] != "SYSTEM" else None,
-                "free_bytes": number["free"],
+                "bytes": sizes["size"] if row["event"] != "SYSTEM" else None,
+                "free_bytes": sizes["free"],
                 "stack": row["stack"],
             }
         )
-        capacity = number["total"] or capacity
+        capacity = sizes["total"] or capacity
         if row["event"] == "SNAPSHOT":
             curve.append(
                 {
@@ -55,7 +55,7 @@ def write_moments(events: pl.DataFrame, file: str, out: RankWriter) -> int | Non
                     "reserved": _first(values_of, ("reserved",)),
                 }
             )
-            values = {metric: _value(text) for metric, text in values_of.items()}
+            values = {metric: number(text) for metric, text in values_of.items()}
             reported += [
                 {"file": file, "key": row["name"] or "Memory Snapshot", "metric": metric, "value": value}
                 for metric, value in values.items()
@@ -75,11 +75,3 @@ def _first(values_of: dict[str, str], names: tuple[str, ...]) -> int | None:
         if text.isdecimal() and len(text) < 19:
             return int(text)
     return None
-
-
-def _value(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None

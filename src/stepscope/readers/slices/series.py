@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import polars as pl
 
 from stepscope.arrays import NULL
+from stepscope.readers.files.numbers import number
 from stepscope.readers.trace_json.event_columns import Batch, EventColumns, arguments
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -31,12 +30,12 @@ class CounterEvents:
         for row, raw in enumerate(batch.arguments):
             name, process = names[batch.name[row]], tracks[batch.track[row]][0]
             for key, value in arguments(raw).items():
-                number = _number(value)
-                if number is not None:
+                parsed = number(value)
+                if parsed is not None:
                     label = f"{name} {key}".strip() if key != name else key
                     track.append(self.columns.tracks[process, label])
                     place_of.append(row)
-                    value_of.append(number)
+                    value_of.append(parsed)
         self.numbers.update(track)
         self._frames.append(
             pl.DataFrame(
@@ -57,13 +56,3 @@ class CounterEvents:
         out.add(
             "counters", placed.with_columns(pl.col("time_ns") + base_ns).sort("track", "time_ns", maintain_order=True)
         )
-
-
-def _number(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
