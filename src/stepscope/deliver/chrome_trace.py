@@ -10,9 +10,10 @@ import gzip
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -66,6 +67,7 @@ def write(
     (nanoseconds since the run's origin) whole slices are written that touch it, and samples that lie in it.
     """
     clocks, origin = _clocks(store, ranks)
+    content = _Content(store, clocks, origin, within, memory)
     with (
         gzip.open(path, "wt", compresslevel=4, encoding="utf-8") if zipped else path.open("w", encoding="utf-8")
     ) as file:
@@ -74,13 +76,30 @@ def write(
             header["distributedInfo"] = {"rank": ranks[0]}
         header |= more_header or {}
         file.write(json.dumps(header)[:-1] + ', "traceEvents": [\n')
-        _write_events(file, store, ranks, clocks, origin, within, memory=memory)
+        separator = ""
+        for event in _events(content):
+            file.write(separator + event)
+            separator = ",\n"
         file.write("\n]}\n")
+
+
+@dataclass(frozen=True)
+class _Content:
+    """What is written: ranks on their clocks, whole or a stretch of them, times from the origin on."""
+
+    store: RunStore
+    clocks: dict[int, RankClock]
+    origin: int
+    within: tuple[int, int] | None
+    memory: bool
 
 
 def _clocks(store: RunStore, ranks: list[int]) -> tuple[dict[int, RankClock], int]:
     """The clock of each rank, and the first moment of all on it."""
-    clocks = run_clock(store).ranks if len(ranks) > 1 else {rank: RankClock() for rank in ranks}
+    clocks = {rank: RankClock() for rank in ranks}
+    if len(ranks) > 1:
+        of_run = run_clock(store).ranks
+        clocks = {rank: of_run[rank] for rank in ranks}
     rows = store.scan("ranks", ranks).select("rank", "first_ns").drop_nulls().collect()
     firsts = [clocks[rank].moment(first_ns) for rank, first_ns in rows.iter_rows()]
     return clocks, min(firsts, default=0)
@@ -93,44 +112,33 @@ def _on_clock(clock: RankClock, slices: pl.DataFrame) -> pl.DataFrame:
     return slices.with_columns(start_ns=start, dur_ns=end - start, moment_ns=moment)
 
 
-def _write_events(
-    file: TextIO,
-    store: RunStore,
-    ranks: list[int],
-    clocks: dict[int, RankClock],
-    origin: int,
-    within: tuple[int, int] | None,
-    *,
-    memory: bool,
-) -> None:
-    run_time = run_clock(store)
-    separator = ""
+def _events(content: _Content) -> Iterator[str]:
+    """All events as JSON texts, rank by rank; processes and arrows are numbered through."""
     next_pid, next_flow = 1, 1
-    for rank in ranks:
-        pids: dict[str, int] = {}
-        tracks = store.scan("tracks", [rank]).sort("order").collect()
-        for process in tracks["process"].unique(maintain_order=True):
-            pids[process] = next_pid
-            next_pid += 1
-        slices = _on_clock(clocks[rank], _touching(_slices(store, rank), run_time, rank, within))
-        pid_of = {row["track"]: pids[row["process"]] for row in tracks.iter_rows(named=True)}
-        for text in _metadata(rank, tracks, pids, slices):
-            file.write(separator + text)
-            separator = ",\n"
-        streams = set(tracks.filter(pl.col("kind") == "stream")["track"])
-        for text in _slice_events(slices, pid_of, streams, -origin):
-            file.write(separator + text)
-            separator = ",\n"
-        counters = _inside(store.scan("counters", [rank]).collect(), run_time, rank, within)
-        counters = counters.with_columns(time_ns=clocks[rank].to_run(counters["time_ns"].to_numpy()))
-        for text in _counter_events(counters, tracks, pid_of, -origin):
-            file.write(separator + text)
-            separator = ",\n"
-        for text in _memory_events(store, rank, slices, tracks, pid_of, -origin) if memory else ():
-            file.write(separator + text)
-        for text in _flow_events(store, rank, slices, pid_of, -origin, next_flow):
-            file.write(separator + text)
-        next_flow += store.scan("links", [rank]).select(pl.len()).collect().item()
+    for rank in content.clocks:
+        tracks = content.store.scan("tracks", [rank]).sort("order").collect()
+        processes = tracks["process"].unique(maintain_order=True).to_list()
+        pids = {process: next_pid + index for index, process in enumerate(processes)}
+        next_pid += len(pids)
+        yield from _events_of_rank(content, rank, tracks, pids, next_flow)
+        next_flow += content.store.scan("links", [rank]).select(pl.len()).collect().item()
+
+
+def _events_of_rank(
+    content: _Content, rank: int, tracks: pl.DataFrame, pids: dict[str, int], first_flow: int
+) -> Iterator[str]:
+    store, clock, shift = content.store, content.clocks[rank], -content.origin
+    run_time = run_clock(store)
+    slices = _on_clock(clock, _touching(_slices(store, rank), run_time, rank, content.within))
+    counters = _inside(store.scan("counters", [rank]).collect(), run_time, rank, content.within)
+    counters = counters.with_columns(time_ns=clock.to_run(counters["time_ns"].to_numpy()))
+    pid_of = {row["track"]: pids[row["process"]] for row in tracks.iter_rows(named=True)}
+    yield from _metadata(rank, tracks, pids, slices)
+    yield from _slice_events(slices, pid_of, set(tracks.filter(pl.col("kind") == "stream")["track"]), shift)
+    yield from _counter_events(counters, tracks, pid_of, shift)
+    if content.memory:
+        yield from _memory_events(store, rank, slices, tracks, pid_of, shift)
+    yield from _flow_events(store, rank, slices, pid_of, shift, first_flow)
 
 
 def _touching(slices: pl.DataFrame, clock: RunClock, rank: int, within: tuple[int, int] | None) -> pl.DataFrame:

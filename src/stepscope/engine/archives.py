@@ -86,15 +86,23 @@ def _unpack(path: Path, draft: Path, size: int) -> None:
 def _members(path: Path) -> Iterator[tuple[str, IO[bytes], float]]:
     """Name, content and time of the plain files of an archive, in its order; links and devices are left out."""
     if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            for entry in archive.infolist():
-                if not entry.is_dir():
-                    moment = time.mktime((*entry.date_time, 0, 0, -1))
-                    with archive.open(entry) as content:
-                        yield entry.filename, content, moment
-        return
-    if not tarfile.is_tarfile(path):
+        yield from _zip_members(path)
+    elif tarfile.is_tarfile(path):
+        yield from _tar_members(path)
+    else:
         raise UnreadableInputError("not_an_archive", path=str(path))
+
+
+def _zip_members(path: Path) -> Iterator[tuple[str, IO[bytes], float]]:
+    with zipfile.ZipFile(path) as archive:
+        for entry in archive.infolist():
+            if not entry.is_dir():
+                moment = time.mktime((*entry.date_time, 0, 0, -1))
+                with archive.open(entry) as content:
+                    yield entry.filename, content, moment
+
+
+def _tar_members(path: Path) -> Iterator[tuple[str, IO[bytes], float]]:
     with tarfile.open(path) as archive:
         for member in archive:
             extracted = archive.extractfile(member) if member.isreg() else None

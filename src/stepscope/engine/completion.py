@@ -6,7 +6,6 @@ import contextlib
 import uuid
 from collections.abc import Callable, Generator
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
@@ -17,10 +16,10 @@ from stepscope.engine.engines import failure_of_engine
 from stepscope.engine.local import run_tasks
 from stepscope.engine.merge import merge
 from stepscope.engine.rank_task import RankTask
+from stepscope.engine.wanted import Wanted
 from stepscope.errors import StepscopeError, UnreadableInputError, internal, is_panic
 from stepscope.readers.discovery.pairs import formats
 from stepscope.readers.discovery.several_paths import belongs, common_directory
-from stepscope.readers.discovery.source import Source
 from stepscope.readers.discovery.windows import Window
 from stepscope.store.notes import Note, Notes
 from stepscope.store.run_store import Manifest, Part, RunStore, discard, save
@@ -38,18 +37,6 @@ class TellsRanks(Protocol):
 
 # A file with several ranks that is read in this process: about as long as starting other processes takes.
 _SMALL_BYTES: Final = 4 << 20
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The window of a capture that is to be stored, with the state of each of its sources."""
-
-    paths: list[Path]
-    window: Window
-    prints: dict[Source, str]  # several ranks may lie in one directory
-
-    def contents(self) -> set[tuple[int, str, str]]:
-        return {(source.rank or 0, str(source.path), self.prints[source]) for source in self.window.sources}
 
 
 def complete(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stepscope.engine.archives import is_archive
 from stepscope.engine.discovered_windows import find_windows, unpacked_below
 from stepscope.engine.remote import local_paths
+from stepscope.engine.wanted import Wanted
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.readers.discovery.links import windows_within
 from stepscope.readers.discovery.windows import Window, window_of_file
@@ -20,9 +20,6 @@ from stepscope.store.location import directory_of, only_writer, resolved
 from stepscope.store.notes import Note
 from stepscope.store.run_store import Part, RunStore, has_damaged_manifest, is_store, open_store, sweep
 from stepscope.store.workspace import workspace_of
-
-if TYPE_CHECKING:  # opening what was read before needs nothing of this
-    from stepscope.engine.completion import Wanted
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in all
 
@@ -79,39 +76,56 @@ def ingest(
         own = [unpacked_below(path, store) for path in paths if is_archive(path)]
         windows = windows_within(windows, [*within, *own], paths)
     chosen = _choose(windows, window, paths)
-    prints = {source: _fingerprint(source.path, source.files) for source in chosen.sources}
-    contents = {(source.rank or 0, str(source.path), prints[source]) for source in chosen.sources}
+    wanted = Wanted(paths, chosen, {source: _fingerprint(source.path, source.files) for source in chosen.sources})
     directory = directory_of(paths, chosen.name, store)
-    current = open_store(directory)
-    read: list[Part] = []
-    if again or current is None or not _is_all_in(current, contents, check):
-        with only_writer(directory) as alone:
-            current = open_store(directory)  # another process may have made it meanwhile
-            if again or current is None or not _is_all_in(current, contents, check):
-                from stepscope.engine.completion import Wanted, complete, mended
-                from stepscope.engine.finished_ranks import finished_before
-
-                wanted = Wanted(paths, chosen, prints)
-                kept = [] if again or current is None else _kept(wanted, current, check)
-                forgotten = current is None and has_damaged_manifest(directory)
-                lacking = set() if again else contents - {part.identity() for part in kept}
-                finished = finished_before(directory, lacking)
-                if alone:
-                    sweep(directory, current.manifest if current else None, finished)
-                before = current
-                read_before = list(finished.values())
-                current, read = complete(wanted, directory, current, kept, read_before, progress, executor)
-                if before is not None and not again:
-                    current.mended = mended(wanted, before, read)
-                elif forgotten and not again:
-                    current.mended = [Note("store_manifest_damaged")]
+    current, read = _completed(wanted, directory, _Reading(again, check, progress, executor))
     discovered.remember()
     return opened(current, [each.name for each in windows], read)
 
 
-def _is_all_in(store: RunStore, contents: set[tuple[int, str, str]], check: bool) -> bool:
-    """Whether a stored run is made of these sources, and whole."""
-    return store.manifest.contents() == contents and not store.damaged(store.manifest.sizes, thorough=check)
+@dataclass(frozen=True)
+class _Reading:
+    """How to read: all ``again``, after a ``check`` of every stored file, telling progress, on an executor."""
+
+    again: bool
+    check: bool
+    progress: Progress | None
+    executor: Executor | None
+
+
+def _completed(wanted: Wanted, directory: Path, reading: _Reading) -> tuple[RunStore, list[Part]]:
+    """The stored run of what is wanted, and which parts of it were read for that: none where all was there."""
+    current = open_store(directory)
+    if current is not None and _is_all_in(current, wanted, reading):
+        return current, []
+    from stepscope.engine.completion import complete, mended
+    from stepscope.engine.finished_ranks import finished_before
+
+    with only_writer(directory) as alone:
+        old = open_store(directory)  # another process may have completed it meanwhile
+        if old is not None and _is_all_in(old, wanted, reading):
+            return old, []
+        forgotten = old is None and has_damaged_manifest(directory)
+        kept = [] if reading.again or old is None else _kept(wanted, old, reading.check)
+        lacking = set() if reading.again else wanted.contents() - {part.identity() for part in kept}
+        finished = finished_before(directory, lacking)
+        if alone:
+            sweep(directory, old.manifest if old else None, finished)
+        current, read = complete(
+            wanted, directory, old, kept, list(finished.values()), reading.progress, reading.executor
+        )
+    if old is not None and not reading.again:
+        current.mended = mended(wanted, old, read)
+    elif forgotten and not reading.again:
+        current.mended = [Note("store_manifest_damaged")]
+    return current, read
+
+
+def _is_all_in(stored: RunStore, wanted: Wanted, reading: _Reading) -> bool:
+    """Whether a stored run is made of just these sources and whole, and nobody asks to read all again."""
+    if reading.again or stored.manifest.contents() != wanted.contents():
+        return False
+    return not stored.damaged(stored.manifest.sizes, thorough=reading.check)
 
 
 def _kept(wanted: Wanted, old: RunStore, check: bool) -> list[Part]:

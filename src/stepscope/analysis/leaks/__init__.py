@@ -1,4 +1,4 @@
-"""Which places in the program keep memory from step to step, and which only seem to.
+"""Which allocation sites keep memory from step to step, and which only seem to.
 
 Rules and their reasons: docs/metrics/leaks.md.
 """

@@ -54,7 +54,7 @@ def _level(intervals: int) -> int:
 
 
 def judge(course: Course, warm_up: int) -> Finding:
-    """Whether a site leaks. ``warm_up`` steps at the start are not held against it."""
+    """Whether a site leaks. The first ``warm_up`` steps do not count against it."""
     held = course.held[warm_up - 1 :]
     if not held.any():
         return Finding(False, "freed_in_step" if not course.held.any() else "freed_after_warm_up")
@@ -143,7 +143,7 @@ def grows(held: Int64s) -> bool:
 
 
 def _steady(course: Course, held: Int64s, warm_up: int) -> Finding:
-    """Nothing is kept that was born while watched: why not?"""
+    """The reason why nothing allocated while watched was kept."""
     if 0 < int(held[-1]) <= int(course.kept[:warm_up].sum()):
         return Finding(False, "warm_up")
     drops = int((np.diff(held) < 0).sum())

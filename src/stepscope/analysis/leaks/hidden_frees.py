@@ -1,6 +1,6 @@
 """Blocks that a thread frees which nobody records.
 
-PyTorch records the memory of threads that it records. Those of gloo often hold the last reference to what was
+PyTorch records memory only on the threads that it records. Those of gloo often hold the last reference to what was
 communicated: its release is then missing in the capture, now and then and by chance.
 """
 
@@ -26,7 +26,7 @@ def frees_are_hidden(store: RunStore, space: Space) -> bool:
 
 
 def explained_by_hidden_frees(finding: Finding, course: Course, warm_up: int) -> Finding:
-    """A leak keeps most of what its site allocates; where few blocks stay, their release was not seen."""
+    """A leak keeps most of what its site allocates; if only few blocks remain, their release was not recorded."""
     stay, made = int(course.kept_blocks[warm_up:].sum()), int(course.allocations[warm_up:].sum())
     if not finding.leaks or not stay or stay > memory_facts().leaks.hidden_free_share * made:
         return finding

@@ -49,7 +49,7 @@ def levels(blocks: Blocks, site: Int64s, windows: StepWindows) -> Levels:
     held = np.cumsum(table(site, born, size) - table(site, died, size), axis=1)[:, :steps]
     stays = died >= steps
     kept = table(site[stays], born[stays], size[stays])[:, :steps]
-    # Born in the second step or later, and alive at the end of the step after.
+    # Allocated in the second step or later, and alive at the end of the following step.
     in_step = (born >= 1) & (died > born + 1)
     return Levels(
         sites=holding,

@@ -12,7 +12,7 @@ from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.leaks.graphs import with_graphs
 from stepscope.analysis.leaks.hidden_frees import frees_are_hidden
 from stepscope.analysis.leaks.pools import at_step_ends, pool
-from stepscope.analysis.leaks.sites import LEAK, judged_curve, judged_sites
+from stepscope.analysis.leaks.sites import LEAK, Watched, judged_curve, judged_sites
 from stepscope.analysis.leaks.structures import Graph, Leaks, Pool, Site
 from stepscope.analysis.memory.coverage import covered, uncovered
 from stepscope.analysis.memory.out_of_memory import capacity_of
@@ -98,16 +98,16 @@ def _of_space(
     store: RunStore, space: Space, windows: StepWindows, capacity: int | None, warm_up: int
 ) -> tuple[list[Site], int]:
     """The sites of a space, and how many temporary ones were left out."""
-    room = _room(space, capacity)
+    hidden = space.blocks is not None and frees_are_hidden(store, space)
+    watched = Watched(space, windows, warm_up, _room(space, capacity), hidden)
     if space.blocks is not None:
-        hidden = frees_are_hidden(store, space)
-        sites, left_out = judged_sites(store, space, space.blocks, windows, room, warm_up, frees_hidden=hidden)
+        sites, left_out = judged_sites(store, watched, space.blocks)
         if space.blocks.frame["stack"].count() or any(site.verdict == LEAK for site in sites):
             return sites, left_out
         # Without stacks a buffer that grows is at no site twice: its operator alone may tell.
-        coarse, _ = judged_sites(store, space, space.blocks, windows, room, warm_up, by_size=False, frees_hidden=hidden)
+        coarse, _ = judged_sites(store, watched, space.blocks, by_size=False)
         return [*(site for site in coarse if site.verdict == LEAK), *sites], left_out
-    return [judged_curve(space, at_step_ends(space, space.measure, windows), windows, room, warm_up)], 0
+    return [judged_curve(watched, at_step_ends(space, space.measure, windows))], 0
 
 
 def _room(space: Space, capacity: int | None) -> int | None:

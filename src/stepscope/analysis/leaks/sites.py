@@ -38,18 +38,20 @@ class Origin:
     category: str | None
 
 
-def judged_sites(
-    store: RunStore,
-    space: Space,
-    blocks: Blocks,
-    windows: StepWindows,
-    room: int | None,
-    warm_up: int,
-    *,
-    by_size: bool = True,
-    frees_hidden: bool = False,
-) -> tuple[list[Site], int]:
-    """Sites with their verdicts, and how many temporary ones were left out. ``room``: bytes left on the device."""
+@dataclass(frozen=True)
+class Watched:
+    """A space over the steps in which it was recorded."""
+
+    space: Space
+    windows: StepWindows
+    warm_up: int
+    room: int | None  # bytes left on the device
+    frees_are_hidden: bool = False  # some blocks may be freed unseen
+
+
+def judged_sites(store: RunStore, watched: Watched, blocks: Blocks, *, by_size: bool = True) -> tuple[list[Site], int]:
+    """Sites with their verdicts, and how many temporary ones were left out."""
+    space, windows = watched.space, watched.windows
     numbers, known = sites_of(store, space.rank, blocks.frame, by_size=by_size)
     site = numbers.to_numpy().astype(np.int64)
     site_levels = levels(blocks, site, windows)
@@ -62,16 +64,13 @@ def judged_sites(
         category = categorised(blocks, phases_of(store, space.rank, blocks, windows), windows)["category"]
     origins = _origins(known, site[here], category.filter(here), blocks.bytes[here])
     older = _origins(known, site[~here], category.filter(~here), blocks.bytes[~here])
-    rows = [
-        _judged(space, origins[number], site_levels, row, windows, room, warm_up, frees_hidden)
-        for row, number in enumerate(site_levels.sites)
-    ]
-    rows += [_quiet(space, origins[number], "freed_in_step", windows, warm_up) for number in shown.tolist()]
+    rows = [_judged(watched, origins[number], site_levels, row) for row, number in enumerate(site_levels.sites)]
+    rows += [_quiet(watched, origins[number], "freed_in_step") for number in shown.tolist()]
     alive = blocks.older & (blocks.free_ns >= windows.end[-1])
     for number in np.unique(site[alive]).tolist():
         own = alive & (site == number)
         held = int(blocks.bytes[own].sum()), int(own.sum())
-        rows.append(_quiet(space, older[number], "before_window", windows, warm_up, held))
+        rows.append(_quiet(watched, older[number], "before_window", held))
     return rows, len(site_levels.temporary) - len(shown)
 
 
@@ -91,16 +90,8 @@ def _origins(known: pl.DataFrame, site: Int64s, category: pl.Series, bytes_of: I
     return [Origin(label, operator, frames, most.get(number)) for number, (label, operator, frames) in rows]
 
 
-def _judged(
-    space: Space,
-    origin: Origin,
-    levels_of_sites: Levels,
-    row: int,
-    windows: StepWindows,
-    room: int | None,
-    warm_up: int,
-    frees_hidden: bool,
-) -> Site:
+def _judged(watched: Watched, origin: Origin, levels_of_sites: Levels, row: int) -> Site:
+    windows, warm_up, room = watched.windows, watched.warm_up, watched.room
     course = Course(
         levels_of_sites.held[row],
         levels_of_sites.kept[row],
@@ -111,7 +102,7 @@ def _judged(
         windows.number,
     )
     finding = judge(course, warm_up)
-    if frees_hidden:
+    if watched.frees_are_hidden:
         finding = explained_by_hidden_frees(finding, course, warm_up)
     start = finding.start if finding.leaks else warm_up - 1
     held = course.held[start:]
@@ -121,7 +112,7 @@ def _judged(
         Birth(int(windows.number[step]), int(course.kept_blocks[step]), int(course.kept[step]))
         for step in np.flatnonzero(course.kept).tolist()
     ]
-    quiet = _quiet(space, origin, finding.reason, windows, warm_up, (int(held[-1]), int(course.kept_blocks.sum())))
+    quiet = _quiet(watched, origin, finding.reason, (int(held[-1]), int(course.kept_blocks.sum())))
     return msgspec.structs.replace(
         quiet,
         verdict=LEAK if finding.leaks else NOT_LEAK,
@@ -140,10 +131,9 @@ def _judged(
     )
 
 
-def _quiet(
-    space: Space, origin: Origin, reason: str, windows: StepWindows, warm_up: int, held: tuple[int, int] = (0, 0)
-) -> Site:
-    """A site of which nothing comes from step to step; ``held``: bytes and blocks alive at the end."""
+def _quiet(watched: Watched, origin: Origin, reason: str, held: tuple[int, int] = (0, 0)) -> Site:
+    """A site that keeps nothing from one step to the next; ``held``: bytes and blocks alive at the end."""
+    space, intervals = watched.space, len(watched.windows) - watched.warm_up
     return Site(
         rank=space.rank,
         device=space.device,
@@ -151,7 +141,7 @@ def _quiet(
         site=origin.label,
         operator=origin.operator,
         verdict=NOT_LEAK,
-        confidence=confidence(len(windows) - warm_up),
+        confidence=confidence(intervals),
         reason=reason,
         reason_values={},
         bytes_per_step=0.0,
@@ -162,7 +152,7 @@ def _quiet(
         blocks=held[1],
         first_step=None,
         oldest_age_steps=None,
-        intervals=len(windows) - warm_up,
+        intervals=intervals,
         in_step_blocks=0,
         category=origin.category,
         steps_to_oom=None,
@@ -173,20 +163,21 @@ def _quiet(
     )
 
 
-def judged_curve(space: Space, held: Int64s, windows: StepWindows, room: int | None, warm_up: int) -> Site:
-    """A space of which only the curve is known, as one site; ``held``: its bytes at the ends of steps."""
-    watched = held[warm_up - 1 :]
-    leaking, slope = grows(watched), median_slope(watched)
+def judged_curve(watched: Watched, held: Int64s) -> Site:
+    """A space known only by its curve, as one site; ``held``: its bytes at the ends of steps."""
+    space, room = watched.space, watched.room
+    levels_seen = held[watched.warm_up - 1 :]
+    leaking, slope = grows(levels_seen), median_slope(levels_seen)
     origin = Origin(space.component, None, None, None)
     reason = "curve_grows" if leaking else "curve_does_not_grow"
-    judged = _quiet(space, origin, reason, windows, warm_up, (int(held[-1]), 0))
+    judged = _quiet(watched, origin, reason, (int(held[-1]), 0))
     return msgspec.structs.replace(
         judged,
         confidence="suspect" if space.component in memory_facts().leaks.only_suspected else judged.confidence,
         verdict=LEAK if leaking else NOT_LEAK,
         bytes_per_step=slope,
-        r_squared=r_squared(watched),
-        growth_bytes=int(watched[-1] - watched[0]),
-        first_step=int(windows.number[warm_up]) if leaking else None,
+        r_squared=r_squared(levels_seen),
+        growth_bytes=int(levels_seen[-1] - levels_seen[0]),
+        first_step=int(watched.windows.number[watched.warm_up]) if leaking else None,
         steps_to_oom=int(room / slope) if leaking and room is not None and slope > 0 else None,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.memory import memory_facts
 
-# How many entries a cache may have beyond those seen: one by one, then further apart.
+# Candidate numbers of further cache entries: one by one, then further apart.
 _NEAR: Final = 30
 _FARTHEST: Final = 50
 
@@ -43,7 +43,7 @@ def largest_fall(values: Int64s) -> int:
 
 
 def parts(count: int, number: int) -> list[slice]:
-    """So many parts of a series, cut at round(i · count / number)."""
+    """A series in ``number`` parts, cut at round(i · count / number)."""
     cuts = [round(index * count / number) for index in range(number + 1)]
     return [slice(first, last) for first, last in pairwise(cuts)]
 

@@ -52,7 +52,7 @@ class Blocks:
 
     @cached_property
     def older(self) -> Bools:
-        """Which blocks are from before the window."""
+        """Which blocks were allocated before the window."""
         return np.asarray(self.born == _BEFORE)
 
     @cached_property

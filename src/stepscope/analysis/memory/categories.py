@@ -37,7 +37,7 @@ def categorised(blocks: Blocks, phases: Phases, windows: StepWindows) -> pl.Data
     """category and confidence of each block."""
     count = len(blocks.frame)
     words = [OTHER]
-    category, confidence = np.zeros(count, np.int8), np.zeros(count, np.int8)  # places among the words
+    category, confidence = np.zeros(count, np.int8), np.zeros(count, np.int8)  # indices of the words
 
     def decide(which: Bools, word: str, how: str) -> None:
         if word not in words:
@@ -50,7 +50,7 @@ def categorised(blocks: Blocks, phases: Phases, windows: StepWindows) -> pl.Data
     decide(_matches(blocks.frame, "workspace") | _library_workspace(blocks), "workspace", LIKELY)
     step, phase = phases.step, phases.phase
     in_step = step != OUTSIDE
-    # Index -1 reads the added last entry: outside every step there is no end of it.
+    # Index -1 reads the appended last entry, for blocks outside of all steps.
     ends = np.append(windows.end, _NEVER)[step]
     backward, optimizer = (np.append(begin, _NEVER)[step] for begin in (phases.backward_start, phases.optimizer_start))
     leaves_step = in_step & (blocks.free_ns >= ends)
@@ -59,7 +59,7 @@ def categorised(blocks: Blocks, phases: Phases, windows: StepWindows) -> pl.Data
     decide((phase == OPTIMIZER) & leaves_step, "optimizer", LIKELY)
     decide((phase == DATA) & ~blocks.older, "inputs", LIKELY)
     decide(_matches(blocks.frame, "inputs") & (phase == FORWARD) & reaches_backward, "inputs", GUESS)
-    # Where gradients are dropped each step, what backward leaves for longer is none.
+    # If gradients are freed each step, blocks from backward that live longer are not gradients.
     soon = np.append(windows.end, [_NEVER, _NEVER])[np.where(in_step, step + 1, -1)]
     replaced = (phase == BACKWARD) & leaves_step & (blocks.free_ns < soon)
     if replaced.any():
@@ -69,7 +69,7 @@ def categorised(blocks: Blocks, phases: Phases, windows: StepWindows) -> pl.Data
     decide(in_step & ~leaves_step, OTHER, LIKELY)
     through = blocks.older & blocks.stays & (len(windows) > 0)
     born_here = bool((category == words.index("optimizer")).any())
-    # Where the optimizer's state was made within the window, what is older and stays is what it updates.
+    # If the optimizer's state was allocated within the window, older blocks that stay are the weights it updates.
     decide(through, *(("weights", GUESS) if born_here else (BEFORE_WINDOW, UNKNOWN)))
     decide(blocks.older, BEFORE_WINDOW, UNKNOWN)
     return pl.DataFrame({"category": _texts(words, category), "confidence": _texts(_CONFIDENCES, confidence)})

@@ -1,4 +1,4 @@
-"""Steps of which the history of allocations tells everything.
+"""Steps whose allocations were all recorded.
 
 A snapshot keeps its last events in a ring and the marks of steps in another: marks outlive the events of their steps.
 """
@@ -16,7 +16,7 @@ from stepscope.store.run_store import RunStore
 
 
 def covered(store: RunStore, space: Space, windows: StepWindows) -> StepWindows:
-    """Without the steps that began before the history that is left did."""
+    """The steps that began after the remaining history does."""
     blocks = space.blocks
     if blocks is None or not len(windows) or not allocations_are_overwritten(store, space.rank):
         return windows

@@ -13,7 +13,7 @@ from stepscope.facts.memory import memory_facts
 
 
 def points_per_curve(curves: int) -> int:
-    """So many that the answer stays of a size that a page can take."""
+    """Few enough points that the answer stays small enough for a page."""
     limits = memory_facts().curves
     affordable = limits.points_in_all // max(curves, 1)
     return int(max(limits.least_points, min(limits.most_points, affordable)))

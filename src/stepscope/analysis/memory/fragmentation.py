@@ -1,4 +1,4 @@
-"""Memory that is held and cannot be used: at the peak, and in the segments at the end."""
+"""Memory that is reserved but cannot be used: at the peak, and in the segments at the end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fragmentation(store: RunStore, space: Space, peak: Moment) -> Fragmentation 
     if reserved is None or used is None or peak.row < 0 or not reserved.any():
         return None
     held, in_use = int(reserved[peak.row]), int(used[peak.row])
-    if held < in_use:  # no pool that holds its blocks: what is reserved was counted otherwise, or at another moment
+    if held < in_use:  # inconsistent: what is reserved was measured in another way or at another moment
         return None
     growths, with_room = _growths(reserved, used)
     segments = segments_of(store, space.rank, space.device)
@@ -85,7 +85,7 @@ def _shares(reserved: int, active: int, requested: int | None, runs: FreeRuns | 
 
 
 def _growths(reserved: Int64s, used: Int64s) -> tuple[int, int]:
-    """How often the allocator took more from the device, and how often it had room enough for what was asked."""
+    """How often the allocator took more from the device, and how often it had enough free memory for the request."""
     rises = np.flatnonzero(np.diff(reserved) > 0) + 1
     if not len(rises):
         return 0, 0

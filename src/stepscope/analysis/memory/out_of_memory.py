@@ -1,4 +1,4 @@
-"""Requests that failed: was there too little memory, was it in pieces, or did others hold it?"""
+"""Failed allocations: too little memory, fragmented memory, or memory held by other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lives at a moment: a list that adds up to the line's value to the byte, with all that no block tells named."""
+"""What is allocated at a moment: a list that adds up to the curve exactly, with names for what no block explains."""
 
 from __future__ import annotations
 

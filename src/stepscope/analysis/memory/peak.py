@@ -48,7 +48,7 @@ def moment_at(space: Space, time_ns: int) -> Moment:
 
 
 def _rows_within(time: Int64s, windows: StepWindows) -> Int64s:
-    """Points whose value holds somewhere within the windows: those inside, and the last one before each."""
+    """Points whose values apply within the windows: those inside, and the last one before each window."""
     first = np.searchsorted(time, windows.start, side="right") - 1
     last = np.searchsorted(time, windows.end, side="left")
     rows = [np.arange(max(low, 0), high) for low, high in zip(first.tolist(), last.tolist(), strict=True)]

@@ -36,7 +36,7 @@ def phases_of(store: RunStore, rank: int, blocks: Blocks, windows: StepWindows) 
     data, optimizer, first, last = _host_phases(store, rank, windows)
     phase = np.full(len(step), UNKNOWN, np.int64)
     in_optimizer = optimizer.contains(blocks.alloc_ns)
-    # PyTorch's autograd runs outside Python, so with Python stacks recorded it is what has none.
+    # PyTorch's autograd runs outside Python, so where stacks are recorded, its blocks are those without one.
     stackless = blocks.frame["stack"].is_null().to_numpy() & ~blocks.older & ~in_optimizer & (step != OUTSIDE)
     with_stack = blocks.frame["stack"].is_not_null().to_numpy()
     if not (first < last).any() and with_stack.any() and stackless.any() and len(optimizer.start):
@@ -48,7 +48,7 @@ def phases_of(store: RunStore, rank: int, blocks: Blocks, windows: StepWindows) 
         if len(windows):
             at = step[inside]
             in_backward[inside] = (blocks.alloc_ns[inside] >= first[at]) & (blocks.alloc_ns[inside] < last[at])
-    # What comes behind backward is neither.
+    # Blocks allocated after backward are neither.
     known = np.append(first < _LATEST, False)[step] & (blocks.alloc_ns < np.append(first, 0)[step])
     phase[known] = FORWARD
     phase[in_backward] = BACKWARD

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -73,7 +73,8 @@ def memory(
     curves = [curve(one, most) for one in shown]
     moment = highest[main] if at_ns is None else moment_at(space, at_ns)
     whole = covered(store, space, windows[space.rank])
-    parts = _details(store, space, highest[main], moment, windows[space.rank], whole, steps, most)
+    shown_space = _ShownSpace(space, highest[main], moment, windows[space.rank], whole)
+    parts = _details(store, shown_space, steps, most)
     notes += [*remarks(store, space, windows[space.rank]), *uncovered(space, windows[space.rank], whole)]
     return Answer(
         Memory(
@@ -95,17 +96,19 @@ def memory(
     )
 
 
-def _details(
-    store: RunStore,
-    space: Space,
-    highest: Moment,
-    moment: Moment,
-    windows: StepWindows,
-    whole: StepWindows,
-    steps: Sequence[int] | None,
-    most: int,
-) -> dict[str, Any]:
-    """Everything about one space; ``whole``: the steps of which its history tells everything."""
+class _ShownSpace(NamedTuple):
+    """The space that all details are about: its highest moment, and the one whose owners are asked for."""
+
+    space: Space
+    highest: Moment
+    moment: Moment
+    windows: StepWindows
+    whole: StepWindows  # steps whose allocations were all recorded
+
+
+def _details(store: RunStore, shown: _ShownSpace, steps: Sequence[int] | None, most: int) -> dict[str, Any]:
+    """Everything about one space; curves have at most ``most`` points."""
+    space, highest, moment, windows, whole = shown
     blocks = space.blocks
     balance = step_balance(space, whole)
     wanted = set(whole.chosen(steps).number.tolist())

@@ -67,7 +67,7 @@ def _keys(stacks: pl.DataFrame) -> pl.DataFrame:
     frame = pl.col("frame").str.replace(_ADDRESS, "").str.replace(_MODULE_NUMBER, "${1}").str.strip_chars()
     lines = stacks.with_columns(frame=pl.col("frames").str.split("\n")).explode("frame").with_columns(frame=frame)
     own = lines.filter(~pl.col("frame").str.contains(_foreign()))
-    # A stack without any own frame is told apart by all lines of Python that it has; C++ frames are no place.
+    # A stack without own frames is identified by all its Python frames; C++ frames do not name a place.
     rest = lines.join(own, on="stack", how="anti").filter(~pl.col("frame").str.contains(_any_of("native_frames")))
     short = pl.col("frame").str.replace(_FOLDERS, "")
     return (

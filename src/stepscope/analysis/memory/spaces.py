@@ -43,7 +43,7 @@ class Space:
 
     @property
     def in_use(self) -> Int64s | None:
-        """What nobody else can have: active memory, which holds what is allocated.
+        """Memory that is in use: active memory, which contains what is allocated.
 
         A sum of allocators lacks the active part of one that does not tell it.
         """
@@ -134,5 +134,5 @@ def settled_residual(space: Space) -> tuple[Int64s, Int64s]:
 
 
 def _unrest(time: Int64s, line: Int64s, blocks: Blocks) -> int:
-    """How often the rest changes; not at all where the blocks explain the line."""
+    """How often the residual changes; never where the blocks explain the curve."""
     return int(np.count_nonzero(np.diff(residual(time, line, blocks)[1])))

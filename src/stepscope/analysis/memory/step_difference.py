@@ -6,7 +6,7 @@ Allocations are aligned by site and by their number within it; what is left over
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -50,8 +50,29 @@ def step_difference(
         }
     ).sort("order")
     base, other = (rows.filter(pl.col("window") == window) for window in pair)
-    aligned = _aligned(base, other)
-    parts = (
+    compared = _sites_compared(_aligned(base, other), sites)
+    shown = compared.filter(pl.col("verdict") != _SAME)
+    shown = shown.sort(pl.col("delta").abs(), descending=True, maintain_order=True)
+    before, after = balance[pair[0]], balance[pair[1]]
+    return StepDifference(
+        base_step=before.step,
+        step=after.step,
+        base_bytes=before.allocated_bytes,
+        bytes=after.allocated_bytes,
+        base_net_bytes=before.net_bytes,
+        net_bytes=after.net_bytes,
+        base_peak_bytes=before.peak_bytes,
+        peak_bytes=after.peak_bytes,
+        delta_bytes=after.allocated_bytes - before.allocated_bytes,
+        net_delta_bytes=after.net_bytes - before.net_bytes,
+        same_sites=len(compared) - len(shown),
+        sites=[_site_difference(row) for row in shown.iter_rows(named=True)],
+    )
+
+
+def _sites_compared(aligned: pl.DataFrame, sites: pl.DataFrame) -> pl.DataFrame:
+    """One row per site: what it allocated in either step, and how the steps differ there."""
+    return (
         aligned.group_by("site", maintain_order=True)
         .agg(
             base_blocks=pl.col("base_bytes").count(),
@@ -66,36 +87,21 @@ def step_difference(
         .with_columns(verdict=_verdict(), delta=pl.col("bytes") - pl.col("base_bytes"))
         .join(sites.select("site", "label", "operator", "frames"), on="site", how="left", maintain_order="left")
     )
-    shown = parts.filter(pl.col("verdict") != _SAME).sort(pl.col("delta").abs(), descending=True, maintain_order=True)
-    before, after = balance[pair[0]], balance[pair[1]]
-    return StepDifference(
-        base_step=before.step,
-        step=after.step,
-        base_bytes=before.allocated_bytes,
-        bytes=after.allocated_bytes,
-        base_net_bytes=before.net_bytes,
-        net_bytes=after.net_bytes,
-        base_peak_bytes=before.peak_bytes,
-        peak_bytes=after.peak_bytes,
-        delta_bytes=after.allocated_bytes - before.allocated_bytes,
-        net_delta_bytes=after.net_bytes - before.net_bytes,
-        same_sites=len(parts) - len(shown),
-        sites=[
-            SiteDifference(
-                site=row["label"],
-                operator=row["operator"],
-                verdict=row["verdict"],
-                base_blocks=row["base_blocks"],
-                blocks=row["blocks"],
-                base_bytes=row["base_bytes"],
-                bytes=row["bytes"],
-                delta_bytes=row["delta"],
-                base_net_bytes=row["base_net"],
-                net_bytes=row["net"],
-                stack=row["frames"],
-            )
-            for row in shown.iter_rows(named=True)
-        ],
+
+
+def _site_difference(row: dict[str, Any]) -> SiteDifference:
+    return SiteDifference(
+        site=row["label"],
+        operator=row["operator"],
+        verdict=row["verdict"],
+        base_blocks=row["base_blocks"],
+        blocks=row["blocks"],
+        base_bytes=row["base_bytes"],
+        bytes=row["bytes"],
+        delta_bytes=row["delta"],
+        base_net_bytes=row["base_net"],
+        net_bytes=row["net"],
+        stack=row["frames"],
     )
 
 

@@ -14,13 +14,13 @@ from stepscope.arrays import Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 OUTSIDE: Final = -1
-# A mark that only says that there is a window tells nothing about steps.
+# A mark for the window as a whole says nothing about steps.
 _NO_MARKS: Final = "window"
 
 
 @dataclass(frozen=True)
 class StepWindows:
-    """Marked steps of a rank in time order; an incomplete one is none of them."""
+    """Complete marked steps of a rank, in time order."""
 
     number: Int64s
     start: Int64s

@@ -12,7 +12,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.step_marks import step_marks
-from stepscope.analysis.foundation.units import Count, Identifier, InUnitBeside, Microseconds, Share
+from stepscope.analysis.foundation.units import Count, Identifier, InUnitBeside, Microseconds, Share, unit_of
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of
 from stepscope.analysis.operators.counters import with_counters
 from stepscope.analysis.operators.executed import HOST_CORE, busy_ns, device_work, host_work
@@ -228,7 +228,7 @@ def _called(rows: pl.DataFrame, asked: _Asked, *, on_device: bool) -> pl.DataFra
 
 
 def _searched(rows: pl.DataFrame, wanted: str | None, *columns: str) -> pl.DataFrame:
-    """Rows in which one of the columns contains the text, whatever its case."""
+    """Rows in which one of the columns contains the text, ignoring case."""
     if not wanted:
         return rows
     matches = (
@@ -254,9 +254,10 @@ def _finished(groups: pl.DataFrame, rank: int, steps: int) -> pl.DataFrame:
     per_step = total / steps if steps else pl.lit(None, pl.Float64)
     groups = groups.with_columns(rank=pl.lit(rank, pl.Int64), avg_ns=total / pl.col("count"), per_step_ns=per_step)
     columns: list[pl.Expr] = []
-    for name in Operator.__struct_fields__:
-        stem, timed = name.removesuffix("_us"), name.endswith("_us")
-        source = f"{stem}_ns" if timed else name
+    for field in msgspec.structs.fields(Operator):
+        name, unit = field.name, unit_of(field.type)
+        timed = unit == "us"
+        source = f"{name.removesuffix('_us')}_ns" if timed else name
         if source in groups.columns:
             column = pl.col(source)
             if timed:
@@ -267,5 +268,5 @@ def _finished(groups: pl.DataFrame, rank: int, steps: int) -> pl.DataFrame:
         elif name == "pmu":
             columns.append(pl.lit(None, pl.Null).alias(name))
         else:
-            columns.append(pl.lit(None, pl.Float64 if timed or name.endswith("share") else pl.String).alias(name))
+            columns.append(pl.lit(None, pl.String if unit is None else pl.Float64).alias(name))
     return groups.select(columns)

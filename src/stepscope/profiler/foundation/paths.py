@@ -38,16 +38,24 @@ def bytes_below(directory: Path) -> int:
     total = 0
     folders = [str(directory)]
     while folders:
-        try:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(entry.path)
-                    else:
-                        total += entry.stat(follow_symlinks=False).st_size
-        except ours(OSError):
-            continue
+        for entry in _entries(folders.pop()):
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(entry.path)
+                else:
+                    total += entry.stat(follow_symlinks=False).st_size
+            except ours(OSError):
+                continue
     return total
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """What lies in a folder; nothing if it is gone."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except ours(OSError):
+        return []
 
 
 def _mode(path: Path) -> int | None:

@@ -67,14 +67,17 @@ class Database:
     def columns(self, table: str) -> dict[str, str]:
         """Stored columns of a table, by name in lower case; computed ones are left out."""
         if table not in self._columns:
-            names: dict[str, str] = {}
-            if table in self.tables:
-                with contextlib.suppress(*FAILURES):
-                    for row in self._connection.execute(f"PRAGMA main.table_xinfo({_quoted(table)})"):
-                        if row[6] == 0:
-                            names.setdefault(str(row[1]).lower(), str(row[1]))
-            self._columns[table] = names
+            self._columns[table] = self._stored_columns(table) if table in self.tables else {}
         return self._columns[table]
+
+    def _stored_columns(self, table: str) -> dict[str, str]:
+        names: dict[str, str] = {}
+        with contextlib.suppress(*FAILURES):
+            for row in self._connection.execute(f"PRAGMA main.table_xinfo({_quoted(table)})"):
+                is_computed = row[6] != 0
+                if not is_computed:
+                    names.setdefault(str(row[1]).lower(), str(row[1]))
+        return names
 
     def has_rows(self, table: str) -> bool:
         """Whether a table is there and has a first row."""
