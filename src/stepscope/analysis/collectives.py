@@ -25,7 +25,7 @@ _TIMES: Final = {"duration_us": "took", "wait_us": "waiting", "transit_us": "mov
 
 
 class CollectiveCall(msgspec.Struct, frozen=True):
-    """One rank's part in a call; ``call`` is the same for all who took part, and ``start_ns`` is on the run's clock."""
+    """One rank's part in a call; ``call`` is the same for all members, and ``start_ns`` is on the run's clock."""
 
     rank: Identifier
     slice: Identifier | None

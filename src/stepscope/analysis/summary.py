@@ -113,7 +113,7 @@ class Delimitation(msgspec.Struct, frozen=True):
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """The three places to look."""
+    """The three parts of the step's time."""
 
     computing: Delimitation
     communication: Delimitation

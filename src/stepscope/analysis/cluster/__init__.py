@@ -1,4 +1,4 @@
-"""What only several ranks together can tell: calls matched over ranks, who waited for whom, the cluster's slowdown."""
+"""Questions about several ranks at once: calls matched across ranks, who waited for whom, the cluster's slowdown."""
 
 from stepscope.analysis.cluster.question import Cluster, cluster
 

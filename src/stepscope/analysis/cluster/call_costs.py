@@ -54,8 +54,8 @@ def call_costs(
 def _groups(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
     """``dimension`` and ``size`` of each group that calls were made in.
 
-    Where its members are not stated they are those seen in calls, if the whole job was captured; else all of it. How
-    many ranks a job has is not always stated either: then nobody knows the size.
+    Where its members are not stated, they are those seen in calls if the whole job was captured, else all ranks. If the
+    number of ranks is not stated either, the size is unknown.
     """
     plan = plan_of(store)
     stated = {group: len(ranks) for group, ranks in _stated(store).iter_rows()}
@@ -73,7 +73,7 @@ def _groups(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _world_is_known(store: RunStore, plan: ParallelPlan) -> bool:
-    """Whether somebody said how many ranks the job has; the highest number of a captured rank says little."""
+    """Whether the number of ranks is stated; the highest captured rank is no substitute."""
     return plan.origin == "given" or store.scan("ranks").select(pl.col("world_size").max()).collect().item() is not None
 
 

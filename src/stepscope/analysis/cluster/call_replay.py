@@ -1,4 +1,4 @@
-"""All ranks of a job on paper: their own time between calls, and calls that begin when the last member is there.
+"""A model of all ranks of a job: their own time between calls, and calls that begin when the last member arrives.
 
 Formulas: docs/metrics/cluster.md, "The cluster's slowdown". Events are ordered once, in levels that do not depend on
 each other; each replay then walks over the levels, many replays side by side.
@@ -74,7 +74,7 @@ class CallReplay:
 
     @property
     def possible(self) -> bool:
-        """False where calls wait for each other in a circle: they were not matched as they happened."""
+        """False where calls wait for each other in a cycle, so they cannot have happened as they were matched."""
         return self._levels is not None
 
     def step_ns(self, recorded: Durations, ideal: Durations, keeps: Keeps) -> npt.NDArray[np.float64]:

@@ -32,7 +32,7 @@ _LINES: Final = ("dp", "tp", "cp", "ep")
 # Replays side by side, and their calls: memory grows with them, time per replay shrinks.
 _AT_ONCE: Final = 16
 _CALLS_AT_ONCE: Final = 1 << 22
-# Of fewer steps nothing can be said about how a rank differs from step to step.
+# Fewer steps do not show how a rank varies from step to step.
 _FEWEST_STEPS: Final = 3
 
 
@@ -136,7 +136,7 @@ class CallSlowdown:
     def _by_rank(
         self, of_line: dict[tuple[str, int], float], of_stage: dict[int, float], best: float
     ) -> list[RankSlowdown]:
-        """A rank explains at most what each of its lines and its stage explain."""
+        """A rank explains no more than each of its lines and its stage do."""
         rows = []
         several = len(of_stage) > 1
         for rank in self._ranks:
@@ -175,7 +175,7 @@ class CallSlowdown:
 
 
 def call_slowdown(plan: ParallelPlan, calls: CallTimes | None, chains: dict[int, RankChain]) -> CallSlowdown | None:
-    """The replays of a job; nothing where ranks have no calls in common or recorded different steps.
+    """The replays of a job; None where ranks share no calls or recorded different steps.
 
     ``chains`` are used up.
     """
@@ -267,10 +267,10 @@ def _medians(number: Int64s, values: Int64s) -> Float64s:
 
 
 def _always_slower(computed: pl.DataFrame) -> Float64s:
-    """How many times as long as its peers each rank computes, where that is so in every step; else 1.
+    """How much slower than its peers each rank computes (a factor), if that holds in every step; else 1.
 
-    Work that falls on another rank in each step would be shared out evenly in an ideal job: its mean stays. What a
-    rank takes longer always is its own, and would not be there.
+    Work that falls on another rank in each step would be shared out evenly in an ideal job: its mean stays. Only what a
+    rank always takes longer is its own, and is removed in an ideal job.
     """
     ratio = pl.col("busy") / pl.col("busy").median().over("stage", "step")
     of_rank = (

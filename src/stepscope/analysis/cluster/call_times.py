@@ -1,4 +1,4 @@
-"""The calls of all ranks as a replay needs them: who came when, what each call took itself, and which are alike."""
+"""The calls of all ranks as a replay needs them: arrivals, the duration of each transfer, and which calls are alike."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def call_times(store: RunStore, plan: ParallelPlan, matched: pl.DataFrame, paire
         frame.select(*_COLUMNS, pl.col("stream").fill_null(_NO_STREAM), pair=pl.lit(pair))
         for pair, frame in ((False, matched), (True, paired))
     )
-    first = collective["call"].max() or 0  # both count from 1, and some numbers may not be there
+    first = collective["call"].max() or 0  # both count from 1, possibly with gaps
     calls = pl.concat([collective, pairs.with_columns(pl.col("call") + first)])
     if calls.is_empty():
         return None

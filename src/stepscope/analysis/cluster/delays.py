@@ -44,7 +44,7 @@ def _among_peers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _new_delays(rank: Int32s, step: Int64s, arrival: Int64s, end: Int64s, late_ns: Int64s) -> Int64s:
-    """How much later than for calls that were still under way a rank came to each call; calls in order."""
+    """How much later a rank came to each call than to calls still in progress; calls in order."""
     late, others_came = np.maximum(late_ns, 0), arrival - late_ns
     known = np.zeros(len(late), np.int64)  # how late the rank was for one that had not ended when the others came
     for calls_before in range(1, _CALLS_AT_ONCE + 1):

@@ -49,7 +49,7 @@ class Job(msgspec.Struct, frozen=True):
     said: list[Remark]
 
     def remarks(self) -> list[Note]:
-        """What could not be told, and why."""
+        """What could not be determined, and why."""
         return [Note(each.code, dict(each.params)) for each in self.said]
 
 
@@ -77,7 +77,7 @@ def _work_out(store: RunStore) -> Job:
 
 
 def replay_of_calls(store: RunStore, matched: pl.DataFrame, paired: pl.DataFrame) -> CallSlowdown | None:
-    """What-if replays of a job of any size, from its calls; nothing where ranks have none in common."""
+    """What-if replays of a job of any size, from its calls; None where ranks share no calls."""
     plan = plan_of(store)
     return _visited(store, plan, call_times(store, plan, matched, paired))[1]
 
@@ -100,7 +100,7 @@ def _visited(
 
 
 def _slowdown(store: RunStore, several: bool, replay: CallSlowdown | None) -> tuple[Slowdown | None, list[Remark]]:
-    """From the operations of a step where these are recorded, else from calls; nothing where the replay misses."""
+    """From the recorded operations of a step, else from calls; None where the replay is too far off."""
     recorded = step_operations(store)
     of_operations = None if recorded is None else replay_of(recorded)
     if recorded is not None and of_operations is not None:

@@ -107,7 +107,7 @@ class ParallelPlan(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def hosts(self) -> dict[str, list[int]]:
-        """Captured ranks of each host; only ranks whose host is known."""
+        """Captured ranks of each host, as far as hosts are known."""
         return _grouped((each.host, each.rank) for each in self.ranks if each.host is not None)
 
     def lines(self, dimension: str) -> dict[int, list[int]]:
@@ -183,7 +183,7 @@ def _work_out(store: RunStore) -> ParallelPlan:
 
 
 def _world_size(store: RunStore, rows: pl.DataFrame, groups: list[StatedGroup]) -> int:
-    """As stated; else all ranks that are heard of."""
+    """As stated, else the number of ranks that any file mentions."""
     stated = rows["world_size"].max()
     if isinstance(stated, int):
         return stated

@@ -21,7 +21,7 @@ Source = tuple[Origin, Certainty, str]
 
 @dataclass
 class Known:
-    """Sizes, coordinates and groups as far as they are known; ``sources`` tells for each dimension from where."""
+    """Sizes, coordinates and groups as far as they are known; ``sources`` says for each dimension how it is known."""
 
     sizes: dict[str, int] = field(default_factory=dict)
     coordinates: dict[str, dict[int, int]] = field(default_factory=dict)
@@ -73,8 +73,8 @@ def from_groups(
 ) -> Known:
     """A rank's coordinate is its index in its group; ``columns`` are coordinates that the ranks state themselves.
 
-    Data-parallel groups may hold context-parallel neighbours as well, which share an index. What no group tells is
-    what the others leave of all ranks.
+    Data-parallel groups may hold context-parallel neighbours as well, which share an index. Dimensions without groups
+    follow from the ranks that the other dimensions leave.
     """
     known = Known()
     if not groups and not columns:
@@ -115,7 +115,7 @@ def _fill(known: Known, world: int, source: Source) -> None:
     if missing and split and world % split == 0 and world > split:
         name = missing[0]
         known.sizes[name] = world // split
-        # That these are left is a conclusion, also where the others are stated.
+        # This remainder is inferred, even where the other dimensions are stated.
         known.sources[name] = ("inferred", "guess" if source[1] == "guess" else "likely", "rest")
         others = [each for each in _MULTIPLY if each != name and known.sizes.get(each, 1) > 1]
         if all(len(known.coordinates[each]) == world for each in others):

@@ -37,11 +37,11 @@ class Inferred:
 
 @dataclass(frozen=True)
 class _Family:
-    """Groups of one shape, which together do one thing: ``[0, 1]``, ``[2, 3]``, …"""
+    """Groups of one shape with one purpose: ``[0, 1]``, ``[2, 3]``, …"""
 
     ids: dict[str, list[int]]
     groups: list[list[int]]
-    calls: float  # a rank makes so many in a step
+    calls: float  # calls per rank and step
     bytes: float
     first_reduction: float  # as a share of the step; beyond 1 where it never reduces
     all_to_all: bool
@@ -74,7 +74,7 @@ def inferred_groups(store: RunStore, world: int) -> Inferred:
     if tensor is not None:
         inferred.add("tp", tensor, "early_reductions")
     _data_parallel(inferred, [each for each in others if each is not tensor])
-    if None in members:  # that calls without a group run between all ranks is no more than usual
+    if None in members:  # calls without a group usually run between all ranks: that says nothing
         inferred.confidence = "guess"
     return inferred
 

@@ -13,7 +13,7 @@ from stepscope.store.run_store import RunStore
 
 @dataclass(frozen=True)
 class StatedGroup:
-    """A group with known members; ``dimension`` is empty for one of none, None where nothing is told."""
+    """A group with known members; ``dimension`` is empty if it belongs to none, None if unknown."""
 
     group: str
     dimension: str | None
@@ -33,9 +33,9 @@ def group_rows(store: RunStore) -> list[StatedGroup]:
 
 
 def stated_groups(store: RunStore) -> dict[str, list[list[int]]]:
-    """Groups of more than one rank whose dimension is told, by dimension.
+    """Groups of more than one rank whose dimension is stated, by dimension.
 
-    A dimension in which a rank is in two groups, such as data parallelism that is split twice, is not told.
+    A dimension in which a rank is in two groups, such as data parallelism split twice, is left out.
     """
     by_dimension: dict[str, list[list[int]]] = {}
     for each in group_rows(store):

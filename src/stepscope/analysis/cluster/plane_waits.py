@@ -1,4 +1,4 @@
-"""Waits that were recorded with the rank waited for: also for ranks of which there are no files.
+"""Waits recorded together with the rank waited for, which need not have been captured itself.
 
 The planes of a collective wait side by side, one for each peer. The call goes on when the last peer is there, so it
 waited as long as it waited for that one (docs/metrics/cluster.md).

@@ -21,7 +21,7 @@ from stepscope.store.run_store import RunStore
 #: Kinds of events. At one moment ends come first, and a step ends before the next begins.
 ENDS, STEP_ENDS, STARTS, STARTS_BEHIND = range(4)
 NO_CALL: Final = -1
-# A call that starts so soon behind another one of its stream was queued behind it.
+# A call that starts this soon after another one on its stream was queued behind it.
 _QUEUED_NS: Final = 50_000
 
 

@@ -36,7 +36,7 @@ from stepscope.store.run_store import RunStore
 # What a rank may stand apart in; times against the period, all else against its own median.
 _TIMES: Final = ("computing_us", "exposed_communication_us", "idle_us", "interval_us", "tail_us")
 _NUMBERS: Final = ("flops_per_s", "peak_memory_bytes", "expert_tokens")
-_FEWEST_PEERS: Final = 3  # of two nobody can say which one deviates
+_FEWEST_PEERS: Final = 3  # with two, either could be the one that deviates
 _SCALE: Final = 0.6745  # makes the score a standard score where values are normally distributed
 
 
@@ -144,7 +144,7 @@ def _per_step(total_ns: Mapping[int, float], rank: int, steps: int) -> float | N
 
 
 def _rates(store: RunStore, plan: ParallelPlan) -> dict[int, tuple[int, float | None]]:
-    """FLOPs of a rank and how many a second; none where the first rank has none: then nobody recorded shapes."""
+    """FLOPs and rate of each rank; none if the first rank has none, because then no shapes were recorded."""
     known: dict[int, tuple[int, float | None]] = {}
     for each in plan.ranks:
         try:

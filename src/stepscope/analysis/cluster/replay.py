@@ -1,4 +1,4 @@
-"""A step on paper: the recorded operations under their dependencies, with durations as recorded or changed.
+"""A model of a step: the recorded operations and their dependencies, with durations as recorded or changed.
 
 Formulas: docs/metrics/cluster.md, "The cluster's slowdown". Every quantity is an array over data-parallel ranks and
 steps, so one walk over the operations of a step replays all of them.
@@ -37,7 +37,7 @@ class Replay:
             last = np.maximum.reduce([recorded.start[each] for each in meeting])
             for each in meeting:
                 start, duration = recorded.start[each], recorded.duration[each]
-                # What comes before the last member is there is waiting: the replay makes its own.
+                # Time before the last member arrives is waiting, which the replay computes anew.
                 moves = start + duration - self._with_all(each, last if len(meeting) > 1 else start)
                 self.own[each] = np.maximum(moves, 0) if self._facts[each.name].kind == "collective" else duration
 
@@ -69,7 +69,7 @@ class Replay:
 
 
 def replay_of(recorded: StepOperations) -> Replay | None:
-    """Nothing where the operations depend on each other in a circle, as with a schedule that is not known here."""
+    """None where operations depend on each other in a cycle, as with an unknown pipeline schedule."""
     try:
         return Replay(recorded)
     except (CycleError, KeyError):

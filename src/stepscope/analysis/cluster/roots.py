@@ -45,7 +45,7 @@ def _roots_of(held: _Held, waits: pl.DataFrame, first_wait: int) -> pl.DataFrame
         item, hold, first, last = held.overlapping(rank, start, end)
         passed_on = np.bincount(item, weights=last - first, minlength=len(wait)).astype(np.int64)
         parts.append((wait, rank, end - start - passed_on))
-        onward, lost = held.known[hold], ~held.known[hold]  # of a rank without files there is no more to know
+        onward, lost = held.known[hold], ~held.known[hold]  # nothing more is known about a rank without files
         parts.append((wait[item[lost]], held.blames[hold[lost]], (last - first)[lost]))
         shift = held.shift[hold[onward]]
         wait, rank = wait[item[onward]], held.blames[hold[onward]]
@@ -80,7 +80,7 @@ class _Held:
         late = waits.filter(pl.col("rank").is_in(waits["blames"].unique().implode()))
         end = pl.col("start_ns") + pl.col("wait_ns")
         rows = late.select("rank", "blames", shift=pl.col("came_ns") - end, start="start_ns", end=end)
-        # Of two waits at once the first counts until it ends.
+        # Of two simultaneous waits the first counts until it ends.
         reach = pl.col("end").cum_max().shift(1).over("rank")
         rows = rows.sort("rank", "start", "end").with_columns(start=pl.max_horizontal("start", reach))
         rows = rows.filter(pl.col("end") > pl.col("start"))

@@ -22,7 +22,7 @@ Chosen = Callable[[Operation], Bools | bool]
 
 
 class DimensionSlowdown(msgspec.Struct, frozen=True):
-    """The slowdown if only one line of ranks kept its durations."""
+    """The slowdown if only one line of ranks kept its recorded durations."""
 
     dimension: str
     index: Identifier
@@ -80,7 +80,7 @@ def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
         return _mean(replay, {each: np.where(chosen(each), own[each], ideal[each]) for each in own}) / best
 
     def explained(chosen: Chosen) -> float | None:
-        """The share of the loss that goes away where these have ideal durations; none where too little is."""
+        """The share of the loss that disappears if these have ideal durations; None where the loss is too small."""
         saved = replayed * saved_share(replay, chosen)
         return saved / (replayed - best) if replayed / best >= limits.explained_from else None
 

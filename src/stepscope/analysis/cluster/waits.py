@@ -42,10 +42,10 @@ class Waits:
 
 
 def waits(store: RunStore, matched: pl.DataFrame | None = None, paired: pl.DataFrame | None = None) -> Waits:
-    """Waits of all ranks; who has matched the calls already gives them.
+    """Waits of all ranks; callers pass calls already matched.
 
-    What a rank recorded itself counts before what follows from comparing ranks: it also knows of ranks of which there
-    are no files. ``came_ns`` is null for those.
+    Waits that a rank recorded itself take precedence over those inferred by comparing ranks: they also name ranks that
+    were not captured. ``came_ns`` is null for those.
     """
     matched = matched_calls(store) if matched is None else matched
     paired = paired_calls(store) if paired is None else paired

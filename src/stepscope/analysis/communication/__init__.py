@@ -41,7 +41,7 @@ def communication(
     operation: str | None = None,
     limit: Annotated[int | None, AtLeast(1)] = None,
 ) -> Answer[Communication]:
-    """What the ranks asked for called, waited for and moved; calls are matched over all ranks all the same."""
+    """What the chosen ranks called, waited for and moved; calls are always matched across all ranks."""
     if ranks or steps or group or operation:
         answer = _work_out(store, ranks=ranks, steps=steps, group=group, operation=operation)
     else:

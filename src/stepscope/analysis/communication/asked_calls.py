@@ -1,4 +1,4 @@
-"""The calls that a question is about: of some ranks and steps, of one group, of one operation."""
+"""The calls that a question is about: chosen ranks and steps, one group, one operation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stepscope.store.run_store import RunStore
 
 
 class AskedCalls:
-    """Calls are matched over all ranks, whatever is asked for; so it costs the same to ask for a few."""
+    """Calls are matched across all ranks whatever is asked, so a few cost as much as all."""
 
     def __init__(
         self,

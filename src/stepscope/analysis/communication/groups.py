@@ -25,7 +25,7 @@ def groups_of(store: RunStore) -> list[Group]:
     )
     texts = [pl.col(name).cast(pl.String) for name in ("dimension", "origin", "confidence")]
     stated = store.scan("groups").select(group, "name", "ranks", *texts).filter(pl.col("group").is_not_null())
-    # A description without members is as good as one that is not there.
+    # A description without members is ignored.
     stated = stated.sort(pl.col("ranks").is_null(), maintain_order=True).unique("group", keep="first")
     rows = stated.join(seen, on="group", how="full", coalesce=True).sort("group").collect()
     captured = set(store.ranks)

@@ -1,4 +1,4 @@
-"""From the end of a launch to the start of what it launched, and whether that grows over a step."""
+"""The time from the end of a launch to the start of what it launched, and whether it grows over a step."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def by_step(work: Launched) -> pl.DataFrame:
 
 
 def bound_class(host_bound_share: float, launches: int) -> str | None:
-    """Vertical launch lines are a host that only just feeds the device, slanted ones a device with a stock of work.
+    """Constant latency means a host that barely keeps up; growing latency means that the device has work queued.
 
     >>> bound_class(0.9, 500), bound_class(0.1, 500), bound_class(0.5, 500), bound_class(1.0, 3)
     ('host_bound', 'device_bound', 'mixed', None)

@@ -15,7 +15,7 @@ def sync_rows(rank: int, idle: RankIdle, marks: pl.DataFrame) -> list[Sync]:
     """Per step and name; ``idle_us`` is what the calls cost in the gaps that began under them or behind them."""
     calls, gaps = idle.calls, idle.gaps
     cost = np.zeros(len(calls.slice), np.int64)
-    # A gap that begins behind a call goes on the account of the last one before it.
+    # A gap that begins after a call is charged to the last call before it.
     call = np.where(gaps.blocked != NONE, gaps.blocked, np.searchsorted(calls.start, gaps.start, side="right") - 1)
     held = call >= 0
     np.add.at(cost, call[held], gaps.cause[held, SYNC])

@@ -95,7 +95,7 @@ def _ops(seen: Observed, queues: Queues, processors: Processors, costs: Costs) -
 
 
 def _missing(seen: Observed, loop: Loop) -> list[Note]:
-    """What the capture could have told beside."""
+    """What else could have been recorded."""
     remarks = []
     if seen.ops.is_empty():
         remarks.append(Note("pipeline_stages_missing", rank=seen.rank))

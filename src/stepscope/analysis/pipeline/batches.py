@@ -1,4 +1,4 @@
-"""How long handing over a batch took; first batches, which wait for everything to start, stand apart."""
+"""How long it took to hand over a batch; first batches, which wait for everything to start, are separate."""
 
 from __future__ import annotations
 

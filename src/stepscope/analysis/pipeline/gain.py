@@ -30,7 +30,7 @@ def potential(seen: Observed, loop: Loop, costs: Costs, bound: Bound, culprit: i
     if bound == "pipeline" and seen.mode == "sink" and loop.push_us is not None:
         paces.append((loop.push_us, "transfer"))
     for op, cost in costs.us.items():
-        # Workers that work so long for each batch cannot deliver faster than that. A loop that takes batches waits.
+        # Workers cannot deliver batches faster than they make them, so the loop waits.
         stage = seen.stages.get(op)
         if stage is not None and op != culprit and stage.kind not in transparent:
             paces.append((cost / stage.workers, stage.name))
@@ -39,7 +39,7 @@ def potential(seen: Observed, loop: Loop, costs: Costs, bound: Bound, culprit: i
 
 
 def _lost_us(seen: Observed, loop: Loop, bound: Bound) -> float | None:
-    """Time of a step that would be gone."""
+    """How much of a step would be saved."""
     sink = seen.mode == "sink"
     starved = loop.wait_us if loop.wait_us is not None or not sink else loop.interval_us
     lost: dict[str, float | None] = {

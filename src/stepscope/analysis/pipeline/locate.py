@@ -20,7 +20,7 @@ _BY_KIND: Final = ("reader", "generator", "map", "batch", "shuffle", "loader", "
 
 @dataclass(frozen=True)
 class Culprit:
-    """The slow stage, with what names it; no stage where nothing tells."""
+    """The slow stage and how it is named; None if it cannot be located."""
 
     rules: list[str]
     why: list[Sentence]
@@ -32,7 +32,7 @@ class Culprit:
 
 
 def locate(seen: Observed, queues: Queues, processors: Processors, costs: Costs) -> Culprit:
-    """The stage whose input is fullest against its output while the training had nothing to take."""
+    """The stage with the fullest input compared with its output, while the training waited for data."""
     blame = queues.blame
     if not blame:
         return _without_queues(seen, queues, costs)

@@ -49,7 +49,7 @@ class Loop:
 
     @property
     def interval_long(self) -> bool | None:
-        """Whether the gap between steps is worth a look; None if it is unknown."""
+        """Whether the gap between steps is notable; None if unknown."""
         share = _share(self.gap_us, self.period_us)
         if self.gap_us is None or share is None:
             return None
@@ -103,7 +103,7 @@ def settled(rows: pl.DataFrame, *, queued: bool) -> pl.DataFrame:
 
 
 def _counted(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows that averages count; all of them where there is nothing better."""
+    """The rows that count in averages; all of them if none is typical."""
     usual = rows.filter(~pl.col("first"))
     return rows if usual.is_empty() else usual
 

@@ -26,7 +26,7 @@ _WHOLE_WINDOW: Final = "window"  # a run without step marks counts as one
 
 @dataclass(frozen=True)
 class StageFacts:
-    """What a stage is called and how many workers it has, at least 1."""
+    """The name of a stage and its number of workers, at least 1."""
 
     name: str
     kind: str

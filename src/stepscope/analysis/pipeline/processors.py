@@ -51,7 +51,7 @@ def mean_over_time(column: str) -> pl.Expr:
 
 
 def p95_over_time(column: str) -> pl.Expr:
-    """The least value that is not exceeded in 95 % of the time."""
+    """The smallest value that is not exceeded 95 % of the time."""
     known = pl.col(column).is_not_null()
     order = pl.col(column).filter(known).arg_sort()
     length = pl.col("length_ns").filter(known).gather(order)
@@ -70,7 +70,7 @@ def with_busy(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def cores_of(rows: pl.DataFrame) -> int | None:
-    """The number of cores, which is what the machine's shares add up to; None if they do not add up to one number."""
+    """The number of cores: the sum of the machine's shares; None if these sums differ."""
     whole = rows.filter(pl.col("scope") == "machine").select(pl.sum_horizontal(*_SHARES, ignore_nulls=False))
     sums = whole.to_series().drop_nulls()
     sums = sums.filter(sums > 0)
@@ -108,7 +108,7 @@ def processors_of(rows: pl.DataFrame, sibling_cores: float = 0.0) -> Processors:
 
 
 def siblings(processes: dict[int, float], hosts: dict[int, str | None]) -> dict[int, float]:
-    """What the other captured ranks of the same host take. An unnamed host is shared with nobody."""
+    """The cores that other captured ranks of the same host use; ranks with unknown hosts share none."""
     totals: dict[str, float] = {}
     for rank, cores in processes.items():
         if (host := hosts.get(rank)) is not None:

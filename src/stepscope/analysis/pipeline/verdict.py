@@ -125,7 +125,7 @@ class _Judge:
         return _Finding("none", [], [Sentence.of("pipeline_why.none_feed", share=percent(loop.wait_share))])
 
     def _between(self) -> _Finding:
-        """Time between taking a batch and computing with it: own code, or copying to the device."""
+        """Time between taking a batch and computing with it: the script's code, or copying to the device."""
         loop = self.loop
         gap = self._interval_sentence()
         if loop.copy_us is None:
