@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -34,6 +34,11 @@ _DERIVED = {
     "decision_answer",
     "column_name",
 }
+# What is counted from 1 on; other numbers of such things, as limits and all steps of a run, are never 1.
+_COUNTED = re.compile(
+    r"\{(count|shown|rows|sites|files|runs)\} (?:[a-z-]+ )?(ranks|steps|events|rows|calls|tasks|cells|blocks|slices"
+    r"|lines|kernels|samples|operators|allocations|links|frees|entries|files|records|segments|pauses|kinds|elements|windows|copies)\b"
+)
 # Sections that go to the page as a whole.
 _SENT_WHOLE = {"glossary", "glossary_term", "table"}
 _ENTRIES = [(section, name) for section, entries in catalogue().items() if section != "field" for name in entries]
@@ -85,7 +90,9 @@ def _section(function: ast.expr) -> str | None:
 
 
 def _placeholders(sentence: str) -> set[str]:
-    return {field for _, field, _, _ in string.Formatter().parse(sentence) if field is not None}
+    """Values of a sentence, those that only decide between two words included."""
+    fields = [field for _, field, _, _ in string.Formatter().parse(sentence) if field is not None]
+    return {field.partition("|")[0] for field in fields}
 
 
 @pytest.mark.parametrize(("section", "name"), _ENTRIES)
@@ -97,6 +104,7 @@ def test_a_sentence_is_there_in_both_languages_with_the_same_values(section: str
     assert not _CHINESE.search(entry["en"])
     assert all(sentence.strip() == sentence and sentence for sentence in entry.values())
     assert all(re.fullmatch(r"\w+", field) for field in _placeholders(entry["en"]))
+    assert not _COUNTED.search(entry["en"]), "one thing would be called many"
 
 
 def test_a_key_stands_in_one_file_only() -> None:
@@ -148,6 +156,13 @@ def test_tables_of_a_run_are_described_as_in_the_schema() -> None:
 
 def test_values_are_put_into_a_sentence() -> None:
     assert text("error.no_such_path", path="a.json") == "There is no file or directory a.json. Check the path."
+
+
+@pytest.mark.parametrize("one", [1, "1"])
+def test_one_thing_is_not_called_many(one: object) -> None:
+    words: dict[str, Any] = {"offset_us": 3, "calls": 9, "error_us": 1}
+    assert text("note.clocks_aligned", count=one, **words).startswith("The clock of 1 rank was corrected")
+    assert text("note.clocks_aligned", count=2, **words).startswith("The clocks of 2 ranks were corrected")
     assert text("error.no_such_path", "zh", path="a.json") == "文件或目录 a.json 不存在，请检查路径。"
 
 

@@ -60,8 +60,16 @@ def test_what_asks_nothing_of_a_user_is_kept_but_not_printed(stepscope: Command,
     trace = write_trace(tmp_path / "trace.json", [complete("aten::mm", "1.000", "5.000"), end])
     store = tmp_path / "store"
     shown = stepscope("sql", trace, QUERY, "--store", store)
-    assert "point at no slice" not in shown.err
+    assert "points at no slice" not in shown.err
     document = json.loads(stepscope("sql", trace, QUERY, "--store", store, "--json").out)
     levels = {note["code"]: note["level"] for note in document["notes"]}
     assert levels == {"no_step_marks": "note", "flow_unbound": "info"}
-    assert "point at no slice" in stepscope("ingest", trace, "--store", store, "--notes").err
+    assert "points at no slice" in stepscope("ingest", trace, "--store", store, "--notes").err
+
+
+def test_a_question_without_an_answer_repeats_no_notes_either(stepscope: Command, capture: Path) -> None:
+    store = capture.parent / "store"
+    first, again = (stepscope("memory", capture, "--store", store).err for _ in range(2))
+    assert "no step marks" in first
+    assert "no step marks" not in again
+    assert "Notes on this capture (2) were shown when it was first read." in again

@@ -147,3 +147,11 @@ def test_a_run_that_holds_nothing_is_not_called_healthy(tmp_path: Path) -> None:
     assert found.verdict.severity == "info"
     assert len(found.not_checked) > 5
     assert all(entry.needs.en and entry.collect_with.zh for entry in found.not_checked)
+
+
+def test_ranks_that_are_there_are_not_asked_for(tmp_path: Path) -> None:
+    found = {}
+    for count in (1, 2):
+        store = make_store(tmp_path / str(count), ranks=[{"rank": rank} for rank in range(count)])
+        found[count] = {entry.kind: entry.needs.en for entry in work_out(store).not_checked}["slow_rank"]
+    assert found == {1: "more than one rank of the job", 2: "device work (or CPU operators) inside steps"}

@@ -75,7 +75,7 @@ def ask(
             answer = run.ask(question, ranks=rank, **chosen)
     except NoAnswerError:
         # What is missing or damaged is often the reason; the error itself follows.
-        terminal.show_notes(about(rank, run.notes), language())
+        show_notes(run, [], rank)
         raise
     notes = about(rank, answer.notes)
     if json:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: Data that all rules between ranks need (``needed_data.py``).
 OTHER_RANKS: Final = "other_ranks"
+STEP_TIMES: Final = "step_times"
 
 #: Shares below are shown as 0.0 %.
 _NOTHING_SHARE: Final = 0.0005
@@ -84,7 +85,9 @@ def _first_of_all(kind: str, needed: str, run: RunContext) -> str:
     from stepscope.diagnosis.needed_data import is_there
 
     between_ranks = finding_facts().kinds[kind].scope == "cluster"
-    return OTHER_RANKS if between_ranks and not is_there(OTHER_RANKS, run) else needed
+    if needed != OTHER_RANKS and (not between_ranks or is_there(OTHER_RANKS, run)):
+        return needed
+    return STEP_TIMES if len(run.ranks) > 1 else OTHER_RANKS  # ranks of which steps are not known cannot be compared
 
 
 def _mean_period(summary: Summary | None) -> float | None:

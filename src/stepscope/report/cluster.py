@@ -32,8 +32,15 @@ def show(answer: Answer[Cluster], lang: str) -> None:
     """The plan and the slowdown in a sentence each, then stages, dimensions, hosts, ranks and operations."""
     data = answer.data
     split = " × ".join(f"{each.dimension}={each.size}" for each in data.plan.dimensions if each.size > 1)
-    words = {"ranks": data.plan.world_size, "plan": split or "?", "confidence": data.plan.confidence}
-    Console(highlight=False).print(text("report.cluster_plan", lang, **words), markup=False, soft_wrap=True)
+    certainty = text(f"plan_certainty.{data.plan.confidence}", lang)
+    plan = text(
+        "report.cluster_plan" if split else "report.cluster_plan_unknown",
+        lang,
+        ranks=data.plan.world_size,
+        plan=split,
+        confidence=certainty,
+    )
+    Console(highlight=False).print(plan, markup=False, soft_wrap=True)
     if data.slowdown is not None:
         _sentence(data.slowdown, lang)
     _parts(data.by_dimension, ("dimension", "index"), text("report.cluster_parts_title", lang), lang)
@@ -45,18 +52,26 @@ def show(answer: Answer[Cluster], lang: str) -> None:
 
 
 def _sentence(slowdown: Slowdown, lang: str) -> None:
-    sentence = text(
-        "report.cluster_total",
-        lang,
-        total=cell(slowdown.total),
-        measured=cell(slowdown.measured_us, unit="ms"),
-        ideal=cell(slowdown.ideal_us, unit="ms"),
-        error=cell(slowdown.replay_error_share, unit="%"),
-        ranks=", ".join(map(str, slowdown.worst_ranks)),
-        worst=cell(slowdown.worst_ranks_share, unit="%"),
-        last=cell(slowdown.last_stage_share, unit="%"),
-    )
-    Console(highlight=False).print(sentence, markup=False, soft_wrap=True)
+    """How far the step is from the ideal one, and whose fault that is where the loss is large enough to be divided."""
+    said = [
+        text(
+            "report.cluster_total",
+            lang,
+            total=cell(slowdown.total),
+            measured=cell(slowdown.measured_us, unit="ms"),
+            replayed=cell(slowdown.replayed_us, unit="ms"),
+            ideal=cell(slowdown.ideal_us, unit="ms"),
+            error=cell(slowdown.replay_error_share, unit="%"),
+        )
+    ]
+    if slowdown.worst_ranks_share is not None:
+        ranks, share = slowdown.worst_ranks, cell(slowdown.worst_ranks_share, unit="%")
+        named = ", ".join(map(str, ranks))
+        said.append(text("report.cluster_worst", lang, count=len(ranks), ranks=named, share=share))
+    if slowdown.last_stage_share is not None:
+        said.append(text("report.cluster_last", lang, share=cell(slowdown.last_stage_share, unit="%")))
+    between = " " if lang == "en" else ""
+    Console(highlight=False).print(between.join(said), markup=False, soft_wrap=True)
 
 
 def _parts(parts: Sequence[PartTimes], names: tuple[str, ...], title: str, lang: str) -> None:

@@ -76,7 +76,7 @@ def _verdict(rank: RankFlops, lang: str) -> str:
         "report.flops_rank_without_peak" if rank.mfu_share is None else "report.flops_rank",
         lang,
         rank=rank.rank,
-        device=rank.device or "?",
+        device=rank.device or text("flops_words.no_device_name", lang),
         model_rate=f"{(rank.model_flops_per_s or 0) / _TERA:,.3f}",
         mfu=f"{100 * (rank.mfu_share or 0):.1f}",
         rate=f"{(rank.flops_per_s or 0) / _TERA:,.3f}",

@@ -144,7 +144,7 @@ def heading(field: str, unit: str = "", shown_unit: str = "", lang: str = "en") 
     '周期 [ms]'
     """
     words = field.removesuffix(f"_{unit}").replace("_", " ")
-    if lang != "en":
+    if lang != "en" or field == unit:  # a field of which only the unit is left has a name of its own
         entry = entries("report_column").get(field) or entries("column_name").get(field.removesuffix(f"_{unit}"))
         words = entry[lang] if entry else words
     return words if shown_unit in UNWRITTEN else f"{words} [{shown_unit}]"

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 LANGUAGES: Final = ("en", "zh")
+#: A value, the word for one and the word for several.
+_WORD: Final = re.compile(r"\{(\w+)\|([^|{}]*)\|([^|{}]*)\}")
 
 
 def text(key: str, lang: str = "en", **params: Any) -> str:
     """The sentence of a key, with its values put in.
 
+    ``{count|rank|ranks}`` is the word that goes with a number, as in the page's own sentences.
+
     >>> text("error.no_such_path", path="a.json")
     'There is no file or directory a.json. Check the path.'
+    >>> text("pipeline_report.more_ranks", count=1), text("pipeline_report.more_ranks", count=2)
+    ('… 1 more rank; use --json to see all.', '… 2 more ranks; use --json to see all.')
     """
     section, _, name = key.partition(".")
     # Parsing all files takes longer than most commands work, so only the one with the key is parsed.
     sections = next((_parsed(file) for file, content in _files().items() if f"[{key}]" in content), {})
-    return str(sections[section][name][lang].format(**params))
+    sentence = _WORD.sub(lambda word: word[2 if str(params[word[1]]) == "1" else 3], sections[section][name][lang])
+    return sentence.format(**params)
 
 
 @cache

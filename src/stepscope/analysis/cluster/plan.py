@@ -28,6 +28,7 @@ from stepscope.analysis.foundation.units import Count, Identifier
 from stepscope.store.given_plan import given_plan
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts import LANGUAGES, text
 
 Key = TypeVar("Key", int, str)
 _KEPT: Final = "parallel_plan"
@@ -129,7 +130,12 @@ class ParallelPlan(msgspec.Struct, frozen=True, dict=True):
         return [
             Note(
                 _WHY[each.reason],
-                {"dimension": each.dimension, "size": each.size, "confidence": each.confidence},
+                {
+                    "dimension": each.dimension,
+                    "size": each.size,
+                    "confidence": each.confidence,
+                    **{f"confidence_{lang}": text(f"plan_certainty.{each.confidence}", lang) for lang in LANGUAGES},
+                },
             )
             for each in self.dimensions
             if each.origin == "inferred" and each.size > 1

@@ -36,6 +36,7 @@ from stepscope.errors import NoAnswerError
 from stepscope.facts.flops import flops_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts import LANGUAGES, text
 
 _GIGA: Final = 1e9
 _NAMED: Final = 8  # in a note
@@ -250,9 +251,17 @@ def _note_shares(
 
 
 def _note_peaks(calls: pl.DataFrame, peaks: Peaks, rank: int, notes: list[Note]) -> None:
-    unknown = sorted({dtype or "?" for dtype in calls["dtype"].unique() if not peaks.rate(dtype)})
+    unknown = [dtype for dtype in calls["dtype"].unique() if not peaks.rate(dtype)]
+    device = _in_words("device", "device" if peaks.device else "unnamed_device", name=peaks.device)
+    device["device"] = peaks.device or "?"
     if unknown:
-        params = {"device": peaks.device or "?", "dtypes": ", ".join(unknown)}
-        notes.append(Note("no_peak", rank=rank, params=params))
+        named = ", ".join(sorted(filter(None, unknown)))
+        dtypes = {"dtypes": named} if named else _in_words("dtypes", "unrecorded_types")
+        notes.append(Note("no_peak", rank=rank, params=device | dtypes))
     elif peaks.memory is None:
-        notes.append(Note("no_memory_bandwidth", rank=rank, params={"device": peaks.device or "?"}))
+        notes.append(Note("no_memory_bandwidth", rank=rank, params=device))
+
+
+def _in_words(value: str, key: str, **params: Any) -> dict[str, str]:
+    """A value of a note in each language."""
+    return {f"{value}_{lang}": text(f"flops_words.{key}", lang, **params) for lang in LANGUAGES}
