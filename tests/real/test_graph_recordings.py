@@ -44,3 +44,11 @@ def test_flops_inside_graphs_are_those_of_the_linear_layers(recording: Callable[
     assert [step.flops for step in flops.steps] == [*per_size.values()] * FACTS["replays"]
     (row,) = flops.operators
     assert (row.name, row.count) == ("aten::addmm", 2 * len(per_size) * FACTS["replays"])
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_whatever_is_accused_is_shown(recording: Callable[[str], Run], name: str) -> None:
+    # Each replay is waited for, beside longer Python code: no gap is mostly the synchronisation's.
+    found = [finding for finding in recording(name).diagnose().findings if finding.accuses]
+    assert {finding.kind for finding in found} >= {"host_bound"}
+    assert [finding.kind for finding in found if not finding.proof] == []

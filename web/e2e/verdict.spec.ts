@@ -27,6 +27,9 @@ async function walk(app: App, page: Page, run: Run, expected: Expected): Promise
   await expect(verdict).toBeInViewport()
   for (const words of expected.says) await expect(verdict.locator('.headline')).toContainText(words)
   if (expected.severity) await expect(verdict).toHaveAttribute('data-severity', expected.severity)
+  // What to do stands beside it, and nothing is said twice: the finding of the sentence has no card of its own.
+  if (expected.severity !== 'healthy') await expect(verdict.getByText('What to do:')).toBeInViewport()
+  await expect(page.getByRole('link', { name: 'Show me' }).and(page.locator('.primary'))).toHaveCount(1)
   await verdict.getByRole('link', { name: 'Show me' }).click()
   expect(page.url()).toContain(`/${expected.page}`)
   expect((app.param('rank') ?? '').split(',')[0]).toBe(String(expected.rank))

@@ -40,6 +40,11 @@ def waiting_ranks(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
 
     >>> waiting_ranks([0], [0, 1]).en, waiting_ranks([0, 1], [0, 1, 2]).en
     ('rank 0 waits', 'ranks 0, 1 wait')
+    >>> waiting_ranks([0, *range(2, 64)], range(64)).en
+    'all other 63 ranks wait'
     """
+    if len(ranks) == len(captured) - 1 > _MOST_NAMED:
+        others = Bilingual.of("finding_ranks.others", count=len(ranks))
+        return Bilingual.of("finding_ranks.several_wait", ranks=others)
     key = "finding_ranks.one_waits" if len(ranks) == 1 else "finding_ranks.several_wait"
     return Bilingual.of(key, ranks=rank_names(ranks, captured))

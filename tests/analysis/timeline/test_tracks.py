@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,18 @@ def test_steps_are_marked_with_their_windows(tmp_path: Path) -> None:
         (5, 60, 30, 60),
     ]
     assert [(mark.warm_up, mark.incomplete) for mark in marks] == [(True, False), (False, True)]
+
+
+def test_warm_up_that_nobody_stated_is_the_one_of_all_answers(tmp_path: Path) -> None:
+    slices = [{"start_ns": BASE_NS, "dur_ns": 100, "name": "n", "kind": "operator"}]
+    ends = np.cumsum([0, 50_000, 1_000, 1_000, 1_000, 1_000]).tolist()
+    steps = [
+        {"step": number, "host_start_ns": BASE_NS + start, "host_end_ns": BASE_NS + end}
+        for number, (start, end) in enumerate(pairwise(ends))
+    ]
+    store = make_store(tmp_path, slices=slices, steps=steps, ranks=[{"rank": 0, "first_ns": BASE_NS}])
+    marks = tracks(TimelineView(store), None).ranks[0].steps
+    assert [mark.step for mark in marks if mark.warm_up] == [0]
 
 
 def test_tracks_that_no_table_names_are_shown_last(tmp_path: Path) -> None:

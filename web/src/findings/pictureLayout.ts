@@ -23,10 +23,9 @@ export interface PictureLayout {
   readonly proof: { readonly from: number; readonly to: number }
 }
 
-const MOST_ROWS = 9
 const MOST_ROWS_OF_A_TRACK = 3
 
-export function layOut(picture: ProofPicture, width: number): PictureLayout {
+export function layOut(picture: ProofPicture, width: number, mostRows: number): PictureLayout {
   const scale = width / Math.max(1, Number(picture.dur_ns))
   const tracks: DrawnTrack[] = []
   const slices: DrawnSlice[] = []
@@ -36,7 +35,7 @@ export function layOut(picture: ProofPicture, width: number): PictureLayout {
     const proving = track.slices.filter((one) => one.proves).map((one) => one.row)
     const first = Math.max(0, Math.min(...proving, track.rows) - MOST_ROWS_OF_A_TRACK + 1)
     const begin = proving.length > 0 ? first : 0
-    const rows = Math.min(track.rows - begin, MOST_ROWS_OF_A_TRACK, MOST_ROWS - row)
+    const rows = Math.min(track.rows - begin, MOST_ROWS_OF_A_TRACK, mostRows - row)
     if (rows <= 0) break
     tracks.push({ name: track.name, row, rows })
     for (const slice of track.slices) {

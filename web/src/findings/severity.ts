@@ -20,7 +20,7 @@ export const SEVERITY_ICON: Readonly<Record<Severity, IconName>> = {
   critical: 'warning',
   warning: 'warning',
   info: 'info',
-  healthy: 'info',
+  healthy: 'check',
 }
 
 export const SEVERITY_WORD: Readonly<Record<Severity, PlainKey>> = {

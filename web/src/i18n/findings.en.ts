@@ -9,6 +9,7 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'finding.healthy': 'healthy',
   'finding.gain': 'up to {gain} less per step',
   'finding.baseline': 'vs. {value}',
+  'finding.do': 'What to do:',
   'finding.show': 'Show me',
   'finding.picture': 'rank {rank}, {time} of its timeline',
   'finding.memory_curve': 'rank {rank}, memory of {device} over {time}, highest {peak}',

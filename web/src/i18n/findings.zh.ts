@@ -7,6 +7,7 @@ export const findingsZh = {
   'finding.healthy': '正常',
   'finding.gain': '每个迭代最多可省 {gain}',
   'finding.baseline': '对照 {value}',
+  'finding.do': '怎么做：',
   'finding.show': '查看证据',
   'finding.picture': 'rank {rank} 的时间线，{time}',
   'finding.memory_curve': 'rank {rank}，{device} 的内存，时长 {time}，最高 {peak}',

@@ -40,7 +40,7 @@ export const frameEn: Record<keyof typeof frameZh, string> = {
   'scope.all': 'all {count} ranks',
   'scope.some': 'rank {ranks}',
   'scope.show_all': 'Show all ranks',
-  'rank.default': 'all · {rank}',
+  'rank.default': 'All {count} · shown: {rank}',
   'rank.choose': 'Choose ranks',
   'rank.typed': 'Ranks by number, range, group or host',
   'rank.apply': 'Show',

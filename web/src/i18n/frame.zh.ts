@@ -38,7 +38,7 @@ export const frameZh = {
   'scope.all': '全部 {count} 个 rank',
   'scope.some': 'rank {ranks}',
   'scope.show_all': '显示全部 rank',
-  'rank.default': '全部 · {rank}',
+  'rank.default': '全部 {count} 个 · 当前 {rank}',
   'rank.choose': '选择 rank',
   'rank.typed': '按编号、范围、通信域或主机选择 rank',
   'rank.apply': '显示',

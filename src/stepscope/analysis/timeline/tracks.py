@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.periods import periods_of
+from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.timeline.lanes import IDLE_CAUSES, LANES
 from stepscope.analysis.timeline.track_groups import TrackGroup, track_groups
 from stepscope.analysis.timeline.view import TimelineView
@@ -125,16 +126,17 @@ def _steps(view: TimelineView, rank: int) -> list[StepMark]:
     rows = view.store.scan("steps", [rank]).sort("step", nulls_last=True).collect()
     rows = rows.filter(pl.col("step").is_not_null())
     periods = _periods(view, rank)
-    step_marks = []
+    warm_up = set(step_marks(view.store, rank).filter(pl.col("warm_up"))["step"])
+    marks = []
     for row in rows.iter_rows(named=True):
         device = _window(view, rank, row["device_start_ns"], row["device_end_ns"])
         host = _window(view, rank, row["host_start_ns"], row["host_end_ns"]) or device
         if host is not None:
             device_at, device_dur = device or (None, None)
-            marks = (bool(row["warm_up"]), bool(row["incomplete"]))
+            untypical = (row["step"] in warm_up, bool(row["incomplete"]))
             period_at, period_dur = periods.get(row["step"], (None, None))
-            step_marks.append(StepMark(row["step"], *host, device_at, device_dur, period_at, period_dur, *marks))
-    return step_marks
+            marks.append(StepMark(row["step"], *host, device_at, device_dur, period_at, period_dur, *untypical))
+    return marks
 
 
 def _periods(view: TimelineView, rank: int) -> dict[int, tuple[int, int]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from stepscope.analysis.launches.types import Sync
+from stepscope.analysis.foundation.idle import idle_of
+from stepscope.analysis.launches.types import Gap, Sync
 from stepscope.diagnosis.busy_host import calling_place
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence import gaps_as_proof, number
-from stepscope.diagnosis.finding import Bilingual, Finding, Where
+from stepscope.diagnosis.finding import Bilingual, Finding, Proof, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
 
@@ -39,10 +40,25 @@ def judge(run: RunContext) -> list[Finding]:
                     number("idle_after_sync_share", share, "share", link="timeline"),
                     number("idle_share", time.share(time.idle_us), "share", link="timeline"),
                 ],
-                proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "sync"),
+                proof=_proof(run, rank, call),
             )
         )
     return findings_of(run, "sync_stall", losses, Next(("launches",), "launches"))
+
+
+def _proof(run: RunContext, rank: int, call: str | None) -> list[Proof]:
+    """The gaps that are mostly such waiting; where other causes outweigh it everywhere, those with the call in them."""
+    mostly = gaps_as_proof(run, rank, lambda gap: gap.cause == "sync")
+    if mostly or call is None:
+        return mostly
+    calls = idle_of(run.store, rank).calls
+    named = (calls.name == call).to_numpy()
+    start, end = calls.start[named], calls.end[named]
+
+    def holds_one(gap: Gap) -> bool:
+        return bool(((start < gap.start_ns + gap.duration_us * 1000) & (end > gap.start_ns)).any())
+
+    return gaps_as_proof(run, rank, holds_one)
 
 
 def _costliest_call(run: RunContext, rank: int) -> str | None:

@@ -38,6 +38,7 @@ def track_rows(
         process_order = _value(process.get(("process_sort_index", pid)), "sort_index")
         if described and number in described:
             thread_name, label, process_order = described[number]
+        on_device = kinds[number] == "stream"
         order = (
             _number(process_order),
             str(process_name or ""),
@@ -53,8 +54,9 @@ def track_rows(
                 {
                     "track": number,
                     "kind": kinds[number],
-                    "name": str(thread_name or (tid if isinstance(tid, str) and tid else f"thread {tid}")),
-                    "process": " ".join(str(part) for part in (process_name, label) if part) or str(pid),
+                    "name": str(thread_name or _named_by_number(tid, "stream" if on_device else "thread")),
+                    "process": " ".join(str(part) for part in (process_name, label) if part)
+                    or _named_by_number(pid, "device" if on_device else "process"),
                     "thread": str(tid),
                 },
             )
@@ -68,6 +70,15 @@ def kinds_of_tracks(track: npt.NDArray[np.int32], on_device: npt.NDArray[np.bool
     kinds = dict.fromkeys(np.flatnonzero(np.bincount(track)).tolist(), "host")
     kinds.update(dict.fromkeys(np.flatnonzero(np.bincount(track[on_device])).tolist(), "stream"))
     return kinds
+
+
+def _named_by_number(identity: Any, what: str) -> str:
+    """What has no name of its own; text is one already.
+
+    >>> _named_by_number(2, "device"), _named_by_number("main", "thread")
+    ('device 2', 'main')
+    """
+    return identity if isinstance(identity, str) and identity and not identity.isdigit() else f"{what} {identity}"
 
 
 def _value(values: dict[str, Any] | None, key: str) -> Any:

@@ -1,4 +1,5 @@
 // What a step of a rank is made of: the parts of its period, which add up to it.
+import type { PlainKey } from '../../i18n/language.svelte'
 import type { RankSummary } from '../../api/schema'
 
 export interface SpanParts {
@@ -12,6 +13,9 @@ export interface SpanParts {
   /** What closes the sum where neighbouring steps overlap on the device; 0 in ordinary runs. */
   readonly overlap: number
 }
+
+/** Up to so many ranks have a row each in sight; of more there is a chart. */
+export const MOST_ROWS = 8
 
 type PartField = 'computing_us' | 'exposed_communication_us' | 'exposed_copy_us' | 'idle_us' | 'overlap_us'
 /** Whatever has the parts of a step: a line of `summary`, or one of `cluster`, which knows no whole capture. */
@@ -51,3 +55,13 @@ export type RankOrder = 'rank' | 'span' | 'computing' | 'exposedCommunication' |
 export function inOrder<T extends SpanParts & { readonly rank: number }>(rows: readonly T[], order: RankOrder): T[] {
   return rows.toSorted((a, b) => (order === 'rank' ? a.rank - b.rank : b[order] - a[order] || a.rank - b.rank))
 }
+
+/** The parts of a step in the order in which bars draw them: name, field of the answer, label, colour. */
+export const RANK_PARTS: readonly (readonly [Exclude<keyof SpanParts, 'of' | 'span'>, PartField, PlainKey, string])[] =
+  [
+    ['computing', 'computing_us', 'steps.computing', '--compute'],
+    ['exposedCommunication', 'exposed_communication_us', 'steps.exposed_communication', '--exposed'],
+    ['exposedCopy', 'exposed_copy_us', 'steps.exposed_copy', '--copy'],
+    ['idle', 'idle_us', 'steps.idle', '--idle'],
+    ['overlap', 'overlap_us', 'steps.overlap', '--overlap'],
+  ]
