@@ -233,6 +233,74 @@ def test_a_script_without_steps_is_recorded_for_a_time(trains_later: bool, tmp_p
         assert _whole_steps(windows[1]) == list(range(6, 26))
 
 
+RANKS_OF_ITS_OWN = """
+import sys, time
+import torch
+import torch.multiprocessing
+
+def train(rank):
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
+    for _ in range(40):
+        optimizer.step()
+
+if __name__ == "__main__":
+    # as it is after a minute, while the ranks are at work: at once
+    sys.path.insert(0, sys.argv[1])
+    from stepscope.profiler.starting import bounded_run, environment
+    children = torch.multiprocessing.spawn(train, nprocs=2, join=False)
+    while not children.join(grace_period=None):
+        pass
+    profile = environment._Running.profile
+    assert profile.running and profile.step_num == 0
+    looks = bounded_run._NoSteps(profile, 0.1)
+    looks._since_s -= 60
+    looks._record()
+"""
+
+
+def test_a_process_that_starts_the_ranks_leaves_no_window_beside_theirs(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    process = _launch(tmp_path, "--", _SOURCE, script=RANKS_OF_ITS_OWN)
+    _, errors = process.communicate(timeout=HANGS_AFTER_S)
+    assert process.returncode == 0, errors
+    assert "No optimizer step in" not in errors
+    assert [_whole_steps(window) for window in _windows(tmp_path / "out")] == [list(range(6, 26))] * 2
+
+
+ONLY_WAITS = """
+import sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from stepscope.profiler.starting import bounded_run
+begin = bounded_run.record_time_without_steps
+bounded_run.record_time_without_steps = lambda profile: begin(profile, 0.2)
+looked = threading.Semaphore(0)
+process_time = time.process_time
+
+def look():
+    looked.release()
+    return process_time()
+
+time.process_time = look
+import torch
+for _ in range(6):
+    looked.acquire()
+if len(sys.argv) > 2:
+    while not __import__("glob").glob(sys.argv[2] + "/*/stepscope.json"):
+        torch.ones(10) + 1
+"""
+
+
+@pytest.mark.parametrize("works_later", [False, True])
+def test_a_process_that_only_waits_is_recorded_when_it_does_something(works_later: bool, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    words = ["--", _SOURCE, *([str(tmp_path / "out")] if works_later else [])]
+    process = _launch(tmp_path, *words, script=ONLY_WAITS)
+    _, errors = process.communicate(timeout=HANGS_AFTER_S)
+    assert process.returncode == 0, errors
+    assert ("No optimizer step in" in errors) == works_later
+    assert len(_windows(tmp_path / "out")) == works_later
+
+
 def test_a_script_that_is_over_before_its_window_is_told_what_to_do(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     process = _launch(tmp_path, "--", "3")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +16,15 @@ from stepscope.profiler.foundation.messages import tell, warn
 from stepscope.profiler.foundation.rank_identity import identity
 from stepscope.profiler.recording.limits import Limits
 from stepscope.profiler.settings.schedule import Schedule
+from stepscope.profiler.starting.made_captures import are_steps_recorded_since
 
 if TYPE_CHECKING:
     from stepscope.profiler.recording.profile import Profile
 
 _NUMBERS = ("wait", "active", "warmup", "repeat", "skip_first")
 _LOOK_S = 0.5
+#: Of a core: less is the noise of a process that waits.
+_BUSY_SHARE = 0.05
 DEFAULT_WINDOW = {
     "skip_first": window_limits.SKIPPED_STEPS,
     "wait": 0,
@@ -84,20 +89,29 @@ def record_time_without_steps(profile: Profile, after_s: float = window_limits.N
 
 
 class _NoSteps:
-    """Waits for the first step beside the script; the window is opened, and ends, in the script's own thread."""
+    """Waits for the first step beside the script; the window is opened, and ends, in the script's own thread.
+
+    A process that only waits, such as one that has spawned the ranks and joins them, has nothing to record.
+    """
 
     def __init__(self, profile: Profile, after_s: float) -> None:
         self._profile = profile
         self._after_s = after_s
         self._looks = max(1, round(after_s / _LOOK_S))
         self._never = threading.Event()
+        self._since_s = time.time()
+        self._output = absolute(profile.settings.output_path)
 
     def wait(self) -> None:
-        """Until there is a step, the profile is over, or the time is."""
-        for _ in range(self._looks):
-            self._never.wait(self._after_s / self._looks)
+        """Until there is a step, the profile is over, or the time is and the process does something."""
+        look_s = self._after_s / self._looks
+        for look in itertools.count(1):
+            used_s = time.process_time()
+            self._never.wait(look_s)
             if not self._is_waiting:
                 return
+            if look >= self._looks and time.process_time() - used_s >= _BUSY_SHARE * look_s:
+                break
         call_in_main_thread("window", self._record)
 
     @property
@@ -106,11 +120,11 @@ class _NoSteps:
 
     def _record(self) -> None:
         """A window of its own, beside the profile that goes on waiting for steps; the first of them ends it."""
-        if not self._is_waiting:
-            return
+        settings = self._profile.settings
+        if not self._is_waiting or are_steps_recorded_since(self._since_s, self._output):
+            return  # others of this command train, and were recorded
         seconds = window_limits.RECORDED_SECONDS
         tell("no_steps_seen", waited=round(self._after_s), seconds=seconds)
-        settings = self._profile.settings
         by_time = type(self._profile).of(replace(settings, schedule=None, start_profile=False))
         by_time.limits = Limits(seconds, window_limits.MOST_MEGABYTES, cut_at=1)
         end_watch = backends.choose(settings).watch_optimizer(lambda optimizer: drop(by_time))

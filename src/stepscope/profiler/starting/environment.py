@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from stepscope.profiler.foundation.guard import guarded
 from stepscope.profiler.foundation.messages import tell, warn
 from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.starting.made_captures import is_any_made_since
 
 if TYPE_CHECKING:
     from stepscope.profiler.recording.profile import Profile
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 MINDSPORE_OPTIONS = "MS_PROFILER_OPTIONS"
 LAUNCHER_OPTIONS = "STEPSCOPE_PROFILE"
 
-#: File systems keep times more coarsely than the clock.
-_CLOCK_S = 2.0
 #: Ours or the documents', and no parameters of a profile.
 _NOT_PARAMETERS = (
     "start",
@@ -160,8 +159,7 @@ def _say_if_nothing(output: str | None, pid: int, since: float) -> None:
     """The command is over and no process of it left a capture: that must not pass for success."""
     if os.getpid() != pid or _Running.profile is not None:
         return  # a profile says itself what became of it
-    made = Path(output or ".").glob("*/stepscope.json")
-    if not any(file.stat().st_mtime >= since - _CLOCK_S for file in made):
+    if not is_any_made_since(since, Path(output or ".")):
         tell("interrupted_before" if hasattr(sys, "last_value") else "nothing_recorded")
 
 
