@@ -170,8 +170,10 @@ def test_our_own_recording_names_the_stage_of_the_loader(
         for _ in range(len(loader)):
             if slow == "training" and workers:
                 _until_a_batch_is_there(batches)
+            asked = time.perf_counter()
             next(batches)
-            time.sleep(0.25 if slow == "training" else 0.002)
+            loading = time.perf_counter() - asked
+            time.sleep(max(0.25, 40 * loading) if slow == "training" else 0.002)  # slower than any loading
             recording.step()
     found = pipeline(stepscope.load(tmp_path, progress=False).store).data
     if named is None:
