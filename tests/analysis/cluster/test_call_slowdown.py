@@ -11,6 +11,7 @@ import pytest
 import stepscope
 from stepscope.analysis.cluster.call_slowdown import CallSlowdown
 from stepscope.analysis.cluster.call_times import CallTimes
+from stepscope.analysis.cluster.event_windows import EventWindows
 from stepscope.analysis.cluster.plan import ParallelPlan, PlanDimension, PlanRank
 from stepscope.analysis.cluster.rank_chain import (
     ENDS,
@@ -18,10 +19,10 @@ from stepscope.analysis.cluster.rank_chain import (
     STARTS_BEHIND,
     STEP_ENDS,
     RankCalls,
-    RankChain,
     chain_of,
 )
 from stepscope.analysis.cluster.slowdown import Slowdown
+from stepscope.analysis.cluster.spilled_rows import SpilledRows
 from stepscope.analysis.foundation.intervals import Intervals
 from stepscope.analysis.foundation.periods import Periods
 from stepscope.simulate.scenario import FaultEntry, Host, Plan, Scenario, Workload
@@ -61,21 +62,21 @@ def test_a_call_queued_behind_another_starts_when_that_one_ends() -> None:
     assert (chain.behind.tolist(), chain.gap.tolist(), chain.busy.tolist()) == ([-1, 0, -1], [0, 2, 0], [5, 0, 45])
 
 
-def _two_ranks(computes: dict[int, int], steps: int = 4, shift: int = 0) -> tuple[CallTimes, dict[int, RankChain]]:
+def _two_ranks(computes: dict[int, int], steps: int = 4, shift: int = 0) -> tuple[CallTimes, EventWindows]:
     """Each rank computes, then both meet in a call of 2; the clock of rank 1 is ``shift`` off."""
     length = max(computes.values()) + 2
-    chains, rows = {}, []
+    windows, rows = EventWindows(steps), []
     for rank, computing in computes.items():
         zero = shift if rank else 0
         begins = np.arange(steps) * length + zero
         calls = [(step, int(begins[step]) + computing, int(begins[step]) + length, 7) for step in range(steps)]
         ends = (begins + length).tolist()
-        chains[rank] = chain_of(_periods(ends, zero), Intervals(begins, begins + computing), _calls(*calls))
+        windows.add(rank, chain_of(_periods(ends, zero), Intervals(begins, begins + computing), _calls(*calls)))
         rows += [(rank, call, arrival, end, stream) for call, arrival, end, stream in calls]
     names = {"rank": pl.Int32, "call": pl.Int64, "arrival_ns": pl.Int64, "end_ns": pl.Int64, "stream": pl.Int64}
     frame = pl.DataFrame(rows, schema=names, orient="row").sort("rank", "arrival_ns")
     transfer = np.full(steps, 2, np.int64)
-    return CallTimes(frame, pl.Series(["dp all_reduce"] * steps), transfer, transfer), chains
+    return CallTimes(SpilledRows(frame), pl.Series(["dp all_reduce"] * steps), transfer, transfer), windows
 
 
 def _data_parallel(ranks: int) -> ParallelPlan:
@@ -88,8 +89,8 @@ def _data_parallel(ranks: int) -> ParallelPlan:
 @pytest.mark.parametrize("shift", [0, 1_000_000_007])
 def test_two_ranks_by_hand(shift: int) -> None:
     """10 and 15 with a call of 2 take 17 a step; alike they would take 12.5 + 2. No clock matters."""
-    calls, chains = _two_ranks({0: 1000, 1: 1500}, shift=shift)
-    replays = CallSlowdown(_data_parallel(2), calls, chains)
+    calls, windows = _two_ranks({0: 1000, 1: 1500}, shift=shift)
+    replays = CallSlowdown(_data_parallel(2), calls, windows)
     slowdown = replays.slowdown()
     assert (slowdown.measured_us, slowdown.replayed_us, slowdown.ideal_us) == (1.502, 1.502, 1.252)
     assert slowdown.replay_error_share == 0

@@ -6,6 +6,8 @@ own rank is late, however early its host began the call.
 
 from __future__ import annotations
 
+from typing import Final
+
 import polars as pl
 
 from stepscope.analysis.foundation.blocking_calls import blocking_calls
@@ -13,21 +15,27 @@ from stepscope.analysis.foundation.host_activity import host_of
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.store.run_store import RunStore
 
+_ON_HOST: Final = "ranks_with_calls_on_host"
+
 
 def arrivals(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
     """``arrival_ns`` of each rank and slice of calls."""
-    on_host = _on_host(store, calls)
+    on_host = _on_host(store)
     return pl.concat(
         _of_rank(store, int(rank), own) if rank in on_host else own.select("rank", "slice", arrival_ns="start_ns")
         for (rank,), own in calls.group_by("rank", maintain_order=True)
     )
 
 
-def _on_host(store: RunStore, calls: pl.DataFrame) -> set[int]:
-    """Ranks with calls that run on no stream of a device."""
-    wanted = calls.lazy().select("rank", pl.col("slice").cast(pl.Int64))
-    slices = store.scan("slices").filter(pl.col("stream").is_null()).select("rank", pl.col("slice").cast(pl.Int64))
-    return set(slices.join(wanted, on=["rank", "slice"], how="semi").select(pl.col("rank").unique()).collect()["rank"])
+def _on_host(store: RunStore) -> set[int]:
+    """Ranks with calls that run on no stream of a device; looked for once."""
+    if _ON_HOST not in store.derived:
+        wanted = store.scan("collectives").select("rank", pl.col("slice").cast(pl.Int64))
+        slices = store.scan("slices").filter(pl.col("stream").is_null()).select("rank", pl.col("slice").cast(pl.Int64))
+        ranks = slices.join(wanted, on=["rank", "slice"], how="semi").select(pl.col("rank").unique())
+        store.derived[_ON_HOST] = set(ranks.collect()["rank"])
+    known: set[int] = store.derived[_ON_HOST]
+    return known
 
 
 def _of_rank(store: RunStore, rank: int, calls: pl.DataFrame) -> pl.DataFrame:

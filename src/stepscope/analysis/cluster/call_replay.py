@@ -1,30 +1,46 @@
 """A model of all ranks of a job: their own time between calls, and calls that begin when the last member arrives.
 
-Formulas: docs/metrics/cluster.md, "The cluster's slowdown". Events are ordered once, in levels that do not depend on
-each other; each replay then walks over the levels, many replays side by side.
+Formulas: docs/metrics/cluster.md, "The cluster's slowdown". The events of some steps at a time are ordered in levels
+that do not depend on each other; many replays then walk over the levels side by side. What waits for a call that ends
+in later steps is carried over to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from stepscope.analysis.cluster.rank_chain import ENDS, NO_CALL, STARTS, STARTS_BEHIND, STEP_ENDS, RankChain
-from stepscope.arrays import Bools, Int32s, Int64s
+from stepscope.analysis.cluster.event_levels import Level, levels_of
+from stepscope.analysis.cluster.event_windows import EVENT, Events, EventWindows
+from stepscope.analysis.cluster.rank_chain import NO_CALL
+from stepscope.arrays import Bools, Float64s, Int64s
 
-Weights = npt.NDArray[np.float64]
+# Replays side by side: memory grows with them, time per replay shrinks.
+_AT_ONCE: Final = 16
+_EVENTS_AT_ONCE: Final = 1 << 17
 
 
 @dataclass(frozen=True)
-class Durations:
-    """What events and calls take: busy and idle own time of each event, transfer of each call; nanoseconds."""
+class OwnTimes:
+    """Busy and idle own time of each event of a window, as it would be ideally; nanoseconds."""
 
     busy: Int64s
     gap: Int64s
-    transfer: Int64s
+
+
+#: What events of a window would take ideally.
+Ideal = Callable[[Events], OwnTimes]
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """What each call takes itself: recorded and ideally; nanoseconds."""
+
+    recorded: Int64s
+    ideal: Int64s
 
 
 @dataclass(frozen=True)
@@ -36,59 +52,124 @@ class Keeps:
     call: Bools  # [calls, replays]
 
 
-@dataclass(frozen=True)
-class _Level:
-    """Events that can happen at once, and calls that are complete after them."""
-
-    rank: Int32s  # whose chain advances, by `event`
-    event: Int64s
-    end_rank: Int32s  # of those, which wait for the end of `end_call`
-    end_call: Int32s
-    start_rank: Int32s  # starts, sorted by call; `start_first` are the first of each
-    start_call: Int32s
-    start_first: Int64s
-    queued: Int64s  # events of starts behind another call, sorted by call
-    queued_call: Int32s
-    queued_behind: Int32s
-    done_rank: Int32s  # steps that end
-    done_step: Int32s
-    complete: Int32s  # calls whose last member has arrived
-
-
 class CallReplay:
-    """Events of all ranks in one row: those of the first rank, then those of the second, and so on."""
+    """Replays of the events that ``windows`` holds."""
 
-    def __init__(self, ranks: Sequence[int], chains: Sequence[RankChain], calls: int) -> None:
-        self.ranks = list(ranks)
-        self.calls = calls
-        self.rank = np.repeat(np.arange(len(chains), dtype=np.int32), [len(chain.kind) for chain in chains])
-        self.kind = np.concatenate([chain.kind for chain in chains])
-        self.call = np.concatenate([chain.call for chain in chains])
-        self.step = np.concatenate([chain.step for chain in chains])
-        self.behind = np.concatenate([chain.behind for chain in chains])
-        self.steps = len(chains[0].steps)
-        self.recorded = np.array([chain.recorded for chain in chains])
-        self.busy = np.concatenate([chain.busy for chain in chains])
-        self.gap = np.concatenate([chain.gap for chain in chains])
-        self._levels = self._in_levels()
+    def __init__(self, windows: EventWindows) -> None:
+        self._windows = windows
+        self.recorded = np.array(windows.recorded)
 
-    @property
     def possible(self) -> bool:
         """False where calls wait for each other in a cycle, so they cannot have happened as they were matched."""
-        return self._levels is not None
+        order = _Progress(self._windows)
+        for window in self._windows.windows():
+            for part in _parts(window):
+                order.take(window[part])
+        return not len(order.left)
 
-    def step_ns(self, recorded: Durations, ideal: Durations, keeps: Keeps) -> npt.NDArray[np.float64]:
+    def step_ns(self, ideal: Ideal, transfers: Transfers, keeps: Keeps) -> Float64s:
         """How long steps take, ``[rank, step, replay]``."""
         replays = keeps.busy.shape[1]
-        clock = np.zeros((len(self.ranks), replays))
-        arrived = np.zeros((self.calls, replays))
-        ended = np.zeros((self.calls, replays))
-        done = np.zeros((len(self.ranks), self.steps, replays))
-        more_busy, more_gap = recorded.busy - ideal.busy, recorded.gap - ideal.gap
-        transfer = ideal.transfer[:, None] + keeps.call * (recorded.transfer - ideal.transfer)[:, None]
-        for level in self._levels or ():
+        state = _State(len(self._windows.ranks), self.recorded.shape[1], replays)
+        order = _Progress(self._windows)
+        left = OwnTimes(np.empty(0, np.int64), np.empty(0, np.int64))
+        for window in self._windows.windows():
+            of_window = ideal(window)
+            for part in _parts(window):
+                own = OwnTimes(of_window.busy[part], of_window.gap[part])
+                # In the order in which ``take`` puts what is left before what is new of each rank.
+                place = order.places(window[part])
+                own = OwnTimes(*(np.concatenate(both)[place] for both in ((left.busy, own.busy), (left.gap, own.gap))))
+                taken = order.take(window[part])
+                state.enter(taken.calls)
+                for first in range(0, replays, _AT_ONCE):
+                    state.walk(taken, own, transfers, keeps, slice(first, first + _AT_ONCE))
+                state.leave(taken.calls, order.needed(taken.calls))
+                left = OwnTimes(own.busy[taken.left], own.gap[taken.left])
+        return np.diff(state.done, axis=1, prepend=0)
+
+
+def _parts(window: Events) -> list[Int64s]:
+    """The places of its events in parts of a bearable size: of each rank the same share of its events."""
+    parts = -(-len(window) // _EVENTS_AT_ONCE)
+    if parts < 2:
+        return [np.arange(len(window))]
+    first = np.searchsorted(window["rank"], window["rank"])
+    count = np.searchsorted(window["rank"], window["rank"], side="right") - first
+    part = (np.arange(len(window)) - first) * parts // count
+    return [np.flatnonzero(part == each) for each in range(parts)]
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """What happens in a window: its events, calls by number, levels, and which events are left."""
+
+    events: Events
+    calls: Int64s
+    levels: list[Level]
+    left: Int64s
+
+
+class _Progress:
+    """How far all ranks have come."""
+
+    def __init__(self, windows: EventWindows) -> None:
+        self.left = np.empty(0, EVENT)
+        self._missing, self._waiting = windows.members.copy(), windows.waiting.copy()
+
+    def places(self, window: Events) -> Int64s:
+        """Where the events stand in what is left and the window after it, rank by rank."""
+        return np.argsort(np.concatenate((self.left["rank"], window["rank"])), kind="stable")
+
+    def take(self, window: Events) -> _Taken:
+        """All events that can happen now."""
+        events = np.concatenate((self.left, window))[self.places(window)]
+        named = np.unique(np.concatenate((events["call"], events["behind"]))).astype(np.int64)
+        calls = named[named != NO_CALL]
+        levels, left = levels_of(events, calls, self._missing, self._waiting)
+        self.left = events[left]
+        return _Taken(events, calls, levels, left)
+
+    def needed(self, calls: Int64s) -> Bools:
+        """Calls that some member has yet to come to, or whose end is still waited for."""
+        return np.asarray((self._missing[calls] > 0) | (self._waiting[calls] > 0), np.bool_)
+
+
+class _State:
+    """The clocks of ranks and of the calls of a window, in all replays."""
+
+    def __init__(self, ranks: int, steps: int, replays: int) -> None:
+        self._clock = np.zeros((ranks, replays))
+        self.done = np.zeros((ranks, steps, replays))
+        self._kept = np.empty(0, np.int64)  # calls that earlier windows have begun
+        self._kept_times = np.zeros((2, 0, replays))
+
+    def enter(self, calls: Int64s) -> None:
+        """Go on with the calls of a window."""
+        self._times = np.zeros((2, len(calls), self._clock.shape[1]))
+        _, place, kept = np.intersect1d(calls, self._kept, assume_unique=True, return_indices=True)
+        self._times[:, place] = self._kept_times[:, kept]
+        # Calls in which nothing happens in this window stay as they are.
+        rest = np.setdiff1d(np.arange(len(self._kept)), kept, assume_unique=True)
+        self._kept, self._kept_times = self._kept[rest], self._kept_times[:, rest]
+
+    def leave(self, calls: Int64s, needed: Bools) -> None:
+        """Keep what later windows need."""
+        self._kept = np.concatenate((self._kept, calls[needed]))
+        self._kept_times = np.concatenate((self._kept_times, self._times[:, needed]), axis=1)
+        order = np.argsort(self._kept, kind="stable")
+        self._kept, self._kept_times = self._kept[order], self._kept_times[:, order]
+
+    def walk(self, taken: _Taken, ideal: OwnTimes, transfers: Transfers, keeps: Keeps, replays: slice) -> None:
+        """Let some replays go through the levels of a window."""
+        clock, (arrived, ended) = self._clock[:, replays], self._times[:, :, replays]
+        busy_kept, gap_kept = keeps.busy[:, replays], keeps.gap[:, replays]
+        more_busy, more_gap = taken.events["busy"] - ideal.busy, taken.events["gap"] - ideal.gap
+        usual, recorded = transfers.ideal[taken.calls], transfers.recorded[taken.calls]
+        transfer = usual[:, None] + keeps.call[taken.calls, replays] * (recorded - usual)[:, None]
+        for level in taken.levels:
             rank, event = level.rank, level.event
-            own = keeps.busy[rank] * more_busy[event][:, None] + keeps.gap[rank] * more_gap[event][:, None]
+            own = busy_kept[rank] * more_busy[event][:, None] + gap_kept[rank] * more_gap[event][:, None]
             clock[rank] += own + (ideal.busy[event] + ideal.gap[event])[:, None]
             if len(level.end_rank):
                 clock[level.end_rank] = np.maximum(clock[level.end_rank], ended[level.end_call])
@@ -99,93 +180,6 @@ class CallReplay:
                 came = ended[level.queued_behind] + ideal.gap[level.queued][:, None]
                 np.maximum.at(arrived, level.queued_call, came)
             if len(level.done_rank):
-                done[level.done_rank, level.done_step] = clock[level.done_rank]
+                self.done[level.done_rank, level.done_step, replays] = clock[level.done_rank]
             if len(level.complete):
                 ended[level.complete] = arrived[level.complete] + transfer[level.complete]
-        return np.diff(done, axis=1, prepend=0)
-
-    def _in_levels(self) -> list[_Level] | None:
-        order = _Order(self)
-        levels = []
-        while (level := order.take()) is not None:
-            levels.append(self._level(*level))
-        return levels if order.finished else None
-
-    def _level(self, event: Int64s, complete: Int32s) -> _Level:
-        kind, call, rank = self.kind[event], self.call[event], self.rank[event]
-        queued = kind == STARTS_BEHIND
-        chain, ends = ~queued, kind == ENDS
-        starts = np.flatnonzero(kind == STARTS)
-        starts = starts[np.argsort(call[starts], kind="stable")]
-        start_call, first = np.unique(call[starts], return_index=True)
-        done = kind == STEP_ENDS
-        return _Level(
-            rank=rank[chain],
-            event=event[chain],
-            end_rank=rank[ends],
-            end_call=call[ends],
-            start_rank=rank[starts],
-            start_call=start_call,
-            start_first=first,
-            queued=event[queued],
-            queued_call=call[queued],
-            queued_behind=self.behind[event[queued]],
-            done_rank=rank[done],
-            done_step=self.step[event[done]],
-            complete=complete,
-        )
-
-
-class _Order:
-    """Takes events level by level: those whose chain has come so far and whose calls have ended."""
-
-    def __init__(self, replay: CallReplay) -> None:
-        self._replay = replay
-        kind, call = replay.kind, replay.call
-        on_chain = np.flatnonzero(kind != STARTS_BEHIND)
-        self._next_on_chain = np.full(len(kind), -1, np.int64)
-        same = replay.rank[on_chain[1:]] == replay.rank[on_chain[:-1]]
-        self._next_on_chain[on_chain[:-1][same]] = on_chain[1:][same]
-        is_first = np.ones(len(on_chain), np.bool_)
-        is_first[1:] = ~same
-        needs_call = np.where(kind == ENDS, call, np.where(kind == STARTS_BEHIND, replay.behind, NO_CALL))
-        self._waits = (kind != STARTS_BEHIND).astype(np.int8) + (needs_call != NO_CALL)
-        self._waits[on_chain[is_first]] -= 1
-        starts = (kind == STARTS) | (kind == STARTS_BEHIND)
-        self._missing = np.bincount(call[starts], minlength=replay.calls)
-        waiting = np.flatnonzero(needs_call != NO_CALL)
-        self._waiting = waiting[np.argsort(needs_call[waiting], kind="stable")]
-        self._first_waiting = np.searchsorted(needs_call[self._waiting], np.arange(replay.calls + 1))
-        self._ready = np.flatnonzero(self._waits == 0)
-        self._taken = 0
-
-    @property
-    def finished(self) -> bool:
-        """Whether all events were taken."""
-        return self._taken == len(self._waits)
-
-    def take(self) -> tuple[Int64s, Int32s] | None:
-        """The next events, and the calls that are complete with them."""
-        event = self._ready
-        if not len(event):
-            return None
-        self._taken += len(event)
-        kind, call = self._replay.kind[event], self._replay.call[event]
-        arrived = call[(kind == STARTS) | (kind == STARTS_BEHIND)]
-        calls, members = np.unique(arrived, return_counts=True)
-        self._missing[calls] -= members
-        complete = calls[self._missing[calls] == 0]
-        following = self._next_on_chain[event]
-        following = following[following >= 0]
-        held = self._held_by(complete)
-        self._waits[following] -= 1
-        self._waits[held] -= 1
-        both = np.unique(np.concatenate((following, held)))
-        self._ready = both[self._waits[both] == 0]
-        return event, complete
-
-    def _held_by(self, calls: Int32s) -> Int64s:
-        first, last = self._first_waiting[calls], self._first_waiting[calls + 1]
-        count = last - first
-        index = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
-        return np.asarray(self._waiting[index], np.int64)

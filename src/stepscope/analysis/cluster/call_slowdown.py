@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
-import polars as pl
 
-from stepscope.analysis.cluster.call_replay import CallReplay, Durations, Keeps
+from stepscope.analysis.cluster.call_replay import CallReplay, Keeps, Transfers
 from stepscope.analysis.cluster.call_times import CallTimes
+from stepscope.analysis.cluster.event_windows import EventWindows
+from stepscope.analysis.cluster.ideal_times import IdealTimes
 from stepscope.analysis.cluster.plan import ParallelPlan
-from stepscope.analysis.cluster.rank_chain import STARTS, STARTS_BEHIND, RankChain
 from stepscope.analysis.cluster.slowdown import (
     DimensionSlowdown,
     OperationSlowdown,
@@ -21,19 +22,15 @@ from stepscope.analysis.cluster.slowdown import (
     Slowdown,
     StageSlowdown,
 )
-from stepscope.arrays import Bools, Float64s, Int32s, Int64s
+from stepscope.arrays import Bools, Int32s
 from stepscope.facts.training_operations import training_operations_facts
-from stepscope.store.freed_memory import give_back
 
 #: Own time of ranks, beside which stand the names of calls.
 COMPUTE: Final = "compute"
 IDLE: Final = "idle"
 _LINES: Final = ("dp", "tp", "cp", "ep")
-# Replays side by side, and their calls: memory grows with them, time per replay shrinks.
-_AT_ONCE: Final = 16
-_CALLS_AT_ONCE: Final = 1 << 22
-# Fewer steps do not show how a rank varies from step to step.
-_FEWEST_STEPS: Final = 3
+# What is kept of so many calls is told of several replays at once.
+_CALLS_AT_ONCE: Final = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -48,26 +45,21 @@ class CallGains:
 class CallSlowdown:
     """What-if replays of one job."""
 
-    def __init__(self, plan: ParallelPlan, calls: CallTimes, chains: dict[int, RankChain]) -> None:
+    def __init__(self, plan: ParallelPlan, calls: CallTimes, windows: EventWindows) -> None:
         self._plan, self._calls = plan, calls
-        self._ranks = sorted(chains)
-        self._replay = CallReplay(self._ranks, [chains[rank] for rank in self._ranks], len(calls))
-        chains.clear()  # as large as the replay that was made of them
-        give_back()
-        self._recorded = Durations(self._replay.busy, self._replay.gap, calls.transfer)
+        self._ranks = list(windows.ranks)
+        self._replay = CallReplay(windows)
+        self._transfers = Transfers(calls.transfer, calls.usual)
         self._stage = np.array([plan.stage_of(rank) or 0 for rank in self._ranks], np.int32)
-        self._ideal = _ideal(self._replay, self._stage, calls.usual)
-        position = {rank: index for index, rank in enumerate(self._ranks)}
-        rows = calls.rows.filter(pl.col("rank").is_in(self._ranks)).select("rank", "call")
-        self._member = rows["rank"].replace_strict(position, return_dtype=pl.Int32).to_numpy()
-        self._member_call = rows["call"].cast(pl.Int32).to_numpy()
+        self._ideal = IdealTimes(windows, self._stage)
+        self._member, self._member_call = _members(calls, self._ranks)
         # The first step begins wherever each rank was when the window opened.
-        self._first = 1 if self._replay.steps > 1 else 0
+        self._first = 1 if windows.steps is not None and windows.steps > 1 else 0
 
-    @property
+    @cached_property
     def possible(self) -> bool:
         """Whether the calls can have happened as they were matched."""
-        return self._replay.possible
+        return self._replay.possible()
 
     def slowdown(self) -> Slowdown:
         """All of it; the error of the replay is part of the answer."""
@@ -165,120 +157,27 @@ class CallSlowdown:
     def _mean_ns(self, kept: Sequence[tuple[Bools, Bools, Bools]]) -> list[float]:
         """The mean step of each replay, over ranks and steps."""
         means: list[float] = []
-        at_once = min(_AT_ONCE, max(_CALLS_AT_ONCE // len(self._calls), 1))
+        at_once = max(_CALLS_AT_ONCE // len(self._calls), 1)
         for first in range(0, len(kept), at_once):
-            part = kept[first : first + at_once]
-            keeps = Keeps(*(np.stack(column, axis=1) for column in zip(*part, strict=True)))
-            steps = self._replay.step_ns(self._recorded, self._ideal, keeps)[:, self._first :]
+            keeps = Keeps(*(np.stack(column, axis=1) for column in zip(*kept[first : first + at_once], strict=True)))
+            steps = self._replay.step_ns(self._ideal, self._transfers, keeps)[:, self._first :]
             means += steps.mean(axis=(0, 1)).tolist()
         return means
 
 
-def call_slowdown(plan: ParallelPlan, calls: CallTimes | None, chains: dict[int, RankChain]) -> CallSlowdown | None:
-    """The replays of a job; None where ranks share no calls or recorded different steps.
-
-    ``chains`` are used up.
-    """
-    steps = {tuple(chain.steps.tolist()) for chain in chains.values()}
-    if calls is None or len(chains) < 2 or len(steps) != 1:
+def call_slowdown(plan: ParallelPlan, calls: CallTimes | None, windows: EventWindows | None) -> CallSlowdown | None:
+    """The replays of a job; None where ranks share no calls or recorded different steps."""
+    if calls is None or windows is None or len(windows.ranks) < 2 or windows.steps is None:
         return None
-    slowdown = CallSlowdown(plan, calls, chains)
+    slowdown = CallSlowdown(plan, calls, windows)
     return slowdown if slowdown.possible else None
 
 
-def _ideal(replay: CallReplay, stage: Int32s, transfer: Int64s) -> Durations:
-    """Own time up to each call as that of the peers in the same step; stages compute alike.
-
-    The n-th call of a rank in a step belongs to the n-th of its peers, where they have as many.
-    """
-    pieces = _Pieces(replay)
-    own_stage = stage[pieces.rank]
-    alike = _numbered(own_stage, pieces.step, pieces.count, pieces.number)
-    slower = _always_slower(pieces.computed(stage))[pieces.rank]
-    usual_busy = _means(alike, pieces.busy / slower)
-    of_rank = np.bincount(pieces.rank, usual_busy, len(stage))
-    of_stage = np.bincount(stage, of_rank) / np.maximum(np.bincount(stage), 1)
-    even = of_stage[np.unique(stage)].mean() / of_stage[own_stage]
-    busy = _scaled(replay.busy, pieces, pieces.busy, usual_busy * even)
-    gap = _scaled(replay.gap, pieces, pieces.gap, _medians(alike, pieces.gap))
-    return Durations(busy, np.where(replay.kind == STARTS_BEHIND, replay.gap, gap), transfer)
-
-
-class _Pieces:
-    """A rank's own time up to each of its calls, one after the other: events up to a start are one piece."""
-
-    def __init__(self, replay: CallReplay) -> None:
-        starts = np.isin(replay.kind, (STARTS, STARTS_BEHIND))
-        new_step = np.ones(len(starts), np.bool_)
-        new_step[1:] = (replay.rank[1:] != replay.rank[:-1]) | (replay.step[1:] != replay.step[:-1])
-        new = new_step.copy()
-        new[1:] |= starts[:-1]
-        self.first: Int64s = np.flatnonzero(new)
-        self.rank, self.step = replay.rank[self.first], replay.step[self.first]
-        self._first_of_step = np.flatnonzero(new_step[self.first])
-        of_step = np.diff(np.append(self._first_of_step, len(self.first)))
-        self.count = np.repeat(of_step, of_step)  # of pieces in the same step of the rank
-        self.number = np.arange(len(self.first)) - np.repeat(self._first_of_step, of_step)
-        self.busy = self._sum(replay.busy)
-        self.gap = self._sum(np.where(replay.kind == STARTS_BEHIND, 0, replay.gap))
-        self.events = np.diff(np.append(self.first, len(starts)))  # of each piece
-
-    def computed(self, stage: Int32s) -> pl.DataFrame:
-        """``busy`` of each rank and step."""
-        first = self._first_of_step
-        busy = np.add.reduceat(self.busy, first) if len(first) else self.busy
-        rank = self.rank[first]
-        return pl.DataFrame({"rank": rank, "stage": stage[rank], "step": self.step[first], "busy": busy})
-
-    def _sum(self, of_events: Int64s) -> Int64s:
-        return np.asarray(np.add.reduceat(of_events, self.first) if len(self.first) else of_events, np.int64)
-
-
-def _scaled(times: Int64s, pieces: _Pieces, recorded: Int64s, usual: Float64s) -> Int64s:
-    """Times of events, scaled so that each piece takes as long as usual."""
-    factor: Float64s = np.divide(usual, recorded, out=np.ones(len(recorded)), where=recorded > 0)
-    return np.asarray(np.rint(times * np.repeat(factor, pieces.events)), np.int64)
-
-
-def _numbered(*keys: Int64s | Int32s) -> Int64s:
-    """The same number for rows with the same keys."""
-    whole = np.zeros(len(keys[0]), np.int64)
-    for key in keys:
-        low = int(key.min(initial=0))
-        whole = whole * (int(key.max(initial=0)) - low + 1) + (key - low)
-    return np.asarray(np.unique(whole, return_inverse=True)[1], np.int64)
-
-
-def _means(number: Int64s, values: Float64s) -> Float64s:
-    """The mean of all values with the same number, for each of them."""
-    return (np.bincount(number, values) / np.maximum(np.bincount(number), 1))[number]
-
-
-def _medians(number: Int64s, values: Int64s) -> Float64s:
-    """The median of all values with the same number, for each of them.
-
-    >>> _medians(np.array([0, 1, 0, 0, 1]), np.array([9, 4, 1, 2, 5])).tolist()
-    [2.0, 4.5, 2.0, 2.0, 4.5]
-    """
-    ordered = values[np.lexsort((values, number))]
-    count = np.bincount(number)
-    first = np.cumsum(count) - count
-    return np.asarray(((ordered[first + (count - 1) // 2] + ordered[first + count // 2]) / 2)[number], np.float64)
-
-
-def _always_slower(computed: pl.DataFrame) -> Float64s:
-    """How much slower than its peers each rank computes (a factor), if that holds in every step; else 1.
-
-    Work that falls on another rank in each step would be shared out evenly in an ideal job: its mean stays. Only what a
-    rank always takes longer is its own, and is removed in an ideal job.
-    """
-    ratio = pl.col("busy") / pl.col("busy").median().over("stage", "step")
-    of_rank = (
-        computed.with_columns(ratio=ratio.fill_nan(1.0))
-        .group_by("rank")
-        .agg(slower=pl.col("ratio").median(), spread=pl.col("ratio").std(), steps=pl.len())
-    )
-    steady = (pl.col("slower") - 1).abs() > training_operations_facts().slowdown.steady_spreads * pl.col("spread")
-    known = (pl.col("steps") < _FEWEST_STEPS) | steady.fill_null(False)
-    slower = pl.when(known & (pl.col("slower") > 0)).then("slower").otherwise(1.0)
-    return np.asarray(of_rank.sort("rank").select(slower).to_series().to_numpy(), np.float64)
+def _members(calls: CallTimes, ranks: Sequence[int]) -> tuple[Int32s, Int32s]:
+    """Which ranks, by their place, are members of which calls."""
+    members, of_calls = [], []
+    for block in calls.rows.blocks(list(ranks)):
+        rows = calls.rows.of_ranks(block)
+        members.append(np.searchsorted(ranks, rows["rank"].to_numpy()).astype(np.int32))
+        of_calls.append(rows["call"].to_numpy().astype(np.int32))
+    return np.concatenate(members), np.concatenate(of_calls)

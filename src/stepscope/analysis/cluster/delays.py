@@ -18,21 +18,22 @@ _COLUMNS: Final = ("rank", "step", "arrival_ns", "end_ns", "late_ns", "call")
 
 
 def delays(store: RunStore, matched: pl.DataFrame | None = None) -> pl.DataFrame:
-    """``delay_ns`` of each rank and step in which it took part in matched calls.
+    """``delay_ns`` of each rank and step in which it took part in matched calls."""
+    return delays_of(among_peers(store, (matched_calls(store) if matched is None else matched).select(_COLUMNS)))
+
+
+def delays_of(among_peers: pl.DataFrame) -> pl.DataFrame:
+    """``delay_ns`` of each rank and step, from calls of ranks that should be alike.
 
     A rank that is late for one call is also late for those that the others had begun meanwhile, such as the reductions
     of one backward pass. That is one delay: only what it is later still for the next call is a new one.
     """
-    calls = (
-        _among_peers(store, (matched_calls(store) if matched is None else matched).select(_COLUMNS))
-        .filter(pl.col("step").is_not_null())
-        .sort("rank", "step", "arrival_ns", "call")
-    )
+    calls = among_peers.filter(pl.col("step").is_not_null()).sort("rank", "step", "arrival_ns", "call")
     new = pl.Series(_new_delays(*(calls[name].to_numpy() for name in _COLUMNS[:-1])), dtype=pl.Int64)
     return calls.select("rank", "step", delay_ns=new).group_by("rank", "step", maintain_order=True).agg(pl.all().sum())
 
 
-def _among_peers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
+def among_peers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
     """Calls of ranks that should be alike. Stages of a pipeline have work of their own: no lateness to speak of."""
     stages = pl.DataFrame(
         [(each.rank, each.pp) for each in plan_of(store).ranks],

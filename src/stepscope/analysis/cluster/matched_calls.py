@@ -22,21 +22,21 @@ POINT_TO_POINT: Final = ("send", "receive", "send_receive")
 _SORTED: Final = ["call", "took_ns", "rank"]
 
 
-def matched_calls(store: RunStore) -> pl.DataFrame:
+def matched_calls(store: RunStore, recorded: pl.LazyFrame | None = None) -> pl.DataFrame:
     """One row per call and member, of calls of which at least two members were captured.
 
     ``call`` numbers the calls. ``arrival_ns`` to ``end_ns`` is the member's part in it, ``took_ns`` long; of that it
     waited ``wait_ns`` for ``last_rank``. ``late_ns`` is how much later than the others it came itself: the median of
     their waits, less its own.
     """
-    return with_waits(store, numbered_calls(store).filter(pl.col("rank").n_unique().over("call") > 1))
+    return with_waits(store, numbered_calls(store, recorded).filter(pl.col("rank").n_unique().over("call") > 1))
 
 
-def numbered_calls(store: RunStore) -> pl.DataFrame:
-    """All calls of groups; those with the same ``call`` belong together."""
+def numbered_calls(store: RunStore, recorded: pl.LazyFrame | None = None) -> pl.DataFrame:
+    """All calls of groups, or those of a piece of them; those with the same ``call`` belong together."""
     names = pl.col("group", "kind").cast(pl.String)
     calls = (
-        recorded_calls(store)
+        (recorded_calls(store) if recorded is None else recorded)
         .filter(~pl.col("kind").cast(pl.String).is_in(POINT_TO_POINT) & (pl.col("end_ns") > pl.col("start_ns")))
         .select("rank", "slice", names, "seq", "step", "start_ns", "end_ns", "bytes", "stream")
         .collect()

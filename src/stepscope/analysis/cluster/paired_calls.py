@@ -19,10 +19,10 @@ _RECEIVES: Final = "receive"
 _PAIR: Final = ("group", "source", "target", "step", "number")
 
 
-def paired_calls(store: RunStore) -> pl.DataFrame:
+def paired_calls(store: RunStore, recorded: pl.LazyFrame | None = None) -> pl.DataFrame:
     """Rows as those of ``matched_calls``, two per pair; the n-th send to a rank belongs to its n-th receive."""
     calls = (
-        recorded_calls(store)
+        (recorded_calls(store) if recorded is None else recorded)
         .with_columns(pl.col("kind").cast(pl.String), pl.col("group").cast(pl.String))
         .filter(pl.col("kind").is_in([_SENDS, _RECEIVES]) & pl.col("peer").is_not_null())
         .filter(pl.col("end_ns") > pl.col("start_ns"))

@@ -7,6 +7,7 @@ call that both took part in, so no two clocks are compared.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -20,15 +21,46 @@ from stepscope.store.run_store import RunStore
 # Chains end at a rank that works, so they are short; clocks that drift within a call could close a circle.
 _LONGEST_CHAIN: Final = 64
 _WAITS_AT_ONCE: Final = 1 << 17  # each is followed by itself
+_NOT_HELD: Final = pl.DataFrame(
+    schema={"rank": pl.Int32, "blames": pl.Int32, "shift": pl.Int64, "from": pl.Int64, "to": pl.Int64}
+)
 
 
 def roots(store: RunStore, waits: pl.DataFrame) -> pl.DataFrame:
     """``wait`` (row number in ``waits``), ``root`` and ``wait_ns``; the parts of a wait add up to it."""
-    held = _Held.of(store, waits)
-    parts = [
-        _roots_of(held, waits[first : first + _WAITS_AT_ONCE], first) for first in range(0, len(waits), _WAITS_AT_ONCE)
-    ]
-    return pl.concat(parts) if parts else _roots_of(held, waits, 0)
+    holds = Holds()
+    for _, own in waits.group_by("rank", maintain_order=True):
+        holds.add(store, own)
+    return holds.roots(waits)
+
+
+class Holds:
+    """When each rank was held up by another. Ranks are added one after the other; then waits are followed."""
+
+    def __init__(self) -> None:
+        self._of_ranks: list[pl.DataFrame] = []
+        self._spans: list[pl.DataFrame] = []
+
+    def add(self, store: RunStore, waits: pl.DataFrame) -> None:
+        """All waits of a rank; its compute is looked up."""
+        self._spans.append(_spans(waits))
+        held = _held_of(store, waits)
+        if not held.is_empty():
+            self._of_ranks.append(held)
+
+    def roots(self, waits: pl.DataFrame) -> pl.DataFrame:
+        """As the function of that name, of some of the waits that were added."""
+        parts = [
+            _roots_of(self._held, waits[first : first + _WAITS_AT_ONCE], first)
+            for first in range(0, len(waits), _WAITS_AT_ONCE)
+        ]
+        return pl.concat(parts) if parts else _roots_of(self._held, waits, 0)
+
+    @cached_property
+    def _held(self) -> _Held:
+        held = _Held(_axis(self._spans), self._of_ranks)
+        self._of_ranks.clear()
+        return held
 
 
 def _roots_of(held: _Held, waits: pl.DataFrame, first_wait: int) -> pl.DataFrame:
@@ -63,32 +95,16 @@ def _roots_of(held: _Held, waits: pl.DataFrame, first_wait: int) -> pl.DataFrame
 
 
 class _Held:
-    """When each rank was held up by another: it waited and did not compute. Disjoint, on one axis for all ranks."""
+    """When each rank was held up: it waited and did not compute. Disjoint, on one axis for all ranks."""
 
-    def __init__(self, axis: dict[int, int], rows: pl.DataFrame) -> None:
+    def __init__(self, axis: dict[int, int], of_ranks: list[pl.DataFrame]) -> None:
         self._axis = axis
-        self.start, self.end = (
-            self._on_axis(rows["rank"].to_numpy(), rows[name].to_numpy()) for name in ("from", "to")
-        )
-        self.blames: Int64s = rows["blames"].to_numpy().astype(np.int64)
+        rows = pl.concat(of_ranks) if of_ranks else _NOT_HELD
+        rank = rows["rank"].to_numpy()
+        self.start, self.end = (self._on_axis(rank, rows[name].to_numpy()) for name in ("from", "to"))
+        self.blames = rows["blames"].to_numpy()
         self.known = rows["shift"].is_not_null().to_numpy()
         self.shift: Int64s = rows["shift"].fill_null(0).to_numpy()
-
-    @classmethod
-    def of(cls, store: RunStore, waits: pl.DataFrame) -> _Held:
-        """From all waits of ranks for which others waited."""
-        late = waits.filter(pl.col("rank").is_in(waits["blames"].unique().implode()))
-        end = pl.col("start_ns") + pl.col("wait_ns")
-        rows = late.select("rank", "blames", shift=pl.col("came_ns") - end, start="start_ns", end=end)
-        # Of two simultaneous waits the first counts until it ends.
-        reach = pl.col("end").cum_max().shift(1).over("rank")
-        rows = rows.sort("rank", "start", "end").with_columns(start=pl.max_horizontal("start", reach))
-        rows = rows.filter(pl.col("end") > pl.col("start"))
-        idle = [_not_computing(store, int(rank), own) for (rank,), own in rows.group_by("rank", maintain_order=True)]
-        return cls(
-            _axis(waits),
-            pl.concat(idle) if idle else rows.with_columns(pl.lit(0, pl.Int64).alias(name) for name in ("from", "to")),
-        )
 
     def overlapping(self, rank: Int64s, start: Int64s, end: Int64s) -> tuple[Int64s, Int64s, Int64s, Int64s]:
         """Which window overlaps which hold, and from when to when on the clock of the window's rank."""
@@ -105,15 +121,22 @@ class _Held:
         return np.asarray(moment + offset[index], np.int64)
 
 
-def _axis(waits: pl.DataFrame) -> dict[int, int]:
-    """What to add to the times of each rank so that no window of one rank reaches into the times of another."""
+def _spans(waits: pl.DataFrame) -> pl.DataFrame:
+    """From when to when each rank is mentioned, as the one that waits or as the one that is waited for."""
     mentioned = pl.concat(
         [
             waits.select("rank", begins="start_ns", ends=pl.col("start_ns") + pl.col("wait_ns")),
             waits.select(rank="blames", begins=pl.col("came_ns") - pl.col("wait_ns"), ends="came_ns"),
         ]
     )
-    spans = mentioned.group_by("rank").agg(pl.min("begins"), pl.max("ends")).drop_nulls().sort("rank")
+    return mentioned.group_by("rank").agg(pl.min("begins"), pl.max("ends")).drop_nulls()
+
+
+def _axis(of_ranks: list[pl.DataFrame]) -> dict[int, int]:
+    """What to add to the times of each rank so that no window of one rank reaches into the times of another."""
+    if not of_ranks:
+        return {}
+    spans = pl.concat(of_ranks).group_by("rank").agg(pl.min("begins"), pl.max("ends")).sort("rank")
     longest = int((spans["ends"] - spans["begins"]).max() or 0) if len(spans) else 0  # type: ignore[arg-type]
     room = 4 * longest + 1  # a window that was passed on may begin before the first wait of its rank
     return {
@@ -122,12 +145,19 @@ def _axis(waits: pl.DataFrame) -> dict[int, int]:
     }
 
 
-def _not_computing(store: RunStore, rank: int, waits: pl.DataFrame) -> pl.DataFrame:
-    """The parts of its waits, ``from`` to ``to``, in which a rank did not compute meanwhile."""
-    first, last = int(waits["start"].min()), int(waits["end"].max())  # type: ignore[arg-type]
-    idle = computing_of(store, rank).gaps(first, last)
-    wait, _, begins, ends = overlaps(waits["start"].to_numpy(), waits["end"].to_numpy(), idle)
-    return waits[wait].with_columns(pl.Series("from", begins), pl.Series("to", ends))
+def _held_of(store: RunStore, waits: pl.DataFrame) -> pl.DataFrame:
+    """The parts of the waits of a rank, ``from`` to ``to``, in which it did not compute; of two at once the first."""
+    end = pl.col("start_ns") + pl.col("wait_ns")
+    rows = waits.select("rank", "blames", shift=pl.col("came_ns") - end, start="start_ns", end=end)
+    rows = rows.sort("start", "end").with_columns(start=pl.max_horizontal("start", pl.col("end").cum_max().shift(1)))
+    rows = rows.filter(pl.col("end") > pl.col("start"))
+    if rows.is_empty():
+        return _NOT_HELD
+    first, last = int(rows["start"].min()), int(rows["end"].max())  # type: ignore[arg-type]
+    idle = computing_of(store, int(rows["rank"][0])).gaps(first, last)
+    wait, _, begins, ends = overlaps(rows["start"].to_numpy(), rows["end"].to_numpy(), idle)
+    held = rows.select("rank", "blames", "shift")[wait]
+    return held.with_columns(pl.Series("from", begins), pl.Series("to", ends))
 
 
 def overlaps(start: Int64s, end: Int64s, others: Intervals) -> tuple[Int64s, Int64s, Int64s, Int64s]:

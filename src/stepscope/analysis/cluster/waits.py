@@ -50,23 +50,23 @@ def waits(store: RunStore, matched: pl.DataFrame | None = None, paired: pl.DataF
     matched = matched_calls(store) if matched is None else matched
     paired = paired_calls(store) if paired is None else paired
     recorded = plane_waits(store)
-    rows = [_waited(matched, recorded), _waited(paired, recorded)]
+    rows = [waited(matched, recorded), waited(paired, recorded)]
     if not recorded.is_empty():
-        rows.append(_with_arrival(recorded, matched, paired))
+        rows.append(with_arrival(recorded, matched, paired))
     return Waits(pl.concat(rows).sort("rank", "start_ns", "slice"), (matched, paired, recorded))
 
 
-def _waited(calls: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
+def waited(calls: pl.DataFrame, recorded: pl.DataFrame) -> pl.DataFrame:
     """Waits in matched calls, less those that were recorded. Members are sorted: the one that came last is first."""
     came = pl.col("arrival_ns").first().over("call")
-    waited = calls.lazy().select(*_WAIT_OF_CALL, came_ns=came, start_ns="arrival_ns", blames="last_rank")
-    waited = waited.filter(pl.col("wait_ns") > 0)
+    rows = calls.lazy().select(*_WAIT_OF_CALL, came_ns=came, start_ns="arrival_ns", blames="last_rank")
+    rows = rows.filter(pl.col("wait_ns") > 0)
     if not recorded.is_empty():
-        waited = waited.join(recorded.lazy().select(_CALL), on=_CALL, how="anti")
-    return waited.select(pl.col(name).cast(kind) for name, kind in WAIT.items()).collect()
+        rows = rows.join(recorded.lazy().select(_CALL), on=_CALL, how="anti")
+    return rows.select(pl.col(name).cast(kind) for name, kind in WAIT.items()).collect()
 
 
-def _with_arrival(recorded: pl.DataFrame, *compared: pl.DataFrame) -> pl.DataFrame:
+def with_arrival(recorded: pl.DataFrame, *compared: pl.DataFrame) -> pl.DataFrame:
     """Recorded waits, with when the one waited for came: it has a row of the same call where it was captured."""
     numbered = [frame.select(*_CALL, "arrival_ns", "call", of=pl.lit(index)) for index, frame in enumerate(compared)]
     calls = pl.concat(numbered).with_columns(call=pl.struct("of", "call")).drop("of")

@@ -1,0 +1,66 @@
+"""How long each rank waited, was waited for, and was late in the steps that count."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+import polars as pl
+
+from stepscope.analysis.cluster.delays import delays_of
+from stepscope.analysis.cluster.job_calls import JobCalls
+from stepscope.analysis.cluster.rank_rows import Blame
+from stepscope.analysis.cluster.roots import Holds
+from stepscope.analysis.cluster.spilled_rows import SpilledRows
+from stepscope.analysis.foundation.intervals import union
+from stepscope.analysis.step_statistics import typical
+from stepscope.store.run_store import RunStore
+
+_ORDER: Final = ("rank", "start_ns", "slice")
+
+
+def blame_of(store: RunStore, trace: pl.DataFrame, calls: JobCalls) -> Blame:
+    """Of all ranks, some of them at a time; ``trace`` are the steps of all."""
+    counted = typical(trace).select("rank", "step")
+    ranks = sorted(store.ranks)
+    holds = Holds()
+    for waits in _blocks(calls.waits, ranks):
+        for own in waits.sort(_ORDER).partition_by("rank", maintain_order=True):
+            holds.add(store, own)
+    waited: dict[int, float] = {}
+    in_pipeline: dict[int, float] = {}
+    caused: Counter[int] = Counter()
+    for waits in _blocks(calls.waits, ranks):
+        numbered = waits.with_row_index("wait")
+        in_step = numbered.join(counted, on=["rank", "step"], how="semi", maintain_order="left")
+        pairs = calls.in_pipeline.of_ranks(waits["rank"].unique().to_list())
+        waited |= _time_waited(in_step)
+        in_pipeline |= _time_waited(in_step.join(pairs, on=["rank", "slice"], how="semi", maintain_order="left"))
+        parts = holds.roots(waits).with_columns(pl.col("wait").cast(pl.UInt32))
+        of_root = (
+            parts.join(in_step.select("wait"), on="wait", how="semi").group_by("root").agg(pl.col("wait_ns").sum())
+        )
+        caused.update(dict(of_root.iter_rows()))
+    late: dict[int, int] = {}
+    for own_calls in _blocks(calls.late, ranks):
+        delays = delays_of(own_calls).join(counted, on=["rank", "step"], how="semi")
+        late |= dict(delays.group_by("rank").agg(pl.col("delay_ns").sum()).iter_rows())
+    return Blame(waited=waited, in_pipeline=in_pipeline, caused=caused, late=late)
+
+
+def _blocks(rows: SpilledRows, ranks: list[int]) -> Iterator[pl.DataFrame]:
+    """Rows of some ranks at a time, where these have any."""
+    for block in rows.blocks(ranks):
+        own = rows.of_ranks(block)
+        if not own.is_empty():
+            yield own
+
+
+def _time_waited(waits: pl.DataFrame) -> dict[int, float]:
+    """Time of each rank in which it waited, however many calls were under way."""
+    spans = {}
+    for (rank,), own in waits.group_by("rank"):
+        start = own["start_ns"].to_numpy()
+        spans[int(str(rank))] = float(union(start, start + own["wait_ns"].to_numpy()).length)
+    return spans
