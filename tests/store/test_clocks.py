@@ -12,6 +12,7 @@ from stepscope.store import schema
 from stepscope.store.clocks import with_clocks
 from stepscope.store.clocks.alignment import align
 from stepscope.store.clocks.anchors import anchors
+from support.samples import RECORDINGS, open_sample
 
 T0 = 1_767_225_600_000_000_000
 
@@ -120,6 +121,25 @@ def test_an_offset_below_its_error_is_not_applied() -> None:
     assert ranks["state"].to_list() == ["reference"] * 2 + ["agrees"] * 2
     assert ranks["clock_offset_ns"].to_list() == [None, None, 0, 0]
     assert notes == []
+
+
+def test_an_offset_that_is_hardly_more_than_its_error_may_be_noise_and_is_not_applied() -> None:
+    # Without noise the error is the usual distance between the ends of small calls: 4 us.
+    states = {us: aligned(Job([0, us], noise_us=0))[0]["state"][2] for us in (-10, -6, 6, 10)}
+    assert states == {-10: "aligned", -6: "agrees", 6: "agrees", 10: "aligned"}
+
+
+def test_a_drift_that_no_clock_has_is_not_applied() -> None:
+    ranks, _ = aligned(Job([0, 0], calls=20, drift_ppm=[0, 1500]))
+
+    assert ranks["clock_drift_ppb"].to_list() == [None, None, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["healthy", "slow_compute"])
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_processes_of_one_machine_have_one_clock(name: str, device: str) -> None:
+    run = open_sample(RECORDINGS / f"four_ranks_{device}_{name}.tar.xz")
+    assert [note.code for note in run.notes if note.code.startswith("clocks_")] == []
 
 
 def test_ranks_of_unknown_hosts_have_a_clock_each() -> None:

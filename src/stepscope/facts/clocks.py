@@ -23,9 +23,12 @@ class ClocksFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     drift_window_s: float
     drift_us: int
     drift_errors: float
+    most_drift_ppm: int
     most_error_us: int
     most_contradictions: float
     own_clock_errors: float
+    applied_errors: float
+    most_unnamed_apart: float
 
 
 def clocks_facts() -> ClocksFacts:

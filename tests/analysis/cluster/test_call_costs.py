@@ -10,7 +10,13 @@ from stepscope.analysis.cluster.call_costs import call_costs, exposed_transfers
 from stepscope.store.run_store import RunStore
 
 
-def _job(directory: Path, calls: list[tuple[int, int, int]], kernels: list[tuple[int, int, int]]) -> RunStore:
+def _job(
+    directory: Path,
+    calls: list[tuple[int, int, int]],
+    kernels: list[tuple[int, int, int]],
+    group: str | None = "g",
+    sizes: tuple[int, int] = (8, 8),
+) -> RunStore:
     """Calls and kernels as rank, start and end; the first call of a rank is matched with the first of the other."""
     rows: list[dict[str, Any]] = []
     for kind, entries in (("collective", calls), ("kernel", kernels)):
@@ -20,7 +26,8 @@ def _job(directory: Path, calls: list[tuple[int, int, int]], kernels: list[tuple
         for number, row in enumerate(rows)
     ]
     collectives = [
-        {"rank": rank, "slice": number, "group": "g", "kind": "all_reduce", "step": 1, "start_ns": a, "end_ns": b}
+        {"rank": rank, "slice": number, "group": group, "kind": "all_reduce", "step": 1, "start_ns": a, "end_ns": b}
+        | {"bytes": sizes[rank]}
         for number, (rank, a, b) in enumerate(calls)
     ]
     tracks = [{"rank": rank, "track": track, "kind": "stream"} for rank in (0, 1) for track in (0, 1)]
@@ -41,3 +48,24 @@ def test_calls_that_move_data_at_the_same_time_count_once(tmp_path: Path) -> Non
     store = _job(tmp_path, [(0, 0, 50), (0, 30, 80), (1, 0, 50), (1, 30, 80)], [(0, 40, 60)])
     exposed = {(rank, step): ns for rank, step, ns in exposed_transfers(store, call_costs(store)).iter_rows()}
     assert exposed == {(0, 1): 60, (1, 1): 80}
+
+
+_MS = 1_000_000
+
+
+def test_calls_without_a_group_that_all_ranks_end_together_are_calls_of_all_ranks(tmp_path: Path) -> None:
+    # The clock of rank 1 is 5 ms ahead throughout; it comes 2 ms late to the first call, rank 0 1 ms to the second.
+    calls = [(0, 0, 3), (0, 11, 14), (1, 7, 8), (1, 15, 19)]
+    times = [(rank, a * _MS, b * _MS) for rank, a, b in calls]
+    rows = call_costs(_job(tmp_path / "together", times, [], None)).sort("rank", "arrival_ns")
+    assert rows["complete"].to_list() == [True] * 4
+    assert rows["wait_ns"].to_list() == [2 * _MS, 0, 0, 1 * _MS]
+
+
+def test_calls_without_a_group_that_ranks_end_apart_may_be_of_several_groups(tmp_path: Path) -> None:
+    apart = [(0, 0, 3), (0, 11, 14), (0, 20, 25), (1, 7, 8), (1, 15, 23), (1, 24, 26)]
+    times = [(rank, a * _MS, b * _MS) for rank, a, b in apart]
+    assert not call_costs(_job(tmp_path / "apart", times, [], None))["complete"].any()
+    together = [(0, 0, 3 * _MS), (1, 1, 3 * _MS)]
+    assert not call_costs(_job(tmp_path / "bytes", together, [], None, sizes=(8, 16)))["complete"].any()
+    assert call_costs(_job(tmp_path / "same", together, [], None))["complete"].all()

@@ -13,6 +13,7 @@ import polars as pl
 from stepscope.analysis.cluster.matched_calls import matched_calls
 from stepscope.analysis.cluster.paired_calls import paired_calls
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
+from stepscope.analysis.cluster.unnamed_calls import are_of_all_ranks
 from stepscope.analysis.foundation.computing_time import computing_of
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.arrays import Int64s
@@ -42,7 +43,7 @@ def call_costs(
         .filter(pl.col("step").is_not_null())
         .with_columns(begins=pl.col("arrival_ns") + pl.col("wait_ns"))
         .with_columns(transfer_ns=pl.col("end_ns") - pl.col("begins"))
-        .join(_groups(store, calls).lazy(), on="group", how="left", maintain_order="left")
+        .join(_groups(store, calls).lazy(), on="group", how="left", maintain_order="left", nulls_equal=True)
         .with_columns(complete=pl.col("peer").is_not_null() | (pl.col("members") >= pl.col("size")).fill_null(False))
         .select(*_NUMBERS, *_TIMES, pl.col(_NAMES).cast(pl.Categorical))
         .sort("rank", "arrival_ns", "slice")
@@ -69,6 +70,9 @@ def _groups(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
         )
         for group, members in seen.iter_rows()
     ]
+    unnamed = calls.filter(pl.col("group").is_null())
+    if whole and known and are_of_all_ranks(unnamed, plan.world_size):
+        rows.append((None, None, plan.world_size))
     return pl.DataFrame(rows, schema={"group": pl.String, "dimension": pl.String, "size": pl.Int64}, orient="row")
 
 

@@ -28,6 +28,8 @@ _ADVICE: Final = {
     "transfer": "finding_advice.communication_transfer",
     "not_hidden": "finding_advice.communication_not_hidden",
 }
+#: Where calls were matched, it is known who comes late.
+_ADVICE_KNOWN: Final = "finding_advice.communication_waiting_known"
 #: Where tensors of a device go through a library of the host, another library gains more than anything else.
 _ADVICE_OVER_HOST: Final = "finding_advice.communication_over_host"
 
@@ -66,7 +68,7 @@ def _by_matched_calls(run: RunContext, time: RankTime, transfer_us: float, *, gr
         usual = share <= limits.least_share_within_layers and share - within_layers <= limits.least_share
         return replace(loss, severity="info") if usual and not gradients else loss
     if time.share(waits_us) > limits.least_share:
-        return replace(_loss(run, time, "waiting", waits_us, evidence), severity="info")
+        return replace(_loss(run, time, "waiting", waits_us, evidence), severity="info", advice=_ADVICE_KNOWN)
     return None
 
 

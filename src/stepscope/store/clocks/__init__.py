@@ -106,7 +106,7 @@ def _states(
         (~estimate.connected[clock] | (estimate.calls[clock] < facts.least_calls), TOO_FEW_CALLS),
         (error > facts.most_error_us * 1000, UNCERTAIN),
         (estimate.contradicted[clock] > facts.most_contradictions, CONTRADICTED),
-        (late <= error, AGREES),
+        (late <= facts.applied_errors * error, AGREES),
     ]
     return np.select([case for case, _ in cases], [name for _, name in cases], ALIGNED)
 

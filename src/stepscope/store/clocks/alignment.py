@@ -75,6 +75,8 @@ def _fit(rows: pl.DataFrame, clocks: int, window_s: float) -> Fit:
     rough = fitted(np.ones(len(rows)), False)
     weight = _weights(rows, rough.residual_ns)
     drifting = fitted(weight, True) if window_s > 0 else rough
+    if (np.abs(drifting.drift_ns_per_s) > facts.most_drift_ppm * 1000).any():  # no clock drifts so fast
+        return fitted(weight, False)
     if window_s >= facts.drift_window_s:
         return drifting
     moved = np.abs(drifting.drift_ns_per_s) * window_s
