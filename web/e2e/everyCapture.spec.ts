@@ -1,6 +1,6 @@
 // One truth, on every capture there is: what a page shows is the number of the analysis under the same name, and what
 // it concludes is the list of findings. One server and one page serve all of them. `make test` opens every capture's
-// Overview and each of its other pages for every third capture, in turn, so that each page meets captures of all kinds;
+// Overview and each of its other pages for every sixth capture, in turn, so that each page meets captures of all kinds;
 // with STEPSCOPE_SOAK=1, as in `make soak`, every page of every capture is opened.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

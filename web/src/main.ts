@@ -9,4 +9,5 @@ import { texts } from './state/texts.svelte'
 const target = document.getElementById('app')
 void texts.load()
 await language.load()
+void language.loadAll()
 if (target) mount(App, { target })

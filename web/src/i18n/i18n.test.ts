@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { en } from './en'
+import { firstZh } from './first.zh'
 import { language, lookUp, t } from './language.svelte'
 import { zh } from './zh'
 
@@ -45,4 +46,22 @@ test('values are put in, and the language can change', () => {
   expect(t('table.rows', { shown: 3, total: 9 })).toBe('3 / 9 行')
   expect(document.documentElement.lang).toBe('zh')
   expect(lookUp('error.no_such_code')).toBeNull()
+})
+
+test('the words that are seen before any page is there come first', () => {
+  const sources = import.meta.glob<string>(
+    [
+      '../App.svelte',
+      '../frame/{Navigation,PageHost,TopBar}.svelte',
+      '../components/{ErrorBox,Loading}.svelte',
+      '../pages/registry.ts',
+    ],
+    { query: '?raw', import: 'default', eager: true },
+  )
+  const named = Object.values(sources).flatMap((source) =>
+    [...source.matchAll(/'([\w.]+)'/g)].map(([, key]) => key ?? ''),
+  )
+  const keys = named.filter((key) => key in zh)
+  expect(keys.length).toBeGreaterThan(20)
+  expect(keys.filter((key) => !(key in firstZh))).toEqual([])
 })

@@ -12,25 +12,52 @@ type Values<K extends Key> = Record<Holes<(typeof zh)[K]>, string | number>
 type Arguments<K extends Key> = [Holes<(typeof zh)[K]>] extends [never] ? [] : [values: Values<K>]
 
 const STORED = 'stepscope.language'
+type Words = Readonly<Partial<Record<Key, string>>>
+type Part = 'first' | 'pages'
 /** Only the language in use is loaded. */
-const dictionaries: Partial<Record<Language, Readonly<Record<Key, string>>>> = {}
-const loaders: Readonly<Record<Language, () => Promise<Readonly<Record<Key, string>>>>> = {
-  zh: async () => (await import('./zh')).zh,
-  en: async () => (await import('./en')).en,
+const loaders: Readonly<Record<Language, Readonly<Record<Part, () => Promise<Words>>>>> = {
+  zh: {
+    first: async () => (await import('./first.zh')).firstZh,
+    pages: async () => (await import('./pages.zh')).pagesZh,
+  },
+  en: {
+    first: async () => (await import('./first.en')).firstEn,
+    pages: async () => (await import('./pages.en')).pagesEn,
+  },
 }
 
 class Choice {
   current = $state<Language>(initial())
+  #words = $state.raw<Readonly<Record<Language, Words>>>({ zh: {}, en: {} })
+  readonly #loaded = new Set<string>()
 
-  /** Fetch the sentences of a language; the page starts when those of the current one are there. */
-  async load(language: Language = this.current): Promise<void> {
-    dictionaries[language] ??= await loaders[language]()
+  /** The words of the current language, as far as they are there. */
+  get words(): Words {
+    return this.#words[this.current]
   }
 
-  /** Switch as soon as the sentences are there: at once, if they are. */
+  /** Fetch the words of the frame: the page starts when those of the current language are there. */
+  async load(language: Language = this.current): Promise<void> {
+    await this.#loadPart(language, 'first')
+  }
+
+  /** Fetch all words: a page is shown when they are there. */
+  async loadAll(language: Language = this.current): Promise<void> {
+    await Promise.all([this.#loadPart(language, 'first'), this.#loadPart(language, 'pages')])
+  }
+
+  /** Switch as soon as the words are there: at once, if they are. */
   set(language: Language): void {
-    if (dictionaries[language]) this.#show(language)
-    else void this.load(language).then(() => this.#show(language))
+    if (this.#loaded.has(`${language} first`) && this.#loaded.has(`${language} pages`)) this.#show(language)
+    else void this.loadAll(language).then(() => this.#show(language))
+  }
+
+  async #loadPart(language: Language, part: Part): Promise<void> {
+    const name = `${language} ${part}`
+    if (this.#loaded.has(name)) return
+    const words = await loaders[language][part]()
+    this.#words = { ...this.#words, [language]: { ...this.#words[language], ...words } }
+    this.#loaded.add(name)
   }
 
   #show(language: Language): void {
@@ -45,12 +72,12 @@ document.documentElement.lang = language.current
 
 /** The sentence for a key in the current language. */
 export function t<K extends Key>(key: K, ...[values]: Arguments<K>): string {
-  return fill(dictionaries[language.current]?.[key] ?? key, values as Record<string, string | number> | undefined)
+  return fill(language.words[key] ?? key, values as Record<string, string | number> | undefined)
 }
 
 /** The sentence for a key that is only known at run time (an error code), or null if there is none. */
 export function lookUp(key: string, values: Readonly<Record<string, unknown>> = {}): string | null {
-  const sentence = (dictionaries[language.current] as Record<string, string> | undefined)?.[key]
+  const sentence = (language.words as Readonly<Record<string, string | undefined>>)[key]
   return sentence === undefined ? null : fill(sentence, values)
 }
 

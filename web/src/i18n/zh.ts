@@ -1,40 +1,5 @@
 // The Chinese dictionary: its keys are the type that English must match.
-import { frameZh } from './frame.zh'
-import { partsZh } from './parts.zh'
-import { keysZh } from './keys.zh'
-import { collectZh } from './collect.zh'
-import { findingsZh } from './findings.zh'
-import { adviceZh } from './advice.zh'
-import { runsZh } from './runs.zh'
-import { timelineZh } from './timeline.zh'
-import { sqlZh } from './sql.zh'
-import { stepsZh } from './steps.zh'
-import { overviewZh } from './overview.zh'
-import { operatorsZh } from './operators.zh'
-import { dataZh } from './data.zh'
-import { memoryZh } from './memory.zh'
-import { cpuZh } from './cpu.zh'
-import { clusterZh } from './cluster.zh'
-import { communicationZh } from './communication.zh'
-import { compareZh } from './compare.zh'
+import { firstZh } from './first.zh'
+import { pagesZh } from './pages.zh'
 
-export const zh = {
-  ...frameZh,
-  ...partsZh,
-  ...keysZh,
-  ...collectZh,
-  ...findingsZh,
-  ...adviceZh,
-  ...runsZh,
-  ...timelineZh,
-  ...sqlZh,
-  ...stepsZh,
-  ...overviewZh,
-  ...operatorsZh,
-  ...dataZh,
-  ...memoryZh,
-  ...cpuZh,
-  ...clusterZh,
-  ...communicationZh,
-  ...compareZh,
-} as const
+export const zh = { ...firstZh, ...pagesZh }

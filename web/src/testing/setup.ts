@@ -9,4 +9,4 @@ class NoResizes {
 
 globalThis.ResizeObserver ??= NoResizes as unknown as typeof ResizeObserver
 // Tests switch languages without waiting.
-await Promise.all([language.load('zh'), language.load('en')])
+await Promise.all([language.loadAll('zh'), language.loadAll('en')])
