@@ -14,6 +14,8 @@ import stepscope
 from stepscope.compare.comparison import Comparison
 from stepscope.compare.credit import PARTS, credited_slices
 from stepscope.run import Run
+from stepscope.simulate.scenario import load_scenario, resized
+from stepscope.simulate.writing import simulate
 from support.recordings import DATA, capture_of, facts_of
 from support.samples import open_sample
 
@@ -158,6 +160,23 @@ def test_a_slow_rank_beside_another_shows_what_it_does_more(tmp_path: Path) -> N
     assert parts["computing"].delta_us > 0
     assert parts["exposed_communication"].delta_us < 0
     _adds_up(comparison)
+
+
+def test_ranks_that_wait_for_each_other_take_as_long_and_are_said_to_be_made_of_something_else(
+    tmp_path: Path,
+) -> None:
+    scenario = resized(load_scenario("slow-rank"), ranks=8, steps=4, seed=None)
+    simulate(scenario, tmp_path / "run", detail="steps")
+    (slow,) = scenario.faults[0].ranks
+    verdict = stepscope.load(tmp_path / "run", progress=False).compare(ranks=([slow], [slow - 1])).verdict
+    assert verdict.word == "same"
+    assert "made of something else in B: exposed communication +" in verdict.sentence.en
+    assert "computing −" in verdict.sentence.en
+    assert "未掩盖通信 +" in verdict.sentence.zh
+    alike = stepscope.load(tmp_path / "run", progress=False).compare(ranks=([slow - 1], [slow - 2])).verdict
+    assert alike.sentence.en.startswith("No difference beyond noise")
+    assert "−0.0%" not in alike.sentence.en
+    assert "+0.0%" not in alike.sentence.en
 
 
 def test_too_few_steps_are_said_with_how_many_are_needed() -> None:

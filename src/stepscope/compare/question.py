@@ -16,12 +16,13 @@ from stepscope.compare.comparison import (
     Reason,
     Word,
 )
+from stepscope.compare.credit import PARTS
 from stepscope.compare.explanation import explained
 from stepscope.compare.finding_changes import finding_changes
 from stepscope.compare.group_changes import communication_changes, group_changes
 from stepscope.compare.matching import matched
 from stepscope.compare.operator_changes import operator_changes, row_sums
-from stepscope.compare.overall_changes import overall_changes, part_means, step_pairs
+from stepscope.compare.overall_changes import IDLE, overall_changes, part_means, step_pairs
 from stepscope.compare.side import Side
 from stepscope.diagnosis.finding import Bilingual
 from stepscope.errors import NoAnswerError
@@ -111,7 +112,7 @@ def _verdict(
         word = "slower" if period.delta_us > 0 else "faster"
     return ComparisonVerdict(
         word=word,
-        sentence=_sentence(word, period, explanations, reasons),
+        sentence=_sentence(word, overall, explanations, reasons),
         delta_us=period.delta_us,
         delta_share=period.delta_share,
         noise_us=period.noise_us,
@@ -121,30 +122,59 @@ def _verdict(
     )
 
 
-def _sentence(word: Word, period: PartChange, explanations: list[Explanation], reasons: list[Reason]) -> Bilingual:
+def _sentence(
+    word: Word, overall: list[PartChange], explanations: list[Explanation], reasons: list[Reason]
+) -> Bilingual:
     """Word, times and the main causes in one line."""
+    period = overall[0]
     times = {"a": duration(period.a_us), "b": duration(period.b_us), "share": percent(abs(period.delta_share))}
     if word == "not_comparable":
         return Bilingual.of(
             "compare_verdict.not_comparable",
             reason=reasons[0].sentence,
-            sign="+" if period.delta_us >= 0 else "−",
+            sign=_sign(period),
             **times,
         )
     if word == "same":
-        return Bilingual.of("compare_verdict.same", sign="+" if period.delta_us >= 0 else "−", **times)
+        moved = _moved_parts(overall)
+        if moved:
+            parts = _listed([(Bilingual.of(f"compare_part.{part.part}"), part.delta_us) for part in moved])
+            return Bilingual.of("compare_verdict.same_otherwise_made", parts=parts, **times)
+        return Bilingual.of("compare_verdict.same", sign=_sign(period), **times)
     named = [entry for entry in explanations if entry.name is not None and entry.delta_us * period.delta_us > 0][
         :_NAMED_CAUSES
     ]
     if not named:
         return Bilingual.of(f"compare_verdict.{word}", **times)
-    causes = Bilingual(
+    causes = _listed([(entry.label, entry.delta_us) for entry in named])
+    return Bilingual.of(f"compare_because.{word}", causes=causes, **times)
+
+
+def _moved_parts(overall: list[PartChange]) -> list[PartChange]:
+    """Parts of equal steps that differ, as of two ranks of a job of which one waits for the other; largest first."""
+    floor = comparison_facts().floor_share
+    parts = [
+        part
+        for part in overall[1:]
+        if part.part in (*PARTS, IDLE) and part.significant and abs(part.delta_share) >= floor
+    ]
+    return sorted(parts, key=lambda part: -abs(part.delta_us))[:_NAMED_CAUSES]
+
+
+def _listed(changes: list[tuple[Bilingual, float]]) -> Bilingual:
+    return Bilingual(
         *(
-            separator.join(f"{getattr(entry.label, lang)} {_signed(entry.delta_us)}" for entry in named)
+            separator.join(f"{getattr(label, lang)} {_signed(delta)}" for label, delta in changes)
             for lang, separator in (("en", ", "), ("zh", "，"))
         )
     )
-    return Bilingual.of(f"compare_because.{word}", causes=causes, **times)
+
+
+def _sign(period: PartChange) -> str:
+    """Of the share as it is written: what rounds to nothing has none."""
+    if percent(abs(period.delta_share)) == percent(0.0):
+        return ""
+    return "+" if period.delta_us > 0 else "−"
 
 
 def _signed(time_us: float) -> str:

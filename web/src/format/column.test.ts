@@ -26,11 +26,15 @@ test('a column without a value, or with zeros only, still has a unit', () => {
 })
 
 test('a difference has its sign', () => {
-  expect([1500, -500, 0].map(columnText('us_change', [1500, -500, 0]))).toEqual(['+1.5 ms', '-0.5 ms', '0.0 ms'])
+  expect([1500, -500, 0].map(columnText('us_change', [1500, -500, 0]))).toEqual(['+1.5 ms', '−0.5 ms', '0.0 ms'])
 })
 
 test('rates and amounts of work have decimal prefixes, cores no unit', () => {
   expect([593e12, 7.5e12].map(columnText('flops_per_s', [593e12, 7.5e12]))).toEqual(['593.0 TFLOP/s', '7.5 TFLOP/s'])
   expect([8, 0.0004].map(columnText('cores', [8, 0.0004]))).toEqual(['8', '0'])
   expect(columnText('gb_per_s', [25.8, 3])(3)).toBe('3.0 GB/s')
+})
+
+test('ratios of a column have the same decimals and no space', () => {
+  expect([1.2019, 1, 0.9986].map(columnText('ratio', [1.2019, 1, 0.9986]))).toEqual(['1.202×', '1.000×', '0.999×'])
 })

@@ -1,8 +1,9 @@
 // Numbers that stand below each other: one unit and one number of decimals for all, so that they can be compared at a glance.
 import { locale } from '../i18n/language.svelte'
+import { withMinus } from './units'
 
 /** What the numbers of a column measure: `us_change` is a difference, with its sign; `cores` are processors in use. */
-export type Quantity = 'us' | 'us_change' | 'ns' | 'bytes' | 'flops' | 'flops_per_s' | 'gb_per_s' | 'cores'
+export type Quantity = 'us' | 'us_change' | 'ns' | 'bytes' | 'flops' | 'flops_per_s' | 'gb_per_s' | 'ratio' | 'cores'
 
 type Maybe = number | null | undefined
 type Unit = readonly [size: number, name: string]
@@ -31,6 +32,7 @@ const UNITS: Readonly<Record<Quantity, readonly Unit[]>> = {
   flops: decimal('FLOP'),
   flops_per_s: decimal('FLOP/s'),
   gb_per_s: [[1, 'GB/s']],
+  ratio: [[1, '×']],
   cores: [[1, '']],
 }
 
@@ -38,6 +40,7 @@ const UNITS: Readonly<Record<Quantity, readonly Unit[]>> = {
 export function columnText(quantity: Quantity, values: readonly Maybe[]): (value: Maybe) => string {
   const factor = quantity === 'us' || quantity === 'us_change' ? 1000 : 1
   const [size, name] = unitOf(UNITS[quantity], values, factor)
+  const gap = name === '' || name === '×' ? '' : ' '
   const decimals = decimalsOf(values.map((value) => ((value ?? 0) * factor) / size))
   const format = new Intl.NumberFormat(locale(), {
     minimumFractionDigits: decimals,
@@ -46,7 +49,7 @@ export function columnText(quantity: Quantity, values: readonly Maybe[]): (value
   })
   return (value) =>
     typeof value === 'number' && Number.isFinite(value)
-      ? `${format.format((value * factor) / size)} ${name}`.trimEnd()
+      ? `${withMinus(format.format((value * factor) / size))}${gap}${name}`
       : MISSING
 }
 

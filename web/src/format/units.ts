@@ -43,11 +43,18 @@ export function bytes(value: Maybe): string {
 /** A share of 0..1 as a percentage with one decimal. */
 export function share(value: Maybe): string {
   if (!isNumber(value)) return MISSING
-  return new Intl.NumberFormat(locale(), {
+  const format = {
     style: 'percent',
     minimumFractionDigits: 1,
     maximumFractionDigits: 1,
-  }).format(value)
+    signDisplay: 'negative',
+  } as const
+  return withMinus(new Intl.NumberFormat(locale(), format).format(value))
+}
+
+/** How many times as much: `1.202×`. */
+export function ratio(value: Maybe): string {
+  return isNumber(value) ? `${significant(value)}×` : MISSING
 }
 
 /** A count with its thousands apart. */
@@ -90,5 +97,10 @@ export function dateOf(ns: string | null): string | null {
 function significant(value: number): string {
   const digits =
     Math.abs(value) >= 10 ** SIGNIFICANT ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: SIGNIFICANT }
-  return new Intl.NumberFormat(locale(), { ...digits, useGrouping: true }).format(value)
+  return withMinus(new Intl.NumberFormat(locale(), { ...digits, useGrouping: true }).format(value))
+}
+
+/** Numbers below zero carry the sign that sentences use, which is as wide as a plus. */
+export function withMinus(text: string): string {
+  return text.replace('-', '−')
 }

@@ -31,6 +31,7 @@ export const clusterEn: Record<keyof typeof clusterZh, string> = {
   'cluster.no_phases': 'This capture does not distinguish forward from backward, so the pipeline cannot be drawn.',
   'cluster.no_work': 'no computing',
   'cluster.of_ranks': 'rank {ranks}',
+  'cluster.of_ranks_more': 'rank {rank} and {count} more',
   'cluster.one_rank':
     'Only one rank was captured, so there is nothing to compare it with. Record on every rank of the job and open the folder that contains all files.',
   'cluster.operation': 'Operation',

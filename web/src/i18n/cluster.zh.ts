@@ -27,6 +27,7 @@ export const clusterZh = {
   'cluster.no_phases': '采集数据不区分前向与反向，无法绘制流水线。',
   'cluster.no_work': '无计算',
   'cluster.of_ranks': 'rank {ranks}',
+  'cluster.of_ranks_more': 'rank {rank} 及另外 {count} 个',
   'cluster.one_rank': '只采集了一个 rank，没有可对比的对象。请在任务的每个 rank 上采集，并打开包含全部文件的目录。',
   'cluster.operation': '算子',
   'cluster.optimizer': '优化器',

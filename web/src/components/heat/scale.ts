@@ -72,3 +72,9 @@ export function colourIndex(value: number, scale: Scale): number {
   const part = (value - scale.low) / (scale.high - scale.low)
   return Math.round(255 * Math.min(1, Math.max(0, part)))
 }
+
+/** Ink that can be read on a colour of the table; null is the ground of what has no value. */
+export function inkOn(index: number | null, dark: boolean): string | null {
+  if (index === null) return null
+  return dark === index > 120 ? '#10151c' : '#f5f7fa'
+}

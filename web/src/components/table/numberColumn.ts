@@ -12,6 +12,13 @@ export type NumberField<T> = {
 /** What a number measures, or how it is written where it has no unit. */
 export type Written = Quantity | ((value: number | null) => string)
 
+/** Columns that say nothing here, as all their numbers are zero, wait until they are asked for. */
+export function zeroesLast<T>(columns: readonly Column<T>[], rows: readonly T[]): readonly Column<T>[] {
+  return columns.map((column) =>
+    rows.every((row) => column.value(row) === 0) ? { ...column, optional: true } : column,
+  )
+}
+
 /** Makes columns for the rows of one list of an answer, such as `operations` of `communication`. */
 export function numbersOf<T>(
   question: string,

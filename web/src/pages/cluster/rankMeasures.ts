@@ -58,15 +58,21 @@ export interface RankGrid {
 
 /** Widest grid of ranks that are not laid out by a part of the job. */
 const WIDEST = 64
+/** So few stand in one line; more make a grid, whose cells are wide enough for their numbers. */
+const ONE_LINE = 16
+const FLAT = { most: 64, form: 3 }
+const FORM = 1.3
+
+function columnsOf(ranks: number): number {
+  if (ranks <= ONE_LINE) return Math.max(1, ranks)
+  return Math.min(WIDEST, Math.ceil(Math.sqrt(ranks * (ranks <= FLAT.most ? FLAT.form : FORM))))
+}
 
 /** Ranks in rows: by host or by their index in a dimension, else one after the other. */
 export function rankGrid(rows: readonly RankRow[], arrangement: Arrangement, measure: MeasureId): RankGrid {
   if (arrangement === 'measure' || arrangement === 'rank') {
     const ordered = arrangement === 'measure' ? byMeasure(rows, measure) : rows.toSorted((a, b) => a.rank - b.rank)
-    const columns = Math.max(
-      1,
-      Math.min(WIDEST, rows.length <= 16 ? rows.length : Math.ceil(Math.sqrt(rows.length * 3))),
-    )
+    const columns = columnsOf(rows.length)
     return { cells: padded(ordered, columns), columns, names: null }
   }
   const lines = new Map<string, RankRow[]>()

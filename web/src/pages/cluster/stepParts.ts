@@ -14,3 +14,21 @@ export const STEP_PARTS: readonly StepPart[] = [
   { field: 'idle_us', title: 'steps.idle', colour: '--idle' },
   { field: 'overlap_us', title: 'steps.overlap', colour: '--overlap' },
 ]
+
+type Times = Readonly<Record<StepPart['field'], number | null>> & { readonly period_us: number | null }
+
+/** A negative part as thin as this would only push the axis below zero. */
+const LEAST_OVERLAP = 0.005
+const WHOLE = { field: 'period_us', title: 'steps.period', colour: '--ink-3' } as const
+
+/** What bars of these rows are made of: parts that some row has; without any, the whole step in one piece. */
+export function drawnParts(rows: readonly Times[]): readonly (StepPart | typeof WHOLE)[] {
+  const known = STEP_PARTS.filter(({ field }) =>
+    rows.some((row) =>
+      field === 'overlap_us'
+        ? Math.abs(row.overlap_us ?? 0) > LEAST_OVERLAP * (row.period_us ?? Infinity)
+        : row[field] !== null,
+    ),
+  )
+  return known.length > 0 ? known : [WHOLE]
+}

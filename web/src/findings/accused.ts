@@ -1,0 +1,15 @@
+// Ranks that findings accuse, for frames around them.
+import type { Finding } from '../api/schema'
+import { SEVERITY_COLOUR } from './severity'
+
+/** What accuses single ranks; a finding about most of the job singles out none. */
+export function accusing(findings: readonly Finding[], ranks: number): readonly Finding[] {
+  return findings.filter((one) => one.severity !== 'info' && one.ranks.length <= ranks / 2)
+}
+
+/** The CSS variable of the frame of each accused rank. The most serious comes first in the list: its colour stays. */
+export function framesOf(accused: readonly Finding[]): ReadonlyMap<number, string> {
+  return new Map(
+    accused.toReversed().flatMap((one) => one.ranks.map((rank) => [rank, SEVERITY_COLOUR[one.severity]] as const)),
+  )
+}
