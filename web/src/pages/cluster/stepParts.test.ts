@@ -2,8 +2,12 @@ import { expect, test } from 'vitest'
 import { drawnParts } from './stepParts'
 
 const NOTHING = {
-  ...{ period_us: 100, computing_us: null, exposed_communication_us: null },
-  ...{ exposed_copy_us: null, idle_us: null, overlap_us: null },
+  period_us: 100,
+  computing_us: null,
+  exposed_communication_us: null,
+  exposed_copy_us: null,
+  idle_us: null,
+  overlap_us: null,
 }
 
 test('bars are made of the parts that are known', () => {

@@ -3,8 +3,14 @@ import type { Group } from '../../api/schema'
 import { groupNames } from './groupNames'
 
 const group = (id: string, name: string | null, ranks: readonly number[]): Group => ({
-  ...{ group: id, name, dimension: null, ranks, captured: ranks },
-  ...{ members_known: true, origin: null, confidence: null },
+  group: id,
+  name,
+  dimension: null,
+  ranks,
+  captured: ranks,
+  members_known: true,
+  origin: null,
+  confidence: null,
 })
 
 test('groups keep the names that a job gave them', () => {
