@@ -62,12 +62,6 @@ function companions(proof: Proof, span: Span, finding: Finding, run: RunDetails)
   return other ? [other.rank] : []
 }
 
-/** Pages that show something of a finding: where it is proved and where its numbers stand. */
-export function pagesOf(finding: Finding): ReadonlySet<string> {
-  const linked = finding.evidence.flatMap((one) => (one.link ? [one.link] : []))
-  return new Set([...finding.proof.map((one) => one.page), ...linked])
-}
-
 /** A page with tabs opens on the one that proves the finding. */
 function tabOf(finding: Finding): Record<string, string> {
   return finding.kind === 'memory_leak' ? { tab: 'leaks' } : {}

@@ -2,7 +2,7 @@
 import type { Finding, RunVerdict } from '../api/schema'
 import type { IconName } from '../components/icons'
 import type { PlainKey } from '../i18n/language.svelte'
-import { pagesOf } from './links'
+import { pagesOf } from './pages'
 
 export type Severity = RunVerdict['severity']
 
