@@ -153,25 +153,37 @@ def test_what_the_profiler_itself_cost_is_held_against_nobody(tmp_path: Path) ->
     assert [finding for kind in kinds for finding in judged(kind, run)] == []
 
 
-def test_a_host_whose_processors_others_take_is_told_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("cores", "crowded", "told"),
+    [
+        # On a crowded machine the process got a quarter of a core: of 40 us it wanted 30 and did not run.
+        (0.25, 1.0, [("cpu_contention", 30.0), ("dispatch", 10.0)]),
+        (0.25, 0.5, [("cpu_contention", 15.0), ("dispatch", 25.0)]),
+        (1.0, 1.0, [("dispatch", 40.0)]),  # it got its core all the time
+        (0.25, 0.0, [("dispatch", 40.0)]),  # there was always a free core
+        (0.25, None, [("dispatch", 40.0)]),
+    ],
+)
+def test_others_are_told_only_for_the_time_in_which_they_had_the_core_of_the_host(
+    tmp_path: Path, cores: float, crowded: float | None, told: list[tuple[str, float]]
+) -> None:
     run = context(tmp_path, mean_step(computing=60, idle={"host": 40}))
-    vars(run)["_answers"]["cpu"] = _contended()
-    (finding,) = judged("host_bound", run)
-    assert finding.cause == "cpu_contention"
+    vars(run)["_answers"]["cpu"] = _contended(cores, crowded)
+    assert [(finding.cause, finding.gain_us) for finding in judged("host_bound", run)] == told
 
 
-def _contended() -> Cpu:
+def _contended(cores: float, crowded: float | None) -> Cpu:
     entry = CpuRank(
         rank=0,
         cores=8,
         machine_busy_share=0.99,
-        process_cores=1.0,
+        process_cores=cores,
         sibling_cores=0.0,
         other_cores=6.9,
         other_share=0.86,
         contended=True,
         runnable_mean=16.0,
-        crowded_share=1.0,
+        crowded_share=crowded,
         context_switches_per_s=None,
         unit=None,
     )

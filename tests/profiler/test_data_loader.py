@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import operator
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -147,6 +148,43 @@ def test_the_queue_is_empty_when_loading_is_slow(tmp_path: Path) -> None:
     assert batches["queue"].max() <= 1  # type: ignore[operator]
     for _ in range(2):
         permits.release()  # the worker may end
+
+
+class EvenPermitted(Samples):
+    """Even samples, which the first of two workers makes, wait for a permit."""
+
+    def __init__(self, permits: Any) -> None:
+        super().__init__(count=32)
+        self.permits = permits
+
+    def __getitem__(self, index: int) -> Any:
+        if index % 2 == 0:
+            self.permits.acquire()
+        return torch.tensor(float(index))
+
+
+def test_later_batches_that_lie_ready_are_no_ready_batch(tmp_path: Path) -> None:
+    """One of two workers is slow: what the other one made has to wait for its turn."""
+    permits = multiprocessing.get_context("fork").Semaphore(0)
+    source = iter(DataLoader(EvenPermitted(permits), batch_size=None, num_workers=2))
+
+    def permit_once_others_are_set_aside() -> None:
+        until = time.monotonic() + HANGS_AFTER_S
+        while not any(len(task) == 2 for task in list(source._task_info.values())) and time.monotonic() < until:
+            time.sleep(0.001)
+        permits.release()
+
+    def wait_for_the_other_worker(_: Any) -> None:
+        until = time.monotonic() + HANGS_AFTER_S
+        while source._worker_result_queue.qsize() < 1:
+            assert time.monotonic() < until
+            time.sleep(0.001)
+        threading.Thread(target=permit_once_others_are_set_aside).start()
+
+    batches = _batches_of(tmp_path, source, wait_for_the_other_worker, 1)
+    assert batches["queue"].to_list() == [0]
+    for _ in range(16):
+        permits.release()  # the workers may end
 
 
 SPAWNED = """

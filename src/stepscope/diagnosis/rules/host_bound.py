@@ -47,8 +47,9 @@ _ADVICE: Final = {
 }
 
 
-#: Mended in another way than the rest of what a host does, so it is told by itself.
+#: Mended in another way than the rest of what a host does, so they are told by themselves.
 _ALLOCATION: Final = "allocation"
+_CONTENTION: Final = "cpu_contention"
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def judge(run: RunContext) -> list[Finding]:
         parts = [part for part in waiting if part.cause == cause]
         # Ranks of one job run the same program: where the worst of them spends its time is told for all.
         worst = max(parts, key=lambda part: part.idle_us)
-        place = None if cause == _ALLOCATION else busy_place(run.store, worst.time)
+        place = None if cause in (_ALLOCATION, _CONTENTION) else busy_place(run.store, worst.time)
         losses += [_loss(run, part, place) for part in parts]
     losses += _as_busy(run, losses)
     return findings_of(run, "host_bound", losses, Next(("launches", "critical-path"), "launches"))
@@ -95,13 +96,15 @@ def _waiting(run: RunContext, time: RankTime) -> Iterator[_Waiting]:
         allocating = min(spent.pop(_ALLOCATION), idle)
         yield _Waiting(time, _ALLOCATION, allocating)
         idle -= allocating
+    starved = idle * _starved_share(run, time.rank)
+    if worth_telling(time.share(starved)):
+        yield _Waiting(time, _CONTENTION, starved)
+        idle -= starved
     if worth_telling(time.share(idle)):
         yield _Waiting(time, _main_cause(run, time.rank, spent), idle)
 
 
 def _main_cause(run: RunContext, rank: int, spent: dict[str, float]) -> str:
-    if _contended(run, rank):
-        return "cpu_contention"
     cause = max(spent, key=lambda cause: spent[cause], default="dispatch")
     # Between calls of the runtime alone nobody can tell Python from dispatching.
     return "unknown" if cause == "python" and not _code_recorded(run, rank) else cause
@@ -139,6 +142,7 @@ def _loss(run: RunContext, part: _Waiting, place: BusyPlace | None) -> Loss:
             number("idle_for_host_share", share, "share", link="timeline"),
             number("idle_share", time.share(time.idle_us), "share", link="timeline"),
             *(_launching(run, time) if part.cause == "dispatch" else ()),
+            *(_cores(run, time.rank) if part.cause == _CONTENTION else ()),
         ],
         proof=gaps_as_proof(run, time.rank, lambda gap: gap.cause == "host" and _is_of(part.cause, gap.activity)),
     )
@@ -163,6 +167,20 @@ def _advice(cause: str, place: BusyPlace | None) -> str:
     return _ADVICE[cause]
 
 
+def _cores(run: RunContext, rank: int) -> list[FindingEvidence]:
+    """What the process got of the processors, and how often more threads wanted to run than there are cores."""
+    machines: list[CpuRank] = run.entries("cpu", "ranks", rank)
+    return [
+        number(metric, value, unit, link="cpu")
+        for machine in machines[:1]
+        for metric, value, unit in (
+            ("process_cores", machine.process_cores, "cores"),
+            ("crowded_share", machine.crowded_share, "share"),
+        )
+        if value is not None
+    ]
+
+
 def _launching(run: RunContext, time: RankTime) -> list[FindingEvidence]:
     """How much is launched, and how little there is to do for each launch."""
     steps: list[Statistics] = run.entries("launches", "statistics", time.rank)
@@ -176,10 +194,19 @@ def _launching(run: RunContext, time: RankTime) -> list[FindingEvidence]:
     ]
 
 
-def _contended(run: RunContext, rank: int) -> bool:
-    """Whether other processes take the processors that the host would need."""
+def _starved_share(run: RunContext, rank: int) -> float:
+    """For how much of its time the host had no core although it wanted one: others took it.
+
+    Processes on other cores take nothing from it: only where more threads want to run than there are cores.
+    """
     machines: list[CpuRank] = run.entries("cpu", "ranks", rank)
-    return any(machine.contended for machine in machines)
+    return max((_without_core(each) for each in machines if each.contended), default=0.0)
+
+
+def _without_core(machine: CpuRank) -> float:
+    if machine.process_cores is None or machine.crowded_share is None:
+        return 0.0
+    return machine.crowded_share * (1 - min(machine.process_cores, 1.0))
 
 
 RULE = Rule(kinds=("host_bound",), needs=("idle_causes",), judge=judge)

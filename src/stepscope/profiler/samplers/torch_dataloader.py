@@ -121,11 +121,13 @@ def _timed_next(original: Callable[[Any], Any]) -> Callable[[Any], Any]:
         window = _hooks.window
         if window is None:
             return original(self)
-        ready = _ready(self)
+        ready, aside = _ready(self), _set_aside(self)
         start = time.time_ns()
         batch = original(self)
         end = time.time_ns()
         try:
+            if ready and _set_aside(self) > aside:
+                ready = 0  # what lay ready were later batches; the one whose turn it was came behind them
             _write_batch(window, self, start, end, ready)
         except ours(Exception) as error:
             report("data loader", error)
@@ -167,9 +169,17 @@ def _ready(iterator: Any) -> int | None:
         waiting = int(results.qsize())
         if iterator._data_queue is not results:
             waiting += int(iterator._data_queue.qsize())
-        return waiting + sum(len(task) == 2 for task in iterator._task_info.values())
+        return waiting + _set_aside(iterator)
     except ours(Exception):
         return None  # no workers, or a system that cannot tell
+
+
+def _set_aside(iterator: Any) -> int:
+    """Batches that were taken from the queue and have to wait for an earlier one."""
+    try:
+        return sum(len(task) == 2 for task in iterator._task_info.values())
+    except ours(Exception):
+        return 0  # no workers
 
 
 def _timed_pin(original: Callable[..., Any], timer: StageTimer) -> Callable[..., Any]:
