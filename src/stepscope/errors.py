@@ -56,12 +56,12 @@ class UnreadableInputError(StepscopeError):
 
 
 def is_panic(error: BaseException) -> bool:
-    """Whether a library of Rust gave up. Its panics are no ``Exception``, so that they pass ordinary handlers."""
+    """Whether a Rust library panicked. Panics are not an ``Exception``, so they pass ordinary handlers."""
     return type(error).__name__ == "PanicException"
 
 
 def internal(error: BaseException) -> StepscopeError:
-    """What is nobody's mistake but ours."""
+    """An error in Stepscope itself."""
     return StepscopeError("internal", reason=f"{type(error).__name__}: {error}")
 
 

@@ -1,4 +1,4 @@
-"""Why a question about operators has no answer: nothing was recorded, or only the maker's own summary is there."""
+"""Why a question about operators has no answer: nothing was recorded, or only the vendor's own summary exists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stepscope.store.run_store import RunStore
 
 
 def no_operators(code: str, store: RunStore, ranks: Sequence[int]) -> NoAnswerError:
-    """The error ``code``, or, where the maker's tables of operators were read, one that says how to see them."""
+    """The error ``code``, or, if the vendor's tables of operators were read, one that says how to see them."""
     files = store.scan("reported", list(ranks)).select(pl.col("file").cast(pl.String).unique()).collect()["file"]
     named = sorted(file for file in files.drop_nulls() if file.startswith(vendor_tables_facts().operators))
     if not named:

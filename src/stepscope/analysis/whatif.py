@@ -1,4 +1,4 @@
-"""What would the step be with something changed? The steps of all ranks, replayed (docs/metrics/replay.md)."""
+"""How long a step would take with something changed: a replay of all ranks (docs/metrics/replay.md)."""
 
 from __future__ import annotations
 

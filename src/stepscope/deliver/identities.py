@@ -1,4 +1,4 @@
-"""Who and where a text names: hosts, users and directories, and the same text with pseudonyms for them.
+"""Finds the hosts, users and directories that a text names, and replaces them with pseudonyms.
 
 Two passes: ``Finder`` collects what all texts name, ``Pseudonyms`` replaces. So a pseudonym does not depend on what is
 written or in which order, and a user known from one path is found as a bare word elsewhere.
@@ -85,12 +85,12 @@ class Finder:
         return _location_pattern(self.known)
 
     def host(self, name: str) -> None:
-        """Take a name that is known to be a host's."""
+        """Collect a name that is known to be a host's."""
         if name and name.lower() not in _FACTS.plain_hosts:
             self.hosts.setdefault(name.lower())
 
     def capture(self, name: str) -> None:
-        """Take the name of a captured file or directory, which may begin with a host, or be somebody's own choice."""
+        """Collect the name of a captured file or directory, which may begin with a host or be chosen by a user."""
         for pattern in _HOST_IN_NAME:
             if match := pattern.match(name):
                 if match["host"].lower() not in _FACTS.plain_words:
@@ -101,7 +101,7 @@ class Finder:
             self.files.add(stem)
 
     def piece(self, text: str) -> None:
-        """Take what a piece of text names."""
+        """Collect what a piece of text names."""
         text = _decoded(text)
         for sibling in self._siblings.findall(text):
             self.host(sibling)
@@ -170,7 +170,7 @@ class Pseudonyms:
         self._file = re.compile(rf"(?<![A-Za-z0-9])(?:{_any(self._files)})(?![A-Za-z0-9])")
         named = sorted({name.lower() for name in finder.users})
         users = {name: number for name, number in _numbered("user", named).items() if _is_telling(name)}
-        # Who stands in a URL need not be a host: s3://bucket.
+        # The authority of a URL need not be a host: s3://bucket.
         sure = {host: name for host, name in self._hosts.items() if host not in others or "." in host}
         hosts = {host: name for host, name in sure.items() if _is_telling(host)}
         self._users = _numbered("user", named)

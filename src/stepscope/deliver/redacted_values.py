@@ -1,4 +1,4 @@
-"""Answers as strangers may see them: every text in structures, frames and notes with pseudonyms in it."""
+"""Redacted answers: every text in structures, frames and notes with pseudonyms in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as strangers may see it: without names of hosts and users, and without the directories of its paths.
+"""A redacted run: without names of hosts and users, and without the directories of its paths.
 
 Each distinct text is looked at once, and only if it may name something, which Polars finds out for whole columns.
 """
@@ -90,7 +90,7 @@ def pseudonyms_of(*stores: RunStore) -> Pseudonyms:
 
 
 def _directories_of_capture(store: RunStore) -> frozenset[str]:
-    """Known as such, so that blanks in their names end nothing."""
+    """Directories that are known as such, so that blanks may be part of their names."""
     places = {Path(part.source).parent for part in store.manifest.parts}
     if Path(store.manifest.capture).is_dir():
         places.add(Path(store.manifest.capture))

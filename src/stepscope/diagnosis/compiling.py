@@ -1,4 +1,4 @@
-"""Time in which the host compiled: no matter of dispatching, so two rules have to know it."""
+"""Time in which the host compiled, which two rules need because it is not dispatching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What computes in the counted steps of a rank, put together into a small table that the rules on computing share."""
+"""All computing in the counted steps of a rank, grouped into a small table that the rules on computing share."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def computing_of(store: RunStore, time: RankTime) -> Computing | None:
 
 
 def _median_tail_ns(rows: pl.DataFrame, steps: list[int]) -> float:
-    """What only some steps do behind backward, such as a validation, is no part of every step."""
+    """The median over steps, because what only some steps do after backward (validation) is no part of the others."""
     tails = dict(rows.filter("in_tail").group_by("step").agg(pl.col("dur_ns").sum()).iter_rows())
     return float(statistics.median(tails.get(step, 0) for step in steps))
 
@@ -126,7 +126,7 @@ def _operators(store: RunStore, time: RankTime) -> pl.DataFrame:
     rows = host_work(store, time.rank, time.steps).filter(pl.col("lane") == COMPUTE)
     slices = store.scan("slices", [time.rank]).select("slice", "track", "phase", "parent", "name").collect()
     rows = rows.join(slices.drop("name"), on="slice", how="left")
-    # What is copied, and what for, is known to the operator around the copy.
+    # The operator around a copy knows what is copied, and why.
     callers = slices.select(parent="slice", caller="name")
     copies = pl.col("name").cast(pl.String) == _COPY
     rows = rows.join(callers, on="parent", how="left", maintain_order="left")

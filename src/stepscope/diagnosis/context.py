@@ -1,4 +1,4 @@
-"""What rules may ask about a run. Each answer is worked out when it is first asked for, and once."""
+"""What rules may ask about a run. Each answer is computed once, when it is first needed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _WITHIN_LAYERS: Final = ("tp", "cp", "ep")
 
 
 class RunContext:
-    """An opened run and the answers that were already needed."""
+    """An opened run and the answers that have been computed so far."""
 
     def __init__(self, store: RunStore) -> None:
         self.store = store
@@ -78,7 +78,7 @@ class RunContext:
 
     @cached_property
     def waits_name_peers(self) -> bool:
-        """Whether it was recorded for whom a rank waits, so that others can be judged whose files are not here."""
+        """Whether waits name the peer waited for, so that ranks without files can be judged too."""
         waits = self.store.scan("transfers").filter(
             (pl.col("kind").cast(pl.String) == "wait") & pl.col("peer").is_not_null()
         )
@@ -86,7 +86,7 @@ class RunContext:
 
     @cached_property
     def links_recorded(self) -> bool:
-        """Whether it was recorded what moved over which link."""
+        """Whether transfers were recorded link by link."""
         moved = self.store.scan("transfers").filter(pl.col("kind").cast(pl.String) == "payload")
         return not moved.head(1).collect().is_empty()
 
@@ -143,7 +143,7 @@ class RunContext:
 
     @cached_property
     def own_times(self) -> dict[int, OwnTime]:
-        """What each rank needs for itself in each step."""
+        """The time of its own that each rank needs in each step."""
         return own_times(self.answer("steps"), self.times)
 
     @cached_property
@@ -205,7 +205,7 @@ class RunContext:
 
     @cached_property
     def matched(self) -> pl.DataFrame:
-        """Collective calls, with all members of each that are known."""
+        """Collective calls with all their known members."""
         return matched_calls(self.store)
 
     @cached_property

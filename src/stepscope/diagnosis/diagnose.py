@@ -46,12 +46,12 @@ def diagnose(store: RunStore, *, ranks: Sequence[int] | None = None) -> Answer[D
 
 
 def _concerns(finding: Finding, ranks: set[int]) -> bool:
-    """A slow rank concerns those that wait for it, too."""
+    """Whether a finding concerns some ranks: a slow rank also concerns those that wait for it."""
     return finding_facts().kinds[finding.kind].scope == "cluster" or bool(ranks & set(finding.ranks))
 
 
 def work_out(store: RunStore) -> Diagnosis:
-    """Let every rule judge the run."""
+    """Apply every rule to the run."""
     from stepscope.diagnosis.context import RunContext
     from stepscope.diagnosis.gains import with_replayed_gains
     from stepscope.diagnosis.needed_data import is_there, not_checked
@@ -70,7 +70,7 @@ def work_out(store: RunStore) -> Diagnosis:
             checked.update(dict.fromkeys(rule.kinds))
             continue
         for kind in rule.kinds:
-            # A rule that is for one kind alone knows best what that one needs.
+            # The needs of a rule with a single kind are the most specific.
             if kind not in lacking or len(rule.kinds) == 1:
                 lacking[kind] = _first_of_all(kind, needed, run)
     unseen = [not_checked(kind, name, run) for kind, name in lacking.items() if kind not in checked]
@@ -91,7 +91,7 @@ def _first_of_all(kind: str, needed: str, run: RunContext) -> str:
 
 
 def _mean_period(summary: Summary | None) -> float | None:
-    """The mean step over the ranks, which is what a gain is a part of."""
+    """The mean step over all ranks, which gains are relative to."""
     periods = [] if summary is None else [rank.period_us for rank in summary.ranks if rank.period_us is not None]
     return sum(periods) / len(periods) if periods else None
 
@@ -114,7 +114,7 @@ def verdict_on(findings: list[Finding], checked: list[str]) -> RunVerdict:
 
 
 def about_the_run(kinds: Iterable[str]) -> list[str]:
-    """Without those that ask whether a capture is whole, which says nothing about the run."""
+    """Kinds that say something about the run, and not about whether its capture is whole."""
     return [kind for kind in kinds if finding_facts().kinds[kind].scope != "capture"]
 
 

@@ -53,7 +53,7 @@ def dispatching_of(run: RunContext, time: RankTime) -> Dispatching | None:
 def launches_like_others(run: RunContext, rank: int, others: Collection[int], excess_us: float) -> bool:
     """Whether a device waits for its host so much longer than others although that launches no more slowly.
 
-    Only where it waits for launching: of Python's own time nobody knows how much others could do meanwhile.
+    Only for waits for launching: how much of Python's time others could use is unknown.
     """
     mine = run.dispatching.get(rank)
     peers = [run.dispatching[other].surely_busy_us for other in others if other in run.dispatching]

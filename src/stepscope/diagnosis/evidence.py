@@ -1,4 +1,4 @@
-"""Pieces of evidence and proof that many rules need."""
+"""Evidence and proof that many rules need."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class FindingEvidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Where(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to blame, as far as it has a name."""
+    """The culprit, as far as it has a name."""
 
     host: str | None = None
     link: str | None = None
@@ -109,7 +109,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NotChecked(msgspec.Struct, frozen=True):
-    """A kind that nobody could look for, what was missing, and how to record it.
+    """A kind that could not be checked, what was missing, and how to record it.
 
     ``recordable`` is false where no other recording of this job would show it: it does not happen in such a job, or
     nothing records it on this device.

@@ -1,4 +1,4 @@
-"""What a question's answer begins with: the most important finding that concerns it, or that this part is healthy."""
+"""The first line of an answer: the most important finding that concerns the question, or that this part is healthy."""
 
 from __future__ import annotations
 

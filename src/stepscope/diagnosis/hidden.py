@@ -62,7 +62,7 @@ class _Both:
 
 
 class _Replays:
-    """Asks the replay of all ranks for the gains of sets of changes."""
+    """Gains of sets of changes, from the replay of all ranks."""
 
     def __init__(self, run: RunContext, replay: Replay) -> None:
         self._run, self._replay = run, replay

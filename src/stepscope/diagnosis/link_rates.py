@@ -1,4 +1,4 @@
-"""How fast links are beside others like them: as recorded, else by calls and transfers of two ranks."""
+"""How fast links are compared with others like them: as recorded, else by calls and transfers of two ranks."""
 
 from __future__ import annotations
 

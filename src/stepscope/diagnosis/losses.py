@@ -64,14 +64,14 @@ class Loss:
 
 @dataclass(frozen=True)
 class Next:
-    """What to ask next, and what shows afterwards whether a change helped."""
+    """The next questions to ask, and what shows whether a change helped."""
 
     commands: tuple[str, ...]
     validate_with: str | None = None
 
 
 def severity_of(share: float | None, confidence: Confidence) -> Severity:
-    """By what it costs. What nobody is sure of accuses only where it costs clearly.
+    """By cost; a suspicion is a warning only if its cost is clear.
 
     >>> [severity_of(share, "likely") for share in (0.3, 0.05, 0.03)], severity_of(0.05, "suspect")
     (['critical', 'warning', 'info'], 'info')
@@ -149,7 +149,7 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
         proof=[proof for loss in by_gain for proof in loss.proof][: lists.most_proofs]
         or [Proof(rank=worst.rank, page=finding_facts().kinds[kind].page)],
         validate_with=then.validate_with,
-        # Where there are several ranks, it is asked of the worst.
+        # With several ranks, the worst one decides.
         next_commands=[
             f"{command} --rank {worst.rank}" if len(run.ranks) > 1 and worst.rank in run.ranks else command
             for command in then.commands
@@ -191,7 +191,7 @@ def _as_sentence(words: Bilingual, values: dict[str, object]) -> Bilingual:
 
 
 def worth_telling(share: float | None) -> bool:
-    """Whether a loss is large enough to be held against a run at all."""
+    """Whether a loss is large enough to be reported as a problem."""
     return share is not None and share >= finding_facts().strength.mild_share
 
 

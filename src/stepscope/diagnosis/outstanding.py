@@ -56,7 +56,7 @@ def noise_limit(
     whole: float,
     known: KnownSpread | None = None,
 ) -> float:
-    """What a mean must exceed the usual by to be no accident."""
+    """By how much a mean must exceed the usual to be significant."""
     limits, strength = finding_facts().outstanding, finding_facts().strength
     means = [statistics.fmean(values[name]) for name in others]
     steps = max(min(len(values[name]) for name in others), 1)

@@ -86,7 +86,7 @@ def _window(store: RunStore, clock: RunClock, rank: int, step: int | None) -> tu
 
 
 def _some_others(ranks: Sequence[int], culprits: Sequence[int]) -> list[int]:
-    """From all over the job."""
+    """Some other ranks, spread over the job."""
     others = [rank for rank in ranks if rank not in culprits]
     room = _MOST_RANKS - len(culprits)
     return [others[index * len(others) // room] for index in range(room)] if len(others) > room else others

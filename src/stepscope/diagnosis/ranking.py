@@ -1,4 +1,4 @@
-"""The order of findings, and that no time is held against a run twice: reasons come before what follows from them."""
+"""Puts findings in order and counts no time twice: causes come before their effects."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def gains_something(finding: Finding) -> bool:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """What cannot wait first, then accusations before remarks, by what they cost."""
+    """Urgent findings first, then problems before remarks, by cost."""
     kinds = finding_facts().kinds
     order = list(kinds)
     by_cost = sorted(
@@ -48,17 +48,17 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _worth_us(finding: Finding) -> float:
-    """Of faults that hide each other, what both cost: to mend one alone is worth little."""
+    """For faults that hide each other the cost of both, because fixing only one gains little."""
     return (finding.gain_us or 0.0) if finding.together is None else finding.together.value
 
 
 def _is_only_a_limit(finding: Finding) -> bool:
-    """Of two faults that hide each other, whether nothing is seen of this one yet."""
+    """Whether this fault of two that hide each other has no visible effect yet."""
     return finding.evidence[:1] != [] and finding.evidence[0].metric.startswith(PACE)
 
 
 def _slow_ranks_first(findings: list[Finding]) -> list[Finding]:
-    """What others lose to a slow rank stands behind it, even where the rest of that costs more."""
+    """What other ranks lose to a slow rank comes after it, even if the remainder costs more."""
     left = list(findings)
     placed: list[Finding] = []
     while left:
@@ -71,7 +71,7 @@ def _slow_ranks_first(findings: list[Finding]) -> list[Finding]:
 
 
 def _reasons(finding: Finding, among: list[Finding]) -> list[Finding]:
-    """The findings behind this one."""
+    """The findings that explain this one."""
     kinds = finding_facts().kinds
     return [
         other
@@ -79,7 +79,7 @@ def _reasons(finding: Finding, among: list[Finding]) -> list[Finding]:
         if finding.kind in kinds[other.kind].explains
         and other.accuses
         and _concerns(other, finding)
-        and not other.gain_method == finding.gain_method == IDLE_REMOVED  # causes of idle time share nothing
+        and not other.gain_method == finding.gain_method == IDLE_REMOVED  # causes of idle time do not overlap
     ]
 
 

@@ -1,4 +1,4 @@
-"""Long steps in words, and whether some waiting is what makes them long."""
+"""Wording for long steps, and for waiting that makes them long."""
 
 from __future__ import annotations
 

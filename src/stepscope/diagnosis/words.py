@@ -1,4 +1,4 @@
-"""Names as they stand in sentences of findings."""
+"""Names as they appear in sentences of findings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _listed(ranks: Sequence[int]) -> Bilingual:
 
 
 def waiting_ranks(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
-    """Which ranks, and that they wait.
+    """Ranks with their verb: rank 1 waits, ranks 1 and 2 wait.
 
     >>> waiting_ranks([0], [0, 1]).en, waiting_ranks([0, 1], [0, 1, 2]).en
     ('rank 0 waits', 'ranks 0, 1 wait')

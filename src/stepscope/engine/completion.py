@@ -1,4 +1,4 @@
-"""What a stored run lacks is read, rank by rank, and all of it becomes the stored run: whole, or not at all."""
+"""Reads the ranks that a stored run lacks, and makes the stored run of all of them: whole, or not at all."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TellsRanks(Protocol):
     def tell_ranks(self, done: int, total: int) -> None: ...
 
 
-# A file with several ranks that is read in this process: about as long as starting other processes takes.
+# Several ranks in one file of this size are read in this process: starting others would take as long.
 _SMALL_BYTES: Final = 4 << 20
 
 
@@ -48,7 +48,7 @@ def complete(
     progress: Progress | None = None,
     executor: Executor | None = None,
 ) -> tuple[RunStore, list[Part]]:
-    """The stored run of the ranks that are kept of the old one and of those that are read now, and the latter.
+    """Read what is missing: the new stored run, from kept and newly read ranks, and the parts that were read.
 
     ``finished`` are those that an earlier attempt read before it was interrupted. An interruption keeps what is read.
     """
@@ -68,13 +68,13 @@ def complete(
             raise error
         return _stored(wanted, directory, attempt, old, kept, read, notes), read
     except BaseException as error:
-        # A failure leaves nothing behind; whoever is interrupted may go on later.
+        # A failure leaves nothing behind; an interrupted read can continue later.
         discard(directory, attempt, finished_too=isinstance(error, Exception))
         raise
 
 
 def _check_shared(directory: Path, read: list[Part], executor: Executor | None) -> None:
-    """Workers of another machine may write where this one sees nothing of it."""
+    """Workers on another machine may have written to a disk that is not shared with this one."""
     if executor is not None and any(not (directory / name).exists() for part in read for name in part.files()):
         raise UnreadableInputError("store_not_shared", store=str(directory))
 
@@ -105,7 +105,7 @@ def _stored(
 
 
 def mended(wanted: Wanted, old: RunStore, read: list[Part]) -> list[Note]:
-    """Remarks on ranks that were read again although their source is the one that was stored."""
+    """Notes on ranks that were read again although their source has not changed."""
     known = old.manifest.contents() & wanted.contents()
     return [Note("store_mended", {"rank": part.rank}, rank=part.rank) for part in read if part.identity() in known]
 
@@ -131,7 +131,7 @@ def _fatal(wanted: Wanted, parts: list[Part], failures: dict[Path, StepscopeErro
 
 
 def _small_parts(tasks: list[RankTask]) -> bool:
-    """Ranks that lie together in one small file: starting processes would cost more than reading them."""
+    """Whether all ranks are in one small file: starting processes would cost more than reading them."""
     paths = {task.source.path for task in tasks}
     return len(paths) == 1 and tasks[0].source.part is not None and tasks[0].source.bytes <= _SMALL_BYTES
 
@@ -139,7 +139,7 @@ def _small_parts(tasks: list[RankTask]) -> bool:
 def _run(
     tasks: list[RankTask], notes: Notes, progress: Progress | None, executor: Executor | None
 ) -> tuple[list[Part], dict[Path, StepscopeError]]:
-    """Read the sources; what was read, and why the others, which are noted, could not be."""
+    """Read the sources: the parts read, and the errors of the others, which are noted."""
     sizes = {task.source.path: task.source.bytes for task in tasks}
     total, done, ranks_done = sum(sizes.values()), 0, 0
 
@@ -163,7 +163,7 @@ def _run(
 
     read: list[Part] = []
     failures: dict[Path, StepscopeError] = {}
-    # Closed before the failure is told: other ranks may still be writing.
+    # Closed before the failure is reported: other ranks may still be writing.
     with contextlib.closing(results()) as finished:
         for task, outcome in finished:
             result = outcome if isinstance(outcome, Part) else failure_of_engine(outcome) or outcome

@@ -1,4 +1,4 @@
-"""What a capture holds, remembered: while nothing in it has changed, no reader needs to be asked again.
+"""Remembers what a capture contains: while nothing in it changes, no reader needs to be asked again.
 
 Asking means importing every reader and opening every file. The answer lies beside the stored runs of the capture.
 """
@@ -37,7 +37,7 @@ class DiscoveredWindows:
     memory: Path | None = None
 
     def remember(self) -> None:
-        """Write down what was found; for when a run is stored, because a failure must leave nothing behind."""
+        """Write down what was found; called when a run is stored, because a failure must leave nothing behind."""
         if self.memory is not None:
             _write(self.memory, self)
 
@@ -60,7 +60,7 @@ def find_windows(paths: Sequence[Path], form: str | None, store: Path | None, ag
             window.notes.add(
                 "archive_cut", file=", ".join(path.name for path, place in archives.items() if is_cut(place))
             )
-        # The directory's own name says nothing to whoever made the archive.
+        # The name of our directory means nothing to the user, who knows the archive.
         names = {place.name: path.name for path, place in archives.items()}
         return DiscoveredWindows([replace(each, name=names.get(each.name, each.name)) for each in listed], paths)
     if len(paths) == 1 and not paths[0].is_dir():
@@ -91,7 +91,7 @@ def _write(memory: Path, discovered: DiscoveredWindows) -> None:
     known = {
         "written_by": _WRITTEN_BY,
         "state": discovered.state,
-        # Given the folder of results only, readers look at what lies beside it too.
+        # If only the folder of results is given, readers look at its neighbours too.
         "outside": {
             str(file): _state(file) for file in sorted(files) if not any(map(file.is_relative_to, discovered.paths))
         },

@@ -53,7 +53,7 @@ class _DaskOnDemand(Executor):
 
 
 def failure_of_engine(error: Exception) -> StepscopeError | None:
-    """What it means that a task could not be run, where that is the engine's fault; it costs that rank only."""
+    """The error for a task that failed because of the engine; only that rank is lost."""
     if isinstance(error, StepscopeError):
         return error
     if type(error).__name__ == _KILLED or isinstance(error, CancelledError):

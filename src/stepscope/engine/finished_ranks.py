@@ -1,4 +1,4 @@
-"""Ranks that were read whole before an interruption: they need not be read again.
+"""Ranks that were read completely before an interruption need not be read again.
 
 A finished rank describes itself in a document of its own, with a checksum per file, until the run is stored.
 """

@@ -37,10 +37,10 @@ def run_tasks(
     lost: list[Task] = []
     for task, result in _in_processes(function, tasks, os.cpu_count() or 1, meanwhile):
         if isinstance(result, BrokenProcessPool):
-            lost.append(task)  # with its own worker or because of another's: nobody can tell
+            lost.append(task)  # because of its own worker or of another one: unknown
         else:
             yield task, result
-    # Once more, each alone: then it is known which of them ends its process, and more memory is free.
+    # Again, one by one: this shows which task kills its process, and leaves more memory free.
     for task in lost:
         for _, result in _in_processes(function, [task], 1, meanwhile):
             yield task, UnreadableInputError("worker_died") if isinstance(result, BrokenProcessPool) else result
@@ -75,7 +75,7 @@ def _submit_all(
         for task in tasks:
             try:
                 waiting[executor.submit(function, task)] = task
-            except BrokenProcessPool as error:  # one that was begun before has ended its process already
+            except BrokenProcessPool as error:  # a task started earlier has already ended the process
                 yield task, error
     try:
         running = set(waiting)
@@ -88,7 +88,7 @@ def _submit_all(
                 except Exception as error:
                     yield waiting[done], error
     finally:
-        # What has begun is waited for: whoever cleans up must find all that was written.
+        # Wait for what has begun, so that the cleanup finds all that was written.
         wait([future for future in waiting if not future.cancel()])
 
 

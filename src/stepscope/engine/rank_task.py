@@ -26,7 +26,7 @@ class RankTask:
     source: Source
     fingerprint: str
     store: Path  # the run's directory
-    attempt: str  # told apart from all others, so that nothing of theirs is touched
+    attempt: str  # unique, so that files of other attempts are not touched
 
 
 def run(task: RankTask, on_read: Callable[[int], None] | None = None) -> Part:
@@ -35,7 +35,7 @@ def run(task: RankTask, on_read: Callable[[int], None] | None = None) -> Part:
     rank = task.source.rank or 0
     final = task.store / f"rank-{rank}-{task.fingerprint}-{task.attempt}"
     if (before := finished_part(final)) is not None:
-        return before  # by a worker that was lost before it could tell
+        return before  # by a worker that was lost before it could report
     try:
         work = temporary_directory(task.store, task.attempt)
     except OSError as error:
@@ -64,14 +64,14 @@ def run(task: RankTask, on_read: Callable[[int], None] | None = None) -> Part:
             raise _cannot_write(task, error) from error
     except BaseException as error:
         shutil.rmtree(work, ignore_errors=True)
-        if is_panic(error):  # which other processes cannot be told of as it is
+        if is_panic(error):  # which cannot be sent to other processes as it is
             raise internal(error) from None
         raise
     return part
 
 
 def _read(task: RankTask, rank: int, work: Path, on_read: Callable[[int], None] | None) -> dict[str, dict[str, int]]:
-    """Rows per file, per table, of a source that was the same from the first byte to the last."""
+    """Rows per file and table; the source must not have changed while it was read."""
     notes = Notes()
     writer = RankWriter(work, rank)
     path = str(task.source.path)

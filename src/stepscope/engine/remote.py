@@ -16,7 +16,7 @@ from stepscope.facts.remote import remote_facts
 from stepscope.store.integrity import private_directory, read_document, save_document
 from stepscope.store.location import directory_of
 
-# A Path has lost one of the two slashes. One letter alone is a drive.
+# A Path has lost one of the two slashes. A single letter is a drive.
 _ADDRESS: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/+(.*)")
 _STATE: Final = ".fetched.json"
 #: What changes with the content, by the file systems that have it.
@@ -24,7 +24,7 @@ _STAMPS: Final = ("ETag", "etag", "md5Hash", "content_md5", "LastModified", "las
 
 
 def local_paths(paths: Sequence[Path], store: Path | None) -> list[Path]:
-    """The paths with what was fetched in place of addresses."""
+    """The paths, with addresses replaced by what was fetched from them."""
     return [path if (address := address_of(path)) is None else _fetched(address, store) for path in paths]
 
 
@@ -115,7 +115,7 @@ def _known(mirror: Path) -> dict[str, list[Any]]:
 
 
 def _safe(name: str) -> Path:
-    """The path inside the directory; object storage knows names that would lead out of it."""
+    """The path inside the directory; names in object storage may lead out of it."""
     parts = PurePosixPath(name).parts
     if ".." in parts or PurePosixPath(name).is_absolute() or "\0" in name:
         raise ValueError(f"unsafe name {name[:200]!r}")

@@ -14,5 +14,5 @@ class NotesFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def notes_facts() -> NotesFacts:
-    """Which notes are for whom."""
+    """Which notes users see."""
     return load("notes", NotesFacts)

@@ -42,7 +42,7 @@ class UnusableThresholdsError(ValueError):
 
 
 def shipped() -> dict[str, float]:
-    """All thresholds by name, as they come with the package."""
+    """All thresholds by name, as shipped with the package."""
     return {f"{table}.{name}": value for table in TABLES for name, value in _numbers(facts.table(table))}
 
 
@@ -102,7 +102,7 @@ def _replaced(content: dict[str, Any], keys: list[str], last: str, value: float)
 
 def _check(name: str, value: object, known: dict[str, float]) -> None:
     if name not in known:
-        # The last key alone is what people remember.
+        # Users often remember the last key only.
         endings = {each.rpartition(".")[2]: each for each in known}
         near = difflib.get_close_matches(name, known, 3, 0.5)
         near += [endings[end] for end in difflib.get_close_matches(name.rpartition(".")[2], endings, 3, 0.7)]

@@ -1003,7 +1003,7 @@ export interface NameTable {
   readonly names: readonly string[]
 }
 
-/** A kind that nobody could look for, what was missing, and how to record it. */
+/** A kind that could not be checked, what was missing, and how to record it. */
 export interface NotChecked {
   readonly kind: string
   readonly needs: Bilingual
@@ -1340,7 +1340,7 @@ export interface PartTimes {
   readonly peak_memory_bytes: number | null
 }
 
-/** The three places to look. */
+/** The three parts of the step's time. */
 export interface Parts {
   readonly computing: Delimitation
   readonly communication: Delimitation
@@ -2541,7 +2541,7 @@ export interface WhatifDocument {
   readonly data: WhatIf
 }
 
-/** What is to blame, as far as it has a name. */
+/** The culprit, as far as it has a name. */
 export interface Where {
   readonly host?: string | null
   readonly link?: string | null

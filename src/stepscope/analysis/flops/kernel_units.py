@@ -1,4 +1,4 @@
-"""Which of a device's units each kernel computes on: by its name on a GPU, by its counters on an NPU."""
+"""The units of a device that each kernel runs on: by name on a GPU, by counters on an NPU."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def decimated(time: Int64s, lines: list[Int64s], most: int) -> Int64s:
         return np.arange(len(time))
     stretches = max(most // (2 + 2 * len(lines)), 1)
     span = int(time[-1]) - int(time[0]) + 1
-    # In floats, for times of years times a thousand stretches leave int64; a border may then lie a hair aside.
+    # As floats: years in nanoseconds times a thousand stretches exceed int64; borders may be off by a hair.
     stretch = np.minimum(((time - time[0]) / span * stretches).astype(np.int64), stretches - 1)
     first = np.append(True, stretch[1:] != stretch[:-1])
     starts = np.flatnonzero(first)

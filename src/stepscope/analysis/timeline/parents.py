@@ -1,4 +1,4 @@
-"""Who lies directly inside whom, as positions in a rank's columns, for self times."""
+"""The parent of each slice, as positions in a rank's columns, for self times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows of which ranks a question is about."""
+"""The rows and ranks that a request is about."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def chosen_rows(view: TimelineView, ranges: Sequence[RowRange]) -> dict[int, lis
 
 
 def window_of(ranges: Sequence[RowRange], rank: int, from_ns: int, to_ns: int) -> tuple[int, int]:
-    """A window as it is shown, in moments of the rank before it was moved."""
+    """A window as shown, converted to the rank's times before it was shifted."""
     shift = next((each.shift_ns for each in ranges if each.rank == rank), 0)
     return from_ns - shift, to_ns - shift
 

@@ -138,7 +138,7 @@ class _Hits:
         return None
 
     def _moment_of(self, cursor: Cursor) -> int | None:
-        """A slice that is no hit still has a start to go on from."""
+        """The start of the slice that the cursor is on, whether it is a hit or not."""
         if cursor.at_ns is None and cursor.slice is not None:
             for columns in self.columns:
                 position = int(columns.positions([cursor.slice])[0]) if columns.rank == cursor.rank else NONE

@@ -189,7 +189,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _exact(value: Any) -> Any:
-    """JSON that JavaScript reads without loss."""
+    """JSON that JavaScript can read without loss."""
     if isinstance(value, bool):
         return value
     if isinstance(value, int) and abs(value) > _MOST_EXACT:

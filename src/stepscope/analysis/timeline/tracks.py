@@ -1,4 +1,4 @@
-"""The tree of tracks of some ranks: processes, tracks, their rows, curves, steps, and the table of names."""
+"""The tree of tracks of some ranks: processes, tracks, rows, curves, steps, and the table of names."""
 
 from __future__ import annotations
 

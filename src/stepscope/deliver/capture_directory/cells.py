@@ -1,4 +1,4 @@
-"""How numbers and lists are written in the documented files."""
+"""How numbers and lists are formatted in the documented files."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class CommunicationCall:
-    """One call. ``step`` and ``kind`` are the keys under which the documents list it; ``group`` is the group's hash."""
+    """One call. The documents list it by ``step`` and ``kind``; ``group`` is the group's hash."""
 
     slice: int
     step: str
@@ -138,7 +138,7 @@ def _message(data: RankData, row: dict[str, Any], ranks: list[int] | None, elaps
 
 
 def _place(rank: Rank, ranks: list[int] | None) -> Rank:
-    """Which member of the group a rank is; the rank itself where its members are not known."""
+    """The index of a rank in its group; the rank itself if the members are unknown."""
     return ranks.index(rank) if ranks and rank in ranks else rank
 
 
@@ -148,6 +148,6 @@ def _members(data: RankData) -> dict[str, list[int]]:
 
 
 def _members_of_any(data: RankData, members: dict[str, list[int]]) -> list[int] | None:
-    """Who meets in a call that does not name its group: known where all groups of the rank have the same members."""
+    """The members of a call that does not name its group: known if all groups of the rank have the same members."""
     own = {tuple(ranks) for ranks in members.values() if data.rank in ranks}
     return list(own.pop()) if len(own) == 1 else None

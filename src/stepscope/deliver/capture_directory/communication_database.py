@@ -1,6 +1,6 @@
 """``analysis.db`` of PyTorch and ``communication_analyzer.db`` of MindSpore: communication, and PyTorch's step trace.
 
-MindSpore's tables know no steps and no classes, and its matrix has one row per call and link.
+MindSpore's tables have no steps and no classes, and its matrix has one row per call and link.
 """
 
 from __future__ import annotations

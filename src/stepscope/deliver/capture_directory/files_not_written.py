@@ -54,7 +54,7 @@ class MissingFile(NamedTuple):
 
 
 def files_not_written(data: RankData, written: Collection[str]) -> list[MissingFile]:
-    """What the documents list for such a capture and is not among ``written``."""
+    """Files that the documents list for such a capture and that are not in ``written``."""
     if "text" not in (data.switches.get("export_type") or ["text"]):
         return []
     wanted = [*_ALWAYS, "api_statistic.csv", *_OF_SEVERAL_RANKS, *_SWITCH_OF_FILE, *_OF_THE_PIPELINE]

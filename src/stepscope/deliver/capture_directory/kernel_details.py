@@ -48,7 +48,7 @@ def kernel_details(data: RankData) -> pl.DataFrame | None:
             ),
             "OP State": pl.lit(MISSING),
             "Accelerator Core": core,
-            # The tab keeps spreadsheets from rounding.
+            # A tab keeps spreadsheets from rounding the number.
             "Start Time(us)": pl.concat_str(micro(pl.col("start_ns")), pl.lit("\t")),
             "Duration(us)": micro(pl.col("dur_ns")),
             "Wait Time(us)": micro(pl.col("wait_ns")),

@@ -1,4 +1,4 @@
-"""What ``minddata_pipeline_summary`` concludes, by the rules and limits of MindSpore's own analysis."""
+"""The conclusions of ``minddata_pipeline_summary``, by the rules and limits of MindSpore's own analysis."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _operators(summary: dict[str, list[Any]]) -> list[_Operator]:
     children = dict(zip(summary["op_ids"], summary["children_ids"], strict=True))
     for op, operator in of_number.items():
         below = op
-        # Of several inputs the first is looked at, as MindSpore does.
+        # Of several inputs only the first counts, as in MindSpore.
         while children.get(below):
             below = children[below][0]
             if below not in of_number or of_number[below].has_queue:

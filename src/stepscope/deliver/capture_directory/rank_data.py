@@ -1,4 +1,4 @@
-"""What the writers of documented files share: one rank of a run, its switches, and which steps are wanted."""
+"""What all writers of documented files take: one rank of a run, its switches, and the wanted steps."""
 
 from __future__ import annotations
 

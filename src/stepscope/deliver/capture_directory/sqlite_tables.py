@@ -12,7 +12,7 @@ Rows = list[tuple[Any, ...]]
 
 
 class Texts:
-    """Numbers for texts, each once; the documents' tables refer to texts by number."""
+    """Numbers distinct texts; the documents' tables refer to texts by number."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}

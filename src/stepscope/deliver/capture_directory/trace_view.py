@@ -22,7 +22,7 @@ from stepscope.analysis.timeline.lanes import rank_lanes
 from stepscope.deliver.capture_directory.communication_calls import CommunicationCall, communication_calls
 from stepscope.deliver.capture_directory.rank_data import RankData
 
-# Process and its place from the top.
+# Process and its position from the top.
 _PROCESSES: Final = {
     "Python": 1,
     "MindSpore": 1,
@@ -141,7 +141,7 @@ def _thread_names(slices: pl.DataFrame, calls: dict[int, CommunicationCall]) -> 
 
 
 def _task_type(row: dict[str, Any]) -> str:
-    """What executes a device task, in the vendor's words."""
+    """The vendor's name for what executes a device task."""
     return _TASK_TYPES.get(row["kind"]) or str(row["core"] or row["kind"])
 
 

@@ -22,7 +22,7 @@ class ClusterGroups:
         self._callers: dict[tuple[str, str], set[int]] = defaultdict(set)
 
     def add(self, rank: int, calls: list[CommunicationCall]) -> None:
-        """Note whom a rank calls."""
+        """Add the groups that a rank communicates in."""
         for call in calls:
             self._callers[call.kind, call.group].add(rank)
 

@@ -42,7 +42,7 @@ def judge(run: RunContext) -> list[Finding]:
     losses = []
     for computing in run.computing.values():
         if not computing.on_device:
-            continue  # a processor's rates are not known
+            continue  # the rates of CPUs are unknown
         for slow in (*_by_memory(run, computing), *_by_arithmetic(run, computing)):
             gain = slow.us - slow.ideal_us
             least = finding_facts().compute_hotspot.least_times_ideal
@@ -80,7 +80,7 @@ def _by_arithmetic(run: RunContext, computing: Computing) -> Iterator[_Slow]:
 
 
 def _candidates(computing: Computing) -> pl.DataFrame:
-    """What no other rule on computing looks at."""
+    """Operators that no other rule on computing covers."""
     on_slow_core = pl.col("core").cast(pl.String).str.contains(compute_roles_facts().roles.slow_core)
     looked_at = pl.col("chained") | pl.col("in_tail") | on_slow_core.fill_null(value=False)
     return computing.groups.filter((pl.col("role") == MODEL) & ~looked_at)

@@ -128,7 +128,7 @@ def _host_work(store: RunStore, time: RankTime) -> _HostWork:
     rows = _behind_copies(rows, slices)
     rows = rows.filter(pl.Series(_without_calls(rows, slices), dtype=pl.Boolean))
     busy = _busy(store, time.rank)
-    # Of operators in each other only the outermost counts.
+    # Of nested operators only the outermost counts.
     rows = rows.sort("start_ns", "end_ns", descending=[False, True])
     outer_end = pl.col("end_ns").cum_max().shift().over("track").fill_null(0)
     rows = rows.filter(pl.col("start_ns") >= outer_end)

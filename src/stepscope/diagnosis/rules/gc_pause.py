@@ -63,7 +63,7 @@ def _costs(run: RunContext) -> dict[int, float]:
 
 
 def _pauses(run: RunContext, rank: int) -> list[Pause]:
-    """The longest first."""
+    """Pauses of a rank, the longest first."""
     return sorted(run.entries("launches", "gc_pauses", rank), key=lambda pause: -pause.duration_us)
 
 

@@ -46,7 +46,7 @@ def _nearly_full(peak: Peak) -> Loss:
         gain_method=None,
         where=Where(device=peak.device),
         words={"used": percent(share), "capacity": byte_size(peak.capacity_bytes)},
-        # It has worked, and may be meant so.
+        # It did not fail, and may be intended.
         severity="info",
         evidence=[number("peak_memory", peak.peak_bytes, "bytes", peak.capacity_bytes, "memory")],
         steps=[] if peak.peak_step is None else [peak.peak_step],
@@ -86,7 +86,7 @@ def why(failure: OutOfMemory) -> Bilingual:
 
 
 def sizes(failure: OutOfMemory) -> list[FindingEvidence]:
-    """What was asked for, and what was there."""
+    """The sizes of what was requested and of what was free."""
     known = {
         "oom_requested": failure.requested_bytes,
         "oom_pool_free": failure.pool_free_bytes,

@@ -92,7 +92,7 @@ def _parser() -> tuple[str, dict[str, str]] | None:
     """The interpreter that parses, with its environment; None where the analysis side cannot be had."""
     if _state.installation is not None:
         python, path = _state.installation
-        if os.access(python, os.X_OK):  # a container may not have it
+        if os.access(python, os.X_OK):  # missing in some containers
             environment = {name: value for name, value in os.environ.items() if name not in _NOT_FOR_THE_PARSER}
             environment.pop("PYTHONHOME", None)
             environment["PYTHONPATH"] = path

@@ -28,7 +28,7 @@ _running = _Running()
 
 
 def enter(profile: Profile) -> None:
-    """A profile runs from now on."""
+    """Register a profile that runs."""
     if not _running.watched:
         _running.watched = True
         _running.pid = os.getpid()
@@ -44,7 +44,7 @@ def enter(profile: Profile) -> None:
 
 
 def leave(profile: Profile) -> None:
-    """It has stopped."""
+    """Forget a profile that has stopped."""
     _running.profiles = [other for other in _running.profiles if other() not in (None, profile)]
 
 

@@ -33,7 +33,7 @@ _NO_DISK_BYTES = 4 << 20  # less than this holds no window
 
 @dataclass
 class WindowFolder:
-    """Where windows go: below ``output``, in directories named after ``worker`` (host and process by default)."""
+    """Windows go below ``output``, into directories named after ``worker`` (host and process by default)."""
 
     output: str
     worker: str | None = None
@@ -184,7 +184,7 @@ class Window:
         return made
 
     def discard(self) -> None:
-        """Nothing worth keeping was recorded: leave no trace of the window."""
+        """Remove the window: nothing worth keeping was recorded."""
         self._end_backend("discard")
         self.streams.close()
         self._close_log()

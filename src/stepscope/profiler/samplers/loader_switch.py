@@ -1,4 +1,4 @@
-"""Tells the worker processes of a data loader where to write, and whether a window is open at all."""
+"""Tells the worker processes of a data loader whether a window is open, and where to write."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class AlwaysOff:
 def _in_child(handed: Any) -> Switch | AlwaysOff:
     try:
         return Switch(handed.detach())
-    except ours(Exception) as error:  # the worker is the job's, and works without us
+    except ours(Exception) as error:  # the worker belongs to the job and must work without us
         report("data loader worker", error)
         return AlwaysOff()
 

@@ -1,4 +1,4 @@
-"""What Linux tells about processes; other systems tell nothing here, and the rows are left out."""
+"""Information on processes from Linux; on other systems these rows are left out."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def _timed_pin(original: Callable[..., Any], timer: StageTimer) -> Callable[...,
 
 
 def _in_child() -> None:
-    """A worker writes its stages by the switch; batches of loaders of its own are not the training's."""
+    """In a worker, stages are written by the switch; batches of its own loaders do not belong to the training."""
     _hooks.window = None
 
 

@@ -1,1 +1,1 @@
-"""What a user may set: parameters, their enumerations, the schedule."""
+"""Everything a user can set: parameters, their enumerations, the schedule."""

@@ -87,7 +87,7 @@ class Settings:
         return ProfilerActivity.NPU in self.activities or ProfilerActivity.GPU in self.activities
 
     def switches(self) -> dict[str, Any]:
-        """All that can be written as JSON, enumerations by their values, the schedule by its numbers."""
+        """All settings that can be written as JSON: enumerations by value, the schedule by its numbers."""
         plain = {name: _plain(value) for name, value in vars(self).items() if not callable(value)}
         plain.pop("on_trace_ready", None)
         plain["schedule"] = self.schedule.to_dict() if isinstance(self.schedule, Schedule) else None
