@@ -11,10 +11,9 @@ import pytest
 
 from server.running import served
 from stepscope import texts
-from stepscope.cli import main
 from stepscope.diagnosis import rules
 from stepscope.facts.findings import finding_facts
-from support.commands import ENGLISH
+from support.examples_in_place import forget_texts, printed
 from support.mini_trace import write_rank
 
 _EXAMPLE = Path(__file__).parent / "example"
@@ -23,45 +22,30 @@ _FILE = "longest_kernel"
 _TITLE = "sgemm_128x64 takes most of the time on rank 0"
 
 
-def _forget_texts() -> None:
-    for kept in (texts.entries, texts.catalogue, texts._files, texts._parsed):
-        kept.cache_clear()
-
-
 @pytest.fixture(autouse=True)
 def example_in_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(rules, "__path__", [*rules.__path__, str(_EXAMPLE / "rules")])
     monkeypatch.setattr(texts, "__path__", [*texts.__path__, str(_EXAMPLE / "texts")])
-    _forget_texts()
+    forget_texts()
     yield
     monkeypatch.undo()
-    _forget_texts()
+    forget_texts()
     sys.modules.pop(f"{rules.__name__}.{_FILE}", None)
-
-
-def _printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> str:
-    for name, value in ENGLISH.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "argv", ["stepscope", *map(str, words)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert not left.value.code
-    return capsys.readouterr().out
 
 
 def test_its_findings_are_on_every_face(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = write_rank(tmp_path / "trace.json", steps=4)
-    assert _TITLE in _printed(capsys, monkeypatch, "diagnose", trace)
-    data = json.loads(_printed(capsys, monkeypatch, "diagnose", trace, "--json"))["data"]
+    assert _TITLE in printed(capsys, monkeypatch, "diagnose", trace)
+    data = json.loads(printed(capsys, monkeypatch, "diagnose", trace, "--json"))["data"]
     assert _KIND in data["verdict"]["checked"]
     (finding,) = [finding for finding in data["findings"] if finding["kind"] == _KIND]
     assert finding["title"] == {"en": _TITLE, "zh": "rank 0 的大部分时间用于 sgemm_128x64"}
     assert finding["where"]["operator"] == "sgemm_128x64"
     concern = [each for each in data["findings"] if "operators" in finding_facts().kinds[each["kind"]].questions]
     assert finding in concern, "its kind concerns that question"
-    assert concern[0]["title"]["en"] in _printed(capsys, monkeypatch, "operators", trace).splitlines()[0]
+    assert concern[0]["title"]["en"] in printed(capsys, monkeypatch, "operators", trace).splitlines()[0]
     with served(trace) as server:
         answer = server.client.get(f"{server.ready()}/diagnose").json()
     assert finding in answer["data"]["findings"]

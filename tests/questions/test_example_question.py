@@ -14,20 +14,14 @@ import stepscope
 from server.running import served
 from stepscope import analysis, texts
 from stepscope.analysis.foundation.question import DECLARED
-from stepscope.cli import main
 from stepscope.questions import QUESTIONS
 from stepscope.questions.documentation import documentation
 from stepscope.questions.stub import stub
-from support.commands import ENGLISH
+from support.examples_in_place import forget_texts, printed
 from support.mini_trace import write_capture
 
 _EXAMPLE = Path(__file__).parent / "example"
 _NAME = "longest-slices"
-
-
-def _forget_texts() -> None:
-    for kept in (texts.entries, texts.catalogue, texts._files, texts._parsed):
-        kept.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -35,10 +29,10 @@ def example_in_place(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The two files lie beside those of all other questions."""
     monkeypatch.setattr(analysis, "__path__", [*analysis.__path__, str(_EXAMPLE / "analysis")])
     monkeypatch.setattr(texts, "__path__", [*texts.__path__, str(_EXAMPLE / "texts")])
-    _forget_texts()
+    forget_texts()
     yield
     monkeypatch.undo()
-    _forget_texts()
+    forget_texts()
     DECLARED.pop(_NAME, None)
     sys.modules.pop("stepscope.analysis.longest_slices", None)
 
@@ -48,25 +42,14 @@ def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_capture(tmp_path_factory.mktemp("example") / "capture", [0, 1], steps=3)
 
 
-def _printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> str:
-    for name, value in ENGLISH.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "argv", ["stepscope", *map(str, words)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    written = capsys.readouterr()
-    assert not left.value.code, written.err
-    return written.out
-
-
 def test_it_is_listed_with_its_sentence_and_explains_its_options(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "Show the longest slices" in _printed(capsys, monkeypatch, "--help")
-    told = _printed(capsys, monkeypatch, _NAME, "--help")
+    assert "Show the longest slices" in printed(capsys, monkeypatch, "--help")
+    told = printed(capsys, monkeypatch, _NAME, "--help")
     assert "--kind <kernel|operator>" in told
     assert "Which slices.  [default: kernel]" in told
-    assert "显示最长的 slice。" in _printed(capsys, monkeypatch, _NAME, "--lang", "zh", "--help")
+    assert "显示最长的 slice。" in printed(capsys, monkeypatch, _NAME, "--lang", "zh", "--help")
 
 
 def test_command_route_and_method_give_the_same_rows(
@@ -83,9 +66,9 @@ def test_command_route_and_method_give_the_same_rows(
 
     rows = method(kind="operator", most=5).to_dicts()
     words = (capture, "--store", store, "--kind", "operator", "--most", "5")
-    document = json.loads(_printed(capsys, monkeypatch, _NAME, *words, "--json"))
+    document = json.loads(printed(capsys, monkeypatch, _NAME, *words, "--json"))
     assert (document["schema"], document["data"]) == ("stepscope.longest-slices/1", rows)
-    table = _printed(capsys, monkeypatch, _NAME, *words)
+    table = printed(capsys, monkeypatch, _NAME, *words)
     assert all(f"{row['duration_us']:,.3f}" in table for row in rows)
     with served(capture, store=store) as server:
         asked = f"{server.ready()}/{_NAME}?kind=operator&most=5"
@@ -116,4 +99,4 @@ def test_the_references_describe_it(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_field_is_explained(
     capture: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "Name of the slice." in _printed(capsys, monkeypatch, _NAME, capture, "--explain", "name")
+    assert "Name of the slice." in printed(capsys, monkeypatch, _NAME, capture, "--explain", "name")
