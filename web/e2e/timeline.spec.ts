@@ -280,6 +280,24 @@ test('several ranks are strips that open lanes, then tracks', async ({ app, page
   await expect(strips.first()).toHaveAccessibleName(/^rank 0/)
 })
 
+test('one button shows all ranks as strips, the furthest behind first, and takes them away again', async ({
+  app,
+  page,
+}) => {
+  const run = await app.run('four_ranks')
+  await app.openTimeline(run.id)
+  const all = page.getByRole('button', { name: 'All 4 ranks' })
+  await all.click()
+  await expect.poll(() => app.param('rank')).toBe('0-3')
+  await app.settled()
+  // Rank 2 was made slow: its strip is open, above those of the others.
+  const names = page.getByRole('group', { name: 'Tracks' })
+  await expect(names.getByText('Steps of rank 2', { exact: true })).toBeVisible()
+  for (const rank of [0, 1, 3]) await expect(names.getByText(`rank ${rank}`, { exact: true })).toBeVisible()
+  await all.click()
+  await expect.poll(() => app.param('rank')).toBe(null)
+})
+
 test('the result of a query is a track whose slices lead to their originals', async ({ app, page }) => {
   const run = await app.run('job')
   const kernel = await sliceOf(app, run.id, 'gemm_kernel')

@@ -79,6 +79,8 @@ export const timelineZh = {
   'timeline.group_unnamed': '其他泳道',
   'timeline.quiet_tracks': '{count} 条空闲泳道',
   'timeline.idle_for': '{idle}：{cause}',
+  'timeline.all_ranks': '全部 {count} 个 rank',
+  'timeline.all_ranks_help': '每个 rank 一条，落后最多的在前',
   'timeline.stack_tracks': '所有 rank 的同一轨道',
   'timeline.stack_short': '跨 rank 对照',
   'timeline.stack_end': '返回全部轨道',

@@ -44,6 +44,12 @@ export const ALL_FIELDS: readonly Field[] = [
   { id: 'stage_us', text: 'steps.stage' },
 ]
 
+/** What a table of steps shows before more is asked for: the period, its parts and its phases. */
+export const FIRST_FIELDS: ReadonlySet<string> = new Set([
+  'period_us',
+  ...[...PERIOD_PARTS, OVERLAP, ...PHASES].map((field) => field.id),
+])
+
 /** Parts that add up to the period of a step, exactly; none where the steps know nothing of the device. */
 export function periodParts(steps: readonly Step[]): readonly Field[] {
   const known = knownFields(PERIOD_PARTS, steps)

@@ -6,9 +6,9 @@ afterEach(() => language.set('en'))
 
 test('curves of memory are named in the language of the page', () => {
   language.set('en')
-  expect(['allocated (B)', 'reserved, PTA+GE (B)'].map(trackTitle)).toEqual(['allocated (B)', 'reserved, PTA+GE (B)'])
+  expect(['allocated (B)', 'reserved, PTA+GE (B)'].map(trackTitle)).toEqual(['allocated', 'reserved, PTA+GE'])
   language.set('zh')
-  expect(['allocated (B)', 'reserved, PTA+GE (B)'].map(trackTitle)).toEqual(['已分配 (B)', '已预留, PTA+GE (B)'])
+  expect(['allocated (B)', 'reserved, PTA+GE (B)'].map(trackTitle)).toEqual(['已分配', '已预留, PTA+GE'])
 })
 
 test('names of others stay as they are', () => {

@@ -6,9 +6,9 @@ const MEASURES: Readonly<Record<string, PlainKey>> = {
   reserved: 'timeline.memory_reserved',
 }
 
-/** `allocated, PTA (B)` begins with what was measured; the rest is the allocator's own name and the unit. */
+/** `allocated, PTA (B)` begins with what was measured, then comes the allocator's own name; the unit stands with the values. */
 export function trackTitle(name: string): string {
-  const [, measure = '', rest = ''] = /^(allocated|reserved)(,? .*\(B\))$/.exec(name) ?? []
+  const [, measure = '', rest = ''] = /^(allocated|reserved)(.*) \(B\)$/.exec(name) ?? []
   const key = MEASURES[measure]
   return key === undefined ? name : t(key) + rest
 }
