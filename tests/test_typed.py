@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from support.limits import HANGS_AFTER_S
+
 _THREADS_AT_ONCE = """
 import sys, threading
 from dataclasses import make_dataclass
@@ -31,4 +33,7 @@ for _ in range(40):
 
 def test_threads_may_meet_a_type_at_the_same_time() -> None:
     # In a process of its own, since it is the process that would end.
-    subprocess.run([sys.executable, "-c", _THREADS_AT_ONCE], check=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", _THREADS_AT_ONCE], check=True, capture_output=True, text=True, timeout=HANGS_AFTER_S
+    )
+    assert done.stderr == "", "a thread failed"

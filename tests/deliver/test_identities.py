@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from stepscope.deliver.identities import Finder, Pseudonyms, pieces
+from support.limits import at_most
 
 
 def _redacted(*texts: str, hosts: tuple[str, ...] = (), known: tuple[str, ...] = ()) -> list[str]:
@@ -197,8 +196,6 @@ def test_numbers_do_not_depend_on_the_order_of_texts() -> None:
 
 
 @pytest.mark.parametrize("piece", ["a.", "/a", '"/', "'/a b/", "\\", "C:\\", "/home/", "~", "1.", "(/a", "\\\\a\\"])
-def test_long_hostile_texts_take_no_time(piece: str) -> None:
-    text = piece * 20_000
-    began = time.process_time()
-    _redacted(text, hosts=("gpu17",))
-    assert time.process_time() - began < 2
+def test_long_hostile_texts_take_bounded_time(piece: str) -> None:
+    with at_most(20):
+        _redacted(piece * 20_000, hosts=("gpu17",))

@@ -23,7 +23,7 @@ def test_coordinates_follow_megatrons_order_of_ranks() -> None:
         assert (columns["cp"], columns["ep"]) == (0, None)
 
 
-def test_identity_survives_nonsense() -> None:
+def test_nonsense_in_the_identity_files_states_nothing() -> None:
     nonsense: list[Any] = [None, 1, "x", [], [1], {"a": []}]
     for value in nonsense:
         info = {
@@ -34,9 +34,10 @@ def test_identity_survives_nonsense() -> None:
             "end_info": value,
         }
         metadata = {"distributed_args": value, "parallel_group_info": value, "ENV_VARIABLES": value}
-        identity.rank_columns(info, metadata)
-        identity.parallel_groups(metadata)
-        identity.clock_offset_ns(info)
+        columns = identity.rank_columns(info, metadata)
+        assert {columns.get(name) for name in ("world_size", "dp", "tp", "pp", "ep", "cp", "level")} == {None}
+        assert identity.parallel_groups(metadata)["ranks"].null_count() == len(identity.parallel_groups(metadata))
+        assert identity.clock_offset_ns(info) is None
 
 
 def test_unix_time_is_the_monotonic_clock_plus_an_offset() -> None:
