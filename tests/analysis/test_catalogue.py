@@ -90,7 +90,7 @@ def test_an_unknown_question_and_an_unknown_field_are_refused(shared_data: Path)
         explain(run.store, "steps", "weather_us")
 
 
-def test_the_vendors_value_stands_beside_ours(shared_data: Path) -> None:
+def test_the_vendors_value_appears_beside_ours(shared_data: Path) -> None:
     run = open_sample(shared_data / "ascend", "text_level1")
     found = explain(run.store, "steps", "computing_us", [0])
     assert [value.value for value in found.vendor] == [8873.756000000001]  # step_trace_time.csv of rank 0

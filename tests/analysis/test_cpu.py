@@ -168,7 +168,7 @@ def test_a_long_curve_keeps_its_peak(tmp_path: Path) -> None:
     assert "cpu_steps_unknown" in [note.code for note in answer.notes]
 
 
-def test_nothing_sampled_is_said(tmp_path: Path) -> None:
+def test_a_run_without_samples_has_no_answer(tmp_path: Path) -> None:
     with pytest.raises(NoAnswerError, match="minddata_cpu_utilization"):
         cpu(make_store(tmp_path, ranks=[{"rank": 0}]))
 

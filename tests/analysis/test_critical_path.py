@@ -139,7 +139,7 @@ def test_a_kernel_without_a_recorded_wait_depends_on_its_own_stream_where_waits_
     assert _bounds(found)["kernel_kernel_overhead"] == 153.0
 
 
-def test_where_no_waits_are_recorded_they_are_inferred_and_that_is_said(tmp_path: Path) -> None:
+def test_where_no_waits_are_recorded_they_are_inferred_and_that_is_noted(tmp_path: Path) -> None:
     case = Case()
     case.step(1, 0, 30)
     case.launch((0, 5), (9, 50), name="before")
@@ -174,7 +174,7 @@ def test_a_graph_launch_is_expanded(tmp_path: Path) -> None:
     assert _parts(found, "launch_overhead") == [("in graph", 4.0)]
 
 
-def test_loading_of_data_and_garbage_collection_on_the_path_are_told(tmp_path: Path) -> None:
+def test_loading_of_data_and_garbage_collection_on_the_path_are_reported(tmp_path: Path) -> None:
     case = Case()
     case.step(1, 0, 200)
     loader = case.slice("enumerate(DataLoader)#X.__next__", "annotation", 10, 90, step=1)

@@ -131,7 +131,7 @@ def test_calls_that_ran_on_the_host_do_not_count_for_the_device(tmp_path: Path) 
     assert "549.756 GFLOP" in answer.notes[0].sentence()  # 4 · 2 · 4096³
 
 
-def test_where_only_the_host_computed_no_rate_of_the_device_is_told(tmp_path: Path) -> None:
+def test_where_only_the_host_computed_no_rate_of_the_device_is_reported(tmp_path: Path) -> None:
     run = _Run()
     run.product(0, 10, None)
     other = {"start_ns": 0, "dur_ns": 5, "track": 0}

@@ -108,7 +108,7 @@ def test_backward_of_a_convolution_counts_the_gradients_asked_for(mask: str, tim
         ("aten::relu", [(3, 5)], ()),
     ],
 )
-def test_what_cannot_be_told_is_not_guessed(name: str, inputs: list[Shape | None], given: tuple[str, ...]) -> None:
+def test_what_cannot_be_known_is_not_guessed(name: str, inputs: list[Shape | None], given: tuple[str, ...]) -> None:
     assert cost(name, inputs, _BF16, given) is None
 
 
@@ -146,7 +146,7 @@ def test_recurrent_layers(name: str, dims: str, given: tuple[str, ...], flops: i
         ("aten::_cudnn_rnn_backward", "[[5, 4, 8], [[64, 8], [64, 16]]]"),  # no mask
     ],
 )
-def test_recurrent_layers_that_cannot_be_told(name: str, dims: str) -> None:
+def test_recurrent_layers_of_unknown_sizes_have_no_cost(name: str, dims: str) -> None:
     assert cost(name, shapes(dims), _BF16, (), lists(dims)) is None
 
 

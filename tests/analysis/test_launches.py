@@ -123,7 +123,7 @@ def test_several_ranks_are_told_apart(tmp_path: Path) -> None:
     assert [row.rank for row in launches(store, ranks=[5]).data.steps] == [5]
 
 
-def test_without_launches_the_rest_is_told_and_a_note_says_which_switch_records_them(tmp_path: Path) -> None:
+def test_without_launches_the_rest_is_reported_and_a_note_says_which_switch_records_them(tmp_path: Path) -> None:
     case = Case()
     case.step(1, 0, 500)
     case.slice("kernel", "kernel", 10, 20, track=STREAM, step=1)

@@ -64,7 +64,7 @@ def test_a_call_that_has_launched_other_work_before_has_done_its_part(tmp_path: 
     assert (gap.cause, gap.cause_us, idle.host_us, idle.unknown_us) == ("unknown", 200.0, 10.0, 200.0)
 
 
-def test_a_gap_that_began_under_a_synchronisation_is_told_so(tmp_path: Path) -> None:
+def test_a_gap_that_began_under_a_synchronisation_is_reported(tmp_path: Path) -> None:
     case = _two_kernels(100, 190, 200)
     sync = case.slice("cudaStreamSynchronize", "runtime", 20, 103, step=1)
     python = case.slice("train.py(12): log", "python", 103, 190, step=1)
@@ -104,7 +104,7 @@ def test_time_in_the_data_loader_is_waiting_for_data_and_the_rest_for_the_host(t
     assert gap.host_slice == loader, "the synchronisation inside it covers only half of the gap"
 
 
-def test_a_pause_of_the_garbage_collector_is_told_with_the_idle_time_in_it(tmp_path: Path) -> None:
+def test_a_pause_of_the_garbage_collector_is_reported_with_the_idle_time_in_it(tmp_path: Path) -> None:
     case = _two_kernels(100, 190, 200)
     outer = case.slice("Python GC", "gc", 60, 185, track=HELPER, step=1)
     case.slice("Python GC", "gc", 70, 80, track=HELPER, step=1)

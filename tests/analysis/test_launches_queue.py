@@ -55,7 +55,7 @@ def test_each_stream_has_its_own_queue(tmp_path: Path) -> None:
     assert (answer.steps[0].queue_mean, answer.steps[0].queue_max) == (70 / 50, 2)
 
 
-def test_time_at_a_full_queue_is_told(tmp_path: Path) -> None:
+def test_time_at_a_full_queue_is_reported(tmp_path: Path) -> None:
     # 1030 calls, one per microsecond; nothing starts before 2000, then one kernel each microsecond.
     case = Case()
     case.step(1, 0, 5000)

@@ -168,7 +168,7 @@ def test_a_kept_output_is_shown_as_one_graph(tmp_path: Path) -> None:
     assert {site.operator for site in found.sites if site.graph == graph.graph} == {"aten::mm", "aten::tanh"}
 
 
-def test_without_stacks_operator_and_size_are_the_site_and_it_is_said(tmp_path: Path) -> None:
+def test_without_stacks_operator_and_size_are_the_site_and_it_is_noted(tmp_path: Path) -> None:
     blocks = [_block(n, None, 8, stack=None) for n in range(20)]
     blocks += [_block(n, n + 1 if n < 19 else None, 64, stack=None) for n in range(20)]
     answer = leaks(_store(tmp_path, blocks))
@@ -237,7 +237,7 @@ def test_growth_of_what_is_only_held_is_no_leak_of_tensors(tmp_path: Path) -> No
     assert {site.verdict for site in found.sites} == {"not_leak"}
 
 
-def test_growth_that_no_site_explains_is_told(tmp_path: Path) -> None:
+def test_growth_that_no_site_explains_is_reported(tmp_path: Path) -> None:
     blocks = [_block(n, n, 8) for n in range(20)]
     rows = [
         {"device": "cuda:0", "component": "pool", "time_ns": n * _MS + 1, "allocated": 100 + 10 * n} for n in range(20)

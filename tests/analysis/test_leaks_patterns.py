@@ -29,7 +29,7 @@ def _score(flagged: Counter[str]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("seed", [11, 12])
-def test_at_twenty_steps_every_pattern_is_told(tmp_path: Path, seed: int) -> None:
+def test_at_twenty_steps_every_pattern_is_reported(tmp_path: Path, seed: int) -> None:
     flagged = _flagged(tmp_path, generate(seed, 20, _DRAWS))
     precision, recall = _score(flagged)
     assert precision >= 0.98

@@ -37,7 +37,7 @@ def _leaking(found: Leaks) -> set[str]:
 
 @pytest.mark.torch
 @pytest.mark.parametrize(("run", "confidence"), _RUNS.items())
-def test_all_sites_of_a_real_training_are_told(traces: Path, run: str, confidence: str) -> None:
+def test_all_sites_of_a_real_training_are_reported(traces: Path, run: str, confidence: str) -> None:
     answer = leaks(stepscope.load(traces / f"{run}.json", progress=False).store)
     found, notes = answer.data, answer.notes
     assert _leaking(found) == set(leaking_training.LEAKS)

@@ -147,7 +147,7 @@ def test_operators_on_the_host_with_self_and_device_times(tmp_path: Path) -> Non
     assert sum(row["share"] for row in rows.values()) == pytest.approx(1.0)
 
 
-def test_kernels_by_their_operator_stand_beside_the_hosts_view(tmp_path: Path) -> None:
+def test_kernels_by_their_operator_appear_beside_the_hosts_view(tmp_path: Path) -> None:
     rows = _rows(_gpu_run(tmp_path), by="operator")
     device = {row["name"]: row["total_us"] for row in rows if row["side"] == "device"}
     assert device == {"aten::addmm": 5.0, "aten::add": 3.0, "aten::mm": 2.0}
@@ -227,7 +227,7 @@ def test_without_a_device_operators_with_their_own_time_are_the_kernels(tmp_path
     assert [note.code for note in answer.notes] == ["operators_are_kernels"]
 
 
-def test_operators_that_ran_on_the_host_stand_beside_those_of_the_device(tmp_path: Path) -> None:
+def test_operators_that_ran_on_the_host_appear_beside_those_of_the_device(tmp_path: Path) -> None:
     slices = [
         _operator("Default/GatherNd-op1", 0, 40, type="GatherNd", core="HOST_CPU"),
         _kernel("Default/MatMul-op2", 50, 60, type="MatMul", core="AI_CORE"),
@@ -275,7 +275,7 @@ def test_ranks_stand_apart(tmp_path: Path) -> None:
     assert [row["rank"] for row in _rows(store, ranks=[3])] == [3]
 
 
-def test_what_was_not_recorded_is_said(tmp_path: Path) -> None:
+def test_what_was_not_recorded_is_noted(tmp_path: Path) -> None:
     store = make_store(tmp_path, slices=[_kernel(_ADD, 0, 5)])
     assert [note.code for note in operators(store, by="shape").notes] == ["no_shapes"]
     assert [note.code for note in operators(store, by="module").notes] == ["no_modules"]

@@ -72,7 +72,7 @@ def test_kinds(name: str, kind: str | None) -> None:
     assert copy_kind(name) == kind
 
 
-def test_no_copy_is_said(tmp_path: Path) -> None:
+def test_a_run_without_copies_has_no_answer(tmp_path: Path) -> None:
     store = make_store(tmp_path, slices=[_copy(_TO_DEVICE, 1, 1)])
     with pytest.raises(NoAnswerError):
         copies(store, steps=[7])

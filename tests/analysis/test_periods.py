@@ -153,7 +153,7 @@ def test_there_is_no_note_where_the_host_does_not(
     assert "host_ran_ahead" not in {note.code for note in notes}, why
 
 
-def test_work_from_before_the_window_is_told_and_delays_the_first_period(tmp_path: Path) -> None:
+def test_work_from_before_the_window_is_reported_and_delays_the_first_period(tmp_path: Path) -> None:
     # The device is busy until 400 with what was launched before; 100 us of idle time follow, then the step's own work.
     store = _run(
         tmp_path,
@@ -197,7 +197,7 @@ def test_periods_and_their_parts_equal_those_found_microsecond_by_microsecond(tm
 
 
 @pytest.mark.parametrize(("processes", "devices"), [(("gpu 0", "gpu 0"), 0), (("gpu 0", "gpu 1"), 2)])
-def test_a_process_that_computes_on_several_devices_is_told_so(
+def test_a_process_that_computes_on_several_devices_is_reported(
     processes: tuple[str, str], devices: int, tmp_path: Path
 ) -> None:
     store = make_store(

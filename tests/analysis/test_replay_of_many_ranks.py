@@ -95,7 +95,7 @@ def test_recorded_moments_are_the_earliest_ones_also_where_ranks_meet(store: Run
 
 
 @pytest.mark.usefixtures("no_room")
-def test_one_by_one_is_told(store: RunStore) -> None:
+def test_one_by_one_is_reported(store: RunStore) -> None:
     answer = whatif(store, changes=["communication*0.5"])
     assert not answer.data.ranks_joined
     assert "replay_ranks_apart" in {note.code for note in answer.notes}

@@ -181,7 +181,7 @@ def test_levels_of_calls(call: str, level: str, name: str) -> None:
     assert level_and_name(call) == (level, name)
 
 
-def test_nothing_recorded_is_said(tmp_path: Path) -> None:
+def test_a_run_without_the_data_has_no_answer(tmp_path: Path) -> None:
     store = make_store(tmp_path, slices=[{"kind": "operator", "name": "aten::mm", "start_ns": 0, "dur_ns": 1}])
     for question in (op_statistics, api_statistics):
         with pytest.raises(NoAnswerError):

@@ -90,7 +90,7 @@ def test_a_step_without_waiting_for_data_and_without_garbage_collection(tmp_path
     assert _ask(case, tmp_path / "both", "gc=0", "data*0.5").gain_us == 150
 
 
-def test_what_is_not_there_is_said_with_names_that_come_near(tmp_path: Path) -> None:
+def test_what_is_not_there_is_noted_with_names_that_come_near(tmp_path: Path) -> None:
     case = Case()
     case.step(1, 0, 20)
     case.launch((0, 5), (9, 109), name="MatMulV2")

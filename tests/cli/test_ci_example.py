@@ -59,7 +59,7 @@ def test_a_repetition_passes_and_a_first_run_has_nothing_to_fail(gate: Gate, tmp
     assert (tmp_path / ".stepscope" / "main" / _SLOW.name).read_bytes() == _SLOW.read_bytes()
 
 
-def test_wrong_usage_is_told(gate: Gate) -> None:
+def test_wrong_usage_is_a_clear_error(gate: Gate) -> None:
     assert (gate().returncode, gate("chekc", _SLOW).returncode) == (2, 2)
 
 

@@ -77,7 +77,7 @@ class TestHelp:
         assert result.code == 0
         assert "--lang" in result.out
 
-    def test_the_version_is_told(self, stepscope: Command) -> None:
+    def test_the_version_is_reported(self, stepscope: Command) -> None:
         from stepscope import __version__
 
         assert stepscope("--version").out == f"stepscope {__version__}\n"
@@ -347,7 +347,7 @@ class TestLanguage:
 
 
 class TestExport:
-    def test_what_was_written_is_told(self, stepscope: Command, trace: Path, store: Path, tmp_path: Path) -> None:
+    def test_what_was_written_is_reported(self, stepscope: Command, trace: Path, store: Path, tmp_path: Path) -> None:
         out = tmp_path / "new" / "out.json"
         result = stepscope("export", trace, "--to", "chrome", "--out", out, "--store", store)
         assert result.code == 0
@@ -366,7 +366,7 @@ class TestExport:
         assert stepscope(*arguments, "--force").code == 0
         assert slices_in(out) == slices_in(trace)
 
-    def test_a_place_that_cannot_be_written_is_said_so(
+    def test_a_place_that_cannot_be_written_is_a_clear_error(
         self, stepscope: Command, trace: Path, store: Path, tmp_path: Path
     ) -> None:
         (tmp_path / "file").write_text("")
@@ -376,7 +376,7 @@ class TestExport:
         assert "cannot be written" in result.err
 
 
-def test_a_failure_of_our_own_is_said_without_a_traceback(trace: Path, store: Path) -> None:
+def test_a_failure_of_our_own_is_noted_without_a_traceback(trace: Path, store: Path) -> None:
     program = f"import stepscope.run as run\nrun.Run.sql = lambda *_: 1 / 0\n{_MAIN}"
     result = _process("sql", trace, "SELECT 1", "--store", store, program=program)
     assert result.code == 70

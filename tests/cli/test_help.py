@@ -165,7 +165,7 @@ def test_the_examples_are_the_same_in_chinese(stepscope: Command, command: str) 
 
 
 @pytest.mark.parametrize("command", [*_COMMANDS, None])
-def test_every_option_is_told_in_both_languages(
+def test_every_option_is_reported_in_both_languages(
     stepscope: Command, command: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The command line itself, too, which has no name."""

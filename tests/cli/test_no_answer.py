@@ -44,7 +44,7 @@ def test_notes_are_in_the_language_asked_for(stepscope: Command, tmp_path: Path)
     assert MISSING not in outcome.err
 
 
-def test_where_only_the_makers_sums_are_there_the_command_that_shows_them_is_told(
+def test_where_only_the_makers_sums_are_there_the_command_that_shows_them_is_reported(
     stepscope: Command, tmp_path: Path
 ) -> None:
     capture = write_rank(tmp_path, {"op_statistic.csv": STATISTIC})

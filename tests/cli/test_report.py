@@ -163,7 +163,7 @@ def test_a_workbook_has_a_sheet_per_table_and_no_formula(stepscope: Command, tmp
     assert "=1+1" in texts
 
 
-def test_without_the_library_for_workbooks_the_install_line_is_told(
+def test_without_the_library_for_workbooks_the_install_line_is_reported(
     stepscope: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = importlib.util.find_spec
@@ -220,7 +220,7 @@ def test_without_a_directory_the_issue_is_printed(stepscope: Command) -> None:
         (["--compare", "-o", "report.html"], "--baseline"),
     ],
 )
-def test_wrong_usage_is_told(
+def test_wrong_usage_is_a_clear_error(
     stepscope: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], told: str
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -46,7 +46,7 @@ class TestSql:
         counts = [{"rank": rank, "calls": sum(slices_in(file).values())} for rank, file in enumerate(files)]
         assert json.loads(result.out)["data"] == counts
 
-    def test_a_forgotten_query_is_said_so(self, stepscope: Command, files: list[Path], store: Path) -> None:
+    def test_a_forgotten_query_is_a_clear_error(self, stepscope: Command, files: list[Path], store: Path) -> None:
         for given in (files, files[:1]):
             result = stepscope("sql", *given, "--store", store)
             assert result.code == 2
@@ -65,7 +65,7 @@ class TestMistakes:
         assert str(tmp_path / "nowhere.json") in result.err
         assert not (tmp_path / "store").exists()
 
-    def test_two_runs_are_not_mixed_and_that_is_said(self, stepscope: Command, tmp_path: Path) -> None:
+    def test_two_runs_are_not_mixed_and_that_is_noted(self, stepscope: Command, tmp_path: Path) -> None:
         runs = [write_rank(tmp_path / name / "rank0.json").parent for name in ("a", "b")]
         result = stepscope("steps", *runs)
         assert result.code == 0

@@ -62,7 +62,7 @@ def test_both_sides_of_a_comparison_have_one_scale(isolated_store: Path) -> None
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])
-def test_no_number_is_cut_and_what_is_left_out_is_said(columns: int, isolated_store: Path) -> None:
+def test_no_number_is_cut_and_what_is_left_out_is_noted(columns: int, isolated_store: Path) -> None:
     shown = _at_terminal(columns, "steps", _LOADER)
     assert "…" not in shown
     assert "Left out, because the terminal is narrow" in shown

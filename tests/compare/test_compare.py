@@ -179,7 +179,7 @@ def test_ranks_that_wait_for_each_other_take_as_long_and_are_said_to_be_made_of_
     assert "+0.0%" not in alike.sentence.en
 
 
-def test_too_few_steps_are_said_with_how_many_are_needed() -> None:
+def test_too_few_steps_are_noted_with_how_many_are_needed() -> None:
     comparison = _run("torch_cpu").compare(steps=([_steps("torch_cpu")[0]], [_steps("torch_cpu")[1]]))
     assert comparison.verdict.word == "not_comparable"
     assert [reason.code for reason in comparison.verdict.reasons] == ["too_few_steps"]

@@ -58,7 +58,7 @@ def test_a_function_of_the_program_is_named_with_what_it_called(tmp_path: Path) 
     assert "with_stack" not in finding.advice.en
 
 
-def test_memory_that_is_allocated_in_every_step_is_told_beside_the_rest(tmp_path: Path) -> None:
+def test_memory_that_is_allocated_in_every_step_is_reported_beside_the_rest(tmp_path: Path) -> None:
     def allocates(case: Case, step: int, begin: float) -> None:
         case.slice("cudaMalloc", "runtime", begin, begin + 15, step=step)
         case.slice("aten::linear", "operator", begin + 15, begin + _HELD, step=step)

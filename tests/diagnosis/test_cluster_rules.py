@@ -45,7 +45,7 @@ def test_a_host_is_slow_when_all_of_its_ranks_are(tmp_path: Path) -> None:
     assert judged("slow_rank", run) == []
 
 
-def test_why_a_host_is_slow_is_told_in_its_finding(tmp_path: Path) -> None:
+def test_why_a_host_is_slow_is_reported_in_its_finding(tmp_path: Path) -> None:
     times = [
         mean_step(rank, computing=40, communication=30 if host == "b" else 60, idle={"host": 30 if host == "b" else 0})
         for rank, host in HOSTS.items()
@@ -122,13 +122,13 @@ def test_lengths_change_forward_and_backward_alike() -> None:
 @pytest.mark.parametrize(
     ("slow", "words"), [([1, 2, 3, 4], ""), ([3, 4], ", from step 3 on"), ([1, 3], ", in 2 of 4 steps")]
 )
-def test_it_is_told_in_which_steps(slow: list[int], words: str) -> None:
+def test_the_title_says_in_which_steps(slow: list[int], words: str) -> None:
     told = in_which_steps(slow, [1, 2, 3, 4])
     assert (told if isinstance(told, str) else told.en) == words
 
 
 @pytest.mark.parametrize(("offset_ms", "accused"), [(-250, ["b"]), (-5, [])])
-def test_a_clock_that_nobody_keeps_is_told(tmp_path: Path, offset_ms: int, accused: list[str]) -> None:
+def test_a_clock_that_nobody_keeps_is_reported(tmp_path: Path, offset_ms: int, accused: list[str]) -> None:
     about = {"a": ("reference", None), "b": ("aligned", offset_ms * 10**6)}
     ranks = [
         {

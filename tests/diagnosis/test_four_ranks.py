@@ -32,7 +32,7 @@ def test_the_slow_ranks_are_named_with_their_cause(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_why_a_rank_is_slow_is_told_in_its_finding_and_not_in_a_second_one(device: str, tmp_path: Path) -> None:
+def test_why_a_rank_is_slow_is_reported_in_its_finding_and_not_in_a_second_one(device: str, tmp_path: Path) -> None:
     name = f"four_ranks_{device}_slow_data"
     findings = stepscope.load(capture_of(name, tmp_path)).diagnose().findings
     assert findings[0].kind == "slow_rank"

@@ -17,7 +17,7 @@ from stepscope.store.run_store import open_store
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_job_whose_hosts_all_dispatch_too_slowly_is_told_so_of_all_of_them(tmp_path: Path, seed: int) -> None:
+def test_a_job_whose_hosts_all_dispatch_too_slowly_names_all_of_them(tmp_path: Path, seed: int) -> None:
     scenario = {
         "extends": "healthy",
         "name": "dispatch",
@@ -66,7 +66,7 @@ def test_a_host_that_launches_longer_by_most_of_what_its_device_waits_is_slow_it
     assert not launches_like_others(run, 3, [], 20.0)
 
 
-def test_hosts_that_launch_nearly_all_of_the_step_are_told_with_those_whose_devices_wait(tmp_path: Path) -> None:
+def test_hosts_that_launch_nearly_all_of_the_step_are_reported_with_those_whose_devices_wait(tmp_path: Path) -> None:
     run = context(tmp_path, *(mean_step(rank) for rank in range(4)))
     period = run.times[0].period_us
     shares = {0: 1.0, 1: 0.97, 2: 0.8, 3: 0.99}

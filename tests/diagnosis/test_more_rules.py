@@ -91,7 +91,7 @@ def test_a_pool_that_keeps_memory_for_itself_is_not_full(tmp_path: Path) -> None
     assert _memory(tmp_path, 600) == []
 
 
-def test_memory_in_pieces_is_told_once(tmp_path: Path) -> None:
+def test_memory_in_pieces_is_reported_once(tmp_path: Path) -> None:
     """1,000 bytes are asked for, 1,500 are free in the pool, and the request fails."""
     events = [{"device": "cuda:0", "time_ns": 9, "kind": "oom", "bytes": 1000, "free_bytes": 0}]
     line = {"device": "cuda:0", "component": "caching allocator", "allocated": 500, "reserved": 2000}

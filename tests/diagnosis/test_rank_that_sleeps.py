@@ -49,7 +49,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> list[Finding]:
     return stepscope.load(directory, progress=False).diagnose().findings
 
 
-def test_it_is_told_once_with_what_the_sleep_costs(findings: list[Finding]) -> None:
+def test_it_is_reported_once_with_what_the_sleep_costs(findings: list[Finding]) -> None:
     (finding,) = [one for one in findings if one.gain_us]
     assert (finding.kind, finding.cause, finding.ranks) == ("slow_rank", "host", [1])
     assert finding.gain_us == pytest.approx(_SLEEP * _MS, rel=0.1)

@@ -76,7 +76,7 @@ def test_the_way_to_a_rank_that_others_wait_for_leads_through_their_waiting(shar
     assert asked.answer == "yes" and asked.findings == [found.findings[0].id]
 
 
-def test_of_faults_that_hide_each_other_the_one_that_helps_alone_is_told_first(shared_data: Path) -> None:
+def test_of_faults_that_hide_each_other_the_one_that_helps_alone_is_reported_first(shared_data: Path) -> None:
     found = _diagnosed(shared_data, "outside/hta/world128")
     assert found.findings[0].kind == "host_bound" and found.verdict.finding == found.findings[0].id
     assert " 0 ns" not in found.verdict.sentence.en

@@ -121,7 +121,7 @@ def test_causes_of_idle_time_are_apart_and_go_by_cost(tmp_path: Path) -> None:
     assert [(finding.kind, finding.gain_us) for finding in found] == [("host_bound", 30.0), ("data_starved", 10.0)]
 
 
-def test_long_steps_that_wait_for_data_are_told_by_that(tmp_path: Path) -> None:
+def test_long_steps_that_wait_for_data_belong_to_the_finding_on_data(tmp_path: Path) -> None:
     spread = Spread(usual_us=80.0, longest_us=120.0, long_steps=[2, 4], rhythm=2, idle_share={"data": 1.0})
     run = context(tmp_path, mean_step(computing=80, idle={"data": 20}, spread=spread))
     found = ranked([*judged("step_jitter", run), *judged("data_starved", run)], run.times)

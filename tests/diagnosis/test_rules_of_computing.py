@@ -231,7 +231,7 @@ def test_an_operator_on_the_hosts_processor_costs_the_idle_time_beside_it(tmp_pa
 
 
 @pytest.mark.parametrize(("mhz", "told"), [(1760, []), (1440, ["frequency_drop"])])
-def test_a_lower_clock_while_computing_is_told(tmp_path: Path, mhz: int, told: list[str]) -> None:
+def test_a_lower_clock_while_computing_is_reported(tmp_path: Path, mhz: int, told: list[str]) -> None:
     case = Case()
     for number in range(1, STEPS + 1):
         case.step(number, number * STEP, (number + 1) * STEP)

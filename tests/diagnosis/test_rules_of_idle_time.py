@@ -60,7 +60,7 @@ def _diagnosed(case: Case, directory: Path) -> Diagnosis:
         (_compiles, "operator_compile", "compile"),
     ],
 )
-def test_idle_time_is_told_once_and_by_its_reason(
+def test_idle_time_is_reported_once_and_by_its_reason(
     tmp_path: Path, fill: Callable[[Case, int, float], None] | None, kind: str, cause: str
 ) -> None:
     found = _diagnosed(loop(_IDLE, fill), tmp_path)
@@ -164,7 +164,7 @@ def test_what_the_profiler_itself_cost_is_held_against_nobody(tmp_path: Path) ->
         (0.25, None, [("dispatch", 40.0)]),
     ],
 )
-def test_others_are_told_only_for_the_time_in_which_they_had_the_core_of_the_host(
+def test_others_are_reported_only_for_the_time_in_which_they_had_the_core_of_the_host(
     tmp_path: Path, cores: float, crowded: float | None, told: list[tuple[str, float]]
 ) -> None:
     run = context(tmp_path, mean_step(computing=60, idle={"host": 40}))

@@ -38,7 +38,7 @@ def _loads(case: Case, step: int, begin: float) -> None:
 
 
 @pytest.mark.parametrize("every", [2, 3, 4])
-def test_a_loader_that_stalls_now_and_then_is_told_with_its_rhythm(tmp_path: Path, every: int) -> None:
+def test_a_loader_that_stalls_now_and_then_is_reported_with_its_rhythm(tmp_path: Path, every: int) -> None:
     found = work_out(_stalling(every, _loads).store(tmp_path))
     worst = found.findings[0]
     assert [finding.kind for finding in found.findings if finding.accuses] == ["data_starved"]
@@ -131,7 +131,7 @@ def test_a_failed_allocation_is_critical_and_comes_first(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("code", ["file_truncated", "capture_cut_off"])
-def test_a_cut_capture_is_told_first(tmp_path: Path, code: str) -> None:
+def test_a_cut_capture_is_reported_first(tmp_path: Path, code: str) -> None:
     run = RunContext(empty_store(tmp_path, [0]))
     vars(run)["notes"] = [Note(code, file="trace.json", place="byte 9", rank=0), Note("rank_guessed", rank=0)]
     (finding,) = judged("capture_incomplete", run)

@@ -136,7 +136,7 @@ class TestUnreadable:
             (b"[]", "no_events"),
         ],
     )
-    def test_it_is_said_what_is_wrong_with_a_file(self, tmp_path: Path, content: bytes, code: str) -> None:
+    def test_the_error_says_what_is_wrong_with_a_file(self, tmp_path: Path, content: bytes, code: str) -> None:
         file = tmp_path / "trace.json"
         file.write_bytes(content)
         with pytest.raises(UnreadableInputError) as caught:
@@ -144,14 +144,14 @@ class TestUnreadable:
         assert caught.value.code == code
         assert str(file) in caught.value.message()
 
-    def test_a_directory_without_traces_is_said_so(self, tmp_path: Path) -> None:
+    def test_a_directory_without_traces_is_a_clear_error(self, tmp_path: Path) -> None:
         (tmp_path / "capture").mkdir()
         (tmp_path / "capture" / "readme.txt").write_text("nothing here")
         with pytest.raises(UnreadableInputError) as caught:
             stepscope.load(tmp_path / "capture")
         assert caught.value.code == "nothing_to_read"
 
-    def test_what_does_not_exist_is_said_so(self, tmp_path: Path) -> None:
+    def test_what_does_not_exist_is_a_clear_error(self, tmp_path: Path) -> None:
         with pytest.raises(UnreadableInputError) as caught:
             stepscope.load(tmp_path / "nowhere")
         assert caught.value.code == "no_such_path"

@@ -301,7 +301,7 @@ def test_a_process_that_only_waits_is_recorded_when_it_does_something(works_late
     assert len(_windows(tmp_path / "out")) == works_later
 
 
-def test_a_script_that_is_over_before_its_window_is_told_what_to_do(tmp_path: Path) -> None:
+def test_a_script_that_ends_before_its_window_gets_advice(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     process = _launch(tmp_path, "--", "3")
     _, errors = process.communicate(timeout=HANGS_AFTER_S)

@@ -220,7 +220,7 @@ def test_the_whole_run_is_a_choice(words: list[str], started: list[Any]) -> None
         (["--all"], "Records the whole run"),
     ],
 )
-def test_what_will_be_recorded_is_said_before_it_begins(words: list[str], said: str, started: list[Any]) -> None:
+def test_what_will_be_recorded_is_noted_before_it_begins(words: list[str], said: str, started: list[Any]) -> None:
     result = CliRunner().invoke(app, ["profile", *words, "--", sys.executable])
     assert said in result.stderr
     assert len(started) == 1

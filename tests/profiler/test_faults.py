@@ -109,7 +109,7 @@ def test_after_a_failure_no_schedule_is_to_blame(
 
 
 @pytest.mark.parametrize("plan", [None, {"wait": 0, "active": 9}, {"wait": 0, "warmup": 1, "active": 9}])
-def test_a_profile_inside_another_is_told_so_once(
+def test_a_profile_inside_another_is_reported_once(
     plan: dict[str, int] | None, tmp_path: Path, plain: None, said: list[str]
 ) -> None:
     inner_plan = None if plan is None else schedule(**plan)

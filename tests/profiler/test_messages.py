@@ -45,7 +45,7 @@ def test_a_sentence_is_there_in_both_languages_with_the_same_values(key: str) ->
     assert not _CHINESE.search(texts["en"])
 
 
-def test_what_is_said_has_a_sentence_and_gives_its_values() -> None:
+def test_what_is_noted_has_a_sentence_and_gives_its_values() -> None:
     calls = _calls()
     assert len(calls) > 30
     wrong = [

@@ -142,7 +142,7 @@ def test_ready_made_callback_and_monitor_use_the_trainings_own_numbers(recorded:
         assert stepscope.load(window).table("steps").collect()["step"].to_list() == expected
 
 
-def test_nothing_is_said_but_what_cannot_be_served(recorded: Recorded) -> None:
+def test_nothing_is_noted_but_what_cannot_be_served(recorded: Recorded) -> None:
     said = {name: texts for name, texts in recorded.said.items() if texts}
     assert set(said) == {"callback_old_pynative", "clock"}
     assert ["with_stack" in text for text in said["clock"]] == [True]

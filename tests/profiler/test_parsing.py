@@ -88,14 +88,14 @@ def test_what_was_only_collected_is_analysed_later_again_and_again(tmp_path: Pat
 
 
 @pytest.mark.parametrize("steps", [[1, 3], "1", [1.5], [-1], []])
-def test_a_bad_step_list_is_said_and_all_steps_are_parsed(steps: Any, said: list[str]) -> None:
+def test_a_bad_step_list_is_noted_and_all_steps_are_parsed(steps: Any, said: list[str]) -> None:
     from stepscope.profiler.profiler import _steps
 
     assert _steps(steps) is None
     assert "consecutive" in said[0]
 
 
-def test_an_empty_place_is_said(tmp_path: Path, said: list[str]) -> None:
+def test_an_empty_place_is_noted(tmp_path: Path, said: list[str]) -> None:
     analyse(str(tmp_path))
     assert "no capture" in said[0]
 
@@ -128,7 +128,7 @@ def test_a_window_that_stays_as_recorded_is_not_said_to_be_parsed(
     assert [f"stepscope analyse {directory}" in text for text in said] == ([True] if why == "no analysis side" else [])
 
 
-def test_what_is_said_as_the_script_ends_names_no_line_of_ours(tmp_path: Path, job: Any) -> None:
+def test_what_is_noted_as_the_script_ends_names_no_line_of_ours(tmp_path: Path, job: Any) -> None:
     script = """
     import sys
     from stepscope.profiler import profile, schedule
@@ -195,7 +195,7 @@ def test_the_older_class_with_a_schedule_leaves_analysis_to_the_handler(tmp_path
 @pytest.mark.parametrize(
     ("name", "value"), [("worker_name", ""), ("worker_name", "a/b"), ("worker_name", "x" * 226), ("async_mode", 1)]
 )
-def test_bad_values_of_the_handler_are_said_and_replaced(name: str, value: Any, said: list[str]) -> None:
+def test_bad_values_of_the_handler_are_noted_and_replaced(name: str, value: Any, said: list[str]) -> None:
     handler = tensorboard_trace_handler("out", **{name: value})
     assert getattr(handler, name) in (None, False)
     assert name in said[0]

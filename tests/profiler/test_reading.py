@@ -37,7 +37,7 @@ def make_capture(where: Path, state: str = "complete", backend: str = "plain", *
     return directory
 
 
-def test_a_damaged_description_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_a_damaged_description_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     capture = make_capture(tmp_path, steps=step(1, T0, T0 + 500))
     (capture / "stepscope.json").write_text((capture / "stepscope.json").read_text()[:40])
     run = stepscope.load(capture, progress=False)
@@ -79,7 +79,7 @@ def test_a_step_open_at_the_kill_lasts_to_the_last_known_moment(tmp_path: Path) 
     assert codes(run) == ["capture_cut_off"]
 
 
-def test_lost_operators_are_said(tmp_path: Path) -> None:
+def test_lost_operators_are_noted(tmp_path: Path) -> None:
     make_capture(tmp_path, state="recording", backend="torch", steps=step(0, 0, 10))
     assert codes(stepscope.load(tmp_path)) == ["capture_cut_off", "operators_lost"]
 

@@ -171,7 +171,7 @@ def test_anything_else_as_experimental_config_is_ignored(said: list[str]) -> Non
     assert "experimental_config" in said[0]
 
 
-def test_a_name_that_does_not_exist_is_said(said: list[str]) -> None:
+def test_a_name_that_does_not_exist_is_noted(said: list[str]) -> None:
     checked(record_shape=True)
     assert "record_shape" in said[0]
 

@@ -212,7 +212,7 @@ def test_marks_alone_do_not_start_the_frameworks_profiler(tmp_path: Path) -> Non
     assert run.notes == []
 
 
-def test_marks_that_nobody_records_are_told_once(tmp_path: Path, said: list[str]) -> None:
+def test_marks_that_nobody_records_are_reported_once(tmp_path: Path, said: list[str]) -> None:
     mstx.mark("before any window")
     with profile(output_path=str(tmp_path)):
         for _ in range(3):

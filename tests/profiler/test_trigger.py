@@ -102,7 +102,7 @@ def test_a_folder_that_no_job_watches_is_remarked_on(tmp_path: Path, plain: None
     monitor.stop()
 
 
-def test_the_answer_of_a_running_job_is_told(tmp_path: Path, plain: None) -> None:
+def test_the_answer_of_a_running_job_is_reported(tmp_path: Path, plain: None) -> None:
     monitor = DynamicProfilerMonitor(str(tmp_path), str(tmp_path / "out"), poll_interval=1)
     end = threading.Event()
 

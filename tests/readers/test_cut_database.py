@@ -203,7 +203,7 @@ def test_tables_beyond_the_cut_are_named_and_the_recording_is_not_blamed(tmp_pat
     assert {(NS + 3000, 1000), (NS + 4000, 500)} <= _times(read)
 
 
-def test_a_whole_text_is_preferred_to_a_cut_database_and_the_cut_is_told(tmp_path: Path) -> None:
+def test_a_whole_text_is_preferred_to_a_cut_database_and_the_cut_is_reported(tmp_path: Path) -> None:
     directory = rank_directory(tmp_path, small_run(), 0)
     output = directory / "ASCEND_PROFILER_OUTPUT"
     path = output / "ascend_pytorch_profiler_0.db"

@@ -7,7 +7,7 @@ from pathlib import Path
 import stepscope
 
 
-def test_counts_of_whole_lines_are_read_and_a_cut_one_is_told(tmp_path: Path) -> None:
+def test_counts_of_whole_lines_are_read_and_a_cut_one_is_reported(tmp_path: Path) -> None:
     (tmp_path / "model_gen_config.json").write_text('{"num_moe_layers": 2, "num_of_experts": 2}')
     (tmp_path / "decode_0.csv").write_text("10,30\n40,17")
     run = stepscope.load(tmp_path, progress=False)

@@ -199,7 +199,7 @@ def test_processors_of_old_files_are_taken_as_they_are(tmp_path: Path) -> None:
     assert tables["cpu"].height == 9 and not counts
 
 
-def test_uneven_lists_and_a_missing_count_are_said(tmp_path: Path) -> None:
+def test_uneven_lists_and_a_missing_count_are_noted(tmp_path: Path) -> None:
     odd = {"time_stamp": [1, 2, 3, 4], "process_info": {"user_utilization": [1], "sys_utilization": [1, 2, 3, 4, 5]}}
     (tmp_path / "minddata_cpu_utilization_0.json").write_text(json.dumps(odd))
     _, counts, _ = read(tmp_path, tmp_path / "out")

@@ -177,7 +177,7 @@ def test_pipeline_files_beside_the_operators_are_read(tmp_path: Path) -> None:
     assert counts["pipeline_own_clock"] == 1 and "cpu_pipeline_missing" not in counts
 
 
-def test_what_is_missing_is_said(tmp_path: Path) -> None:
+def test_what_is_missing_is_noted(tmp_path: Path) -> None:
     directory = write_run(tmp_path)
     (directory / "FRAMEWORK" / "cpu_op_execute_timestamp_0.txt").unlink()
     (directory / "FRAMEWORK" / "cpu_ms_memory_record_0.txt").unlink()

@@ -63,7 +63,7 @@ def test_nothing_beside_the_page_is_given(server: Served, path: str) -> None:
     assert (answer.status_code, answer.json()["code"]) == (404, "no_such_route")
 
 
-def test_a_page_that_was_not_built_is_said_in_both_languages(tmp_path: Path, trace: Path) -> None:
+def test_a_page_that_was_not_built_is_noted_in_both_languages(tmp_path: Path, trace: Path) -> None:
     with served(trace, page=tmp_path / "nothing") as server:
         answer = server.client.get("/")
         assert answer.status_code == 503

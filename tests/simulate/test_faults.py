@@ -108,7 +108,7 @@ def test_a_slow_link_slows_its_group_and_nobody_computes_longer() -> None:
     assert (result.periods.computing == healthy.periods.computing).all()
 
 
-def test_faults_add_up_and_each_is_told_with_its_own_cost() -> None:
+def test_faults_add_up_and_each_is_reported_with_its_own_cost() -> None:
     entries = (
         FaultEntry(kind="compute_hotspot", strength=0.2),
         FaultEntry(kind="tail_long", strength=0.1),

@@ -58,7 +58,7 @@ def test_detail_does_not_change_the_run(tmp_path: Path) -> None:
     assert full.steps().select(fields).equals(coarse.steps().select(fields))
 
 
-def test_waiting_in_collectives_is_told_where_the_device_tells_it(tmp_path: Path) -> None:
+def test_waiting_in_collectives_is_reported_where_the_device_tells_it(tmp_path: Path) -> None:
     run, result = simulated(small(NPU, plan=Plan(dp=4)), tmp_path / "run")
 
     waits = (

@@ -208,7 +208,7 @@ def test_all_that_is_stored_is_its_owners_alone(capture: Path, tmp_path: Path) -
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_a_damaged_manifest_is_told_when_the_capture_is_read_again(tmp_path: Path) -> None:
+def test_a_damaged_manifest_is_reported_when_the_capture_is_read_again(tmp_path: Path) -> None:
     capture = write_rank(tmp_path / "capture", 0)
     first = ingest(capture, store=tmp_path / "store").store
     assert not first.mended

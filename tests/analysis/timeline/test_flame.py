@@ -53,7 +53,7 @@ def test_times_end_at_the_window_and_rows_that_were_not_chosen_are_passed_over(t
     assert told == {("forward", 0): (2, 80 + 55), ("mm", 1): (1, 5)}
 
 
-def test_of_many_nodes_the_longest_are_told_with_their_callers(tmp_path: Path) -> None:
+def test_of_many_nodes_the_longest_are_reported_with_their_callers(tmp_path: Path) -> None:
     answer = flame(_view(tmp_path), 245, 266, [RowRange(0)], limit=1)
     assert [(node.name, node.parent) for node in answer.nodes] == [("forward", None)]
     assert answer.nodes_total == 3

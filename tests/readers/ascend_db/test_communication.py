@@ -63,7 +63,7 @@ def test_tasks_of_the_network_that_only_signal_are_no_transfers(tmp_path: Path) 
     assert rows.select(pl.col("kind", "transport").cast(pl.String), "bytes").rows() == [("payload", "RDMA", 64)]
 
 
-def test_the_vendors_own_times_stand_beside_the_calls(tmp_path: Path) -> None:
+def test_the_vendors_own_times_appear_beside_the_calls(tmp_path: Path) -> None:
     directory = rank_directory(tmp_path / "capture", small_run())
     summary = Builder()
     name = "hcom_allReduce__210_0_1"

@@ -237,7 +237,7 @@ def test_tasks_of_unknown_type_compute_only_if_the_kernel_table_has_them(tmp_pat
     assert found.count("ascend_task_type_unknown", type="QUANTUM", kind="sync") == 1
 
 
-def test_layers_are_told_by_arguments_where_a_cut_file_lacks_the_names(tmp_path: Path) -> None:
+def test_layers_are_reported_by_arguments_where_a_cut_file_lacks_the_names(tmp_path: Path) -> None:
     events = [event for event in capture_events() if event["ph"] != "M"]
     found = read(tmp_path, {"trace_view.json": events})
     assert found.slice("MatMul")["kind"] == "kernel"

@@ -228,7 +228,7 @@ def test_a_recorder_that_skips_completions_still_tells_lives(read: Callable[...,
     assert [(row["alloc_seq"], row["free_seq"]) for row in found.rows("allocations")] == [(0, 1), (2, None)]
 
 
-def test_lost_and_stray_frees_are_told(read: Callable[..., Read]) -> None:
+def test_lost_and_stray_frees_are_reported(read: Callable[..., Read]) -> None:
     trace = [
         event("alloc", A, 512, 1),
         event("alloc", A, 1024, 2),  # the free between is missing

@@ -109,7 +109,7 @@ def test_frees_that_the_tool_made_up_at_exit_mean_alive(read: Callable[..., Read
     assert found.notes["msmemscope_freed_at_exit"] == 1
 
 
-def test_lost_and_stray_frees_are_told(read: Callable[..., Read]) -> None:
+def test_lost_and_stray_frees_are_reported(read: Callable[..., Read]) -> None:
     found = read(
         [
             malloc(1, 10, A, 512, "HAL"),
