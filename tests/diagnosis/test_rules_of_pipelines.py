@@ -161,3 +161,29 @@ def test_a_loader_that_a_gathering_hides_in_part_is_named_with_all_that_it_costs
     (finding,) = [each for each in work_out(run.store).findings if each.accuses]
     assert (finding.kind, finding.cause, finding.ranks) == ("slow_rank", "data", [2])
     assert _share_of(finding) == pytest.approx(truth["faults"][0]["gain_share"], rel=0.25)
+
+
+def test_keys_and_values_that_a_split_sequence_gathers_are_no_redistribution(tmp_path: Path) -> None:
+    run, _ = _simulated(tmp_path, DATA_PARALLEL | {"plan": {"dp": 2, "cp": 2}}, "steps")
+    assert judged("redistribution", run) == []
+
+
+def test_experts_of_a_slow_rank_have_no_more_tokens_than_others(tmp_path: Path) -> None:
+    job = {"extends": "healthy-experts", "name": "experts", "plan": {"dp": 8, "ep": 8}, "steps": 4}
+    run, _ = _simulated(tmp_path, job, "steps", kind="slow_rank", cause="compute", ranks=[5], strength="clear")
+    assert [finding.ranks for finding in judged("slow_rank", run)] == [[5]]
+    assert judged("expert_imbalance", run) == []
+
+
+@pytest.mark.parametrize("chunks", [1, 2])
+def test_the_bubble_is_what_stages_wait_while_they_do_not_compute(tmp_path: Path, chunks: int) -> None:
+    """(p - 1) ÷ (v · m + p - 1), less what stages that end early wait in the reduction that ends the step.
+
+    Chunks of the model have their receives posted early, beside computing: that is no bubble.
+    """
+    plan = {"dp": 1, "tp": 1, "pp": 4, "chunks": chunks, "micro_batches": 16}
+    run, _ = _simulated(tmp_path, PIPELINE | {"plan": plan, "workload": {"layers": 16}}, "steps")
+    answer = run.answer("cluster")
+    assert answer is not None
+    whole = 3 / (chunks * 16 + 3)
+    assert 0.5 * whole < answer.bubble.share < whole

@@ -83,6 +83,8 @@ class Transformer:
                 pieces += [piece, piece]
             elif piece.operator == "attention":
                 pieces.append(replace(piece, operator="attention_backward", flops=2.5 * piece.flops))
+            elif piece.kind == "all_gather":  # what was gathered is used by all: their gradients for it are summed up
+                pieces.append(replace(piece, kind="reduce_scatter"))
             elif piece.kind:
                 pieces.append(piece)
             else:

@@ -13,7 +13,8 @@ from stepscope.analysis.cluster.job_calls import JobCalls
 from stepscope.analysis.cluster.rank_rows import Blame
 from stepscope.analysis.cluster.roots import Holds
 from stepscope.analysis.cluster.spilled_rows import SpilledRows
-from stepscope.analysis.foundation.intervals import union
+from stepscope.analysis.foundation.computing_time import computing_of
+from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.step_statistics import typical
 from stepscope.store.run_store import RunStore
 
@@ -35,8 +36,9 @@ def blame_of(store: RunStore, trace: pl.DataFrame, calls: JobCalls) -> Blame:
         numbered = waits.with_row_index("wait")
         in_step = numbered.join(counted, on=["rank", "step"], how="semi", maintain_order="left")
         pairs = calls.in_pipeline.of_ranks(waits["rank"].unique().to_list())
-        waited |= _time_waited(in_step)
-        in_pipeline |= _time_waited(in_step.join(pairs, on=["rank", "slice"], how="semi", maintain_order="left"))
+        waited |= {rank: float(spans.length) for rank, spans in _waited(in_step)}
+        stages = in_step.join(pairs, on=["rank", "slice"], how="semi", maintain_order="left")
+        in_pipeline |= {rank: _not_computing(store, rank, spans) for rank, spans in _waited(stages)}
         parts = holds.roots(waits).with_columns(pl.col("wait").cast(pl.UInt32))
         of_root = (
             parts.join(in_step.select("wait"), on="wait", how="semi").group_by("root").agg(pl.col("wait_ns").sum())
@@ -57,10 +59,14 @@ def _blocks(rows: SpilledRows, ranks: list[int]) -> Iterator[pl.DataFrame]:
             yield own
 
 
-def _time_waited(waits: pl.DataFrame) -> dict[int, float]:
-    """Time of each rank in which it waited, however many calls were under way."""
-    spans = {}
+def _waited(waits: pl.DataFrame) -> Iterator[tuple[int, Intervals]]:
+    """When each rank waited, however many calls were under way."""
     for (rank,), own in waits.group_by("rank"):
         start = own["start_ns"].to_numpy()
-        spans[int(str(rank))] = float(union(start, start + own["wait_ns"].to_numpy()).length)
-    return spans
+        yield int(str(rank)), union(start, start + own["wait_ns"].to_numpy())
+
+
+def _not_computing(store: RunStore, rank: int, waited: Intervals) -> float:
+    """How long a rank only waited. A receive that was posted early costs nothing while it computes."""
+    covered = computing_of(store, rank).covered_within(waited.start, waited.end)
+    return float(waited.length - covered.sum())

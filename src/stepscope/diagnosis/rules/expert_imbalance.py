@@ -22,7 +22,12 @@ def judge(run: RunContext) -> list[Finding]:
 
 
 def _of_peers(run: RunContext, peers: list[int]) -> list[Loss]:
-    times = {rank: run.expert_times[rank] for rank in peers if rank in run.expert_times}
+    slower = _slower(run)
+    times = {
+        rank: [time / slower.get(rank, 1.0) for time in run.expert_times[rank]]
+        for rank in peers
+        if rank in run.expert_times
+    }
     if len(times) < 2:
         return []
     period = statistics.fmean(run.times[rank].period_us for rank in times)
@@ -54,6 +59,16 @@ def _of_peers(run: RunContext, peers: list[int]) -> list[Loss]:
         )
         for rank in hot
     ]
+
+
+def _slower(run: RunContext) -> dict[int, float]:
+    """How much slower the other computing of slow ranks is: their experts are so, too, whatever their load."""
+    return {
+        rank: member.needs_us / member.usual_us
+        for member in run.slow_members
+        if member.cause == "compute" and member.usual_us > 0
+        for rank in member.ranks
+    }
 
 
 def _above(times: dict[int, list[float]], hot: list[int], others: list[int]) -> list[float]:
