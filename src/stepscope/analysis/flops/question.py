@@ -252,16 +252,16 @@ def _note_shares(
 
 def _note_peaks(calls: pl.DataFrame, peaks: Peaks, rank: int, notes: list[Note]) -> None:
     unknown = [dtype for dtype in calls["dtype"].unique() if not peaks.rate(dtype)]
-    device = _in_words("device", "device" if peaks.device else "unnamed_device", name=peaks.device)
-    device["device"] = peaks.device or "?"
+    device = _in_words("device", peaks.device, "device" if peaks.device else "unnamed_device")
     if unknown:
         named = ", ".join(sorted(filter(None, unknown)))
-        dtypes = {"dtypes": named} if named else _in_words("dtypes", "unrecorded_types")
+        dtypes = {"dtypes": named} if named else _in_words("dtypes", None, "unrecorded_types")
         notes.append(Note("no_peak", rank=rank, params=device | dtypes))
     elif peaks.memory is None:
         notes.append(Note("no_memory_bandwidth", rank=rank, params=device))
 
 
-def _in_words(value: str, key: str, **params: Any) -> dict[str, str]:
-    """A value of a note in each language."""
-    return {f"{value}_{lang}": text(f"flops_words.{key}", lang, **params) for lang in LANGUAGES}
+def _in_words(value: str, name: str | None, key: str) -> dict[str, str]:
+    """A value of a note, and how each language says it."""
+    words = {f"{value}_{lang}": text(f"flops_words.{key}", lang, name=name) for lang in LANGUAGES}
+    return {value: name or "?", **words}
