@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -57,7 +59,16 @@ def demo(
     _show_cluster(cluster, truth, out / SIMULATED)
     _title(text("report.demo_planted", language()))
     planted.show(faults, accused_beside(faults, findings), language())
-    terminal.say("demo_next", language(), recorded=recorded.describe()["path"], simulated=out / SIMULATED)
+    terminal.say("demo_next", language(), program=typed_program(), recorded=out / RECORDED, simulated=out / SIMULATED)
+
+
+def typed_program() -> str:
+    """This command as it can be typed here: an environment that is not active has to be named."""
+    started = Path(sys.argv[0])
+    if shutil.which("stepscope") or started.name != "stepscope":
+        return "stepscope"
+    here = Path.cwd()
+    return str(started.absolute().relative_to(here) if started.absolute().is_relative_to(here) else started)
 
 
 def _title(words: str) -> None:
