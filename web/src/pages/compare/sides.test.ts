@@ -37,4 +37,12 @@ test('the bars of the waterfall lead from A to B', () => {
   expect(steps[2]?.from).toBe(steps[1]?.to)
   expect(steps[2]?.to).toBe(steps[3]?.to)
   expect(steps[1]?.to).toBe(1)
+  // Steps of 100 to 150 are drawn from 75 on: their bars say that they are cut.
+  expect([steps[0]?.cut, steps[3]?.cut]).toEqual([true, true])
+})
+
+test('bars that begin at zero are not cut', () => {
+  const side = (period_us: number) => ({ period_us }) as never
+  const steps = waterfall({ a: side(100), b: side(40), explained: [{ delta_us: -60 }] as never })
+  expect([steps[0]?.cut, steps.at(-1)?.cut]).toEqual([false, false])
 })

@@ -50,6 +50,8 @@ export interface FallStep {
   /** From where to where the bar goes, as shares of the longest. */
   readonly from: number
   readonly to: number
+  /** It begins where the axis does, which is not at zero. */
+  readonly cut?: boolean
 }
 
 /** Bars of a waterfall: from A's period by one explanation after the other to B's. */
@@ -62,12 +64,12 @@ export function waterfall(data: Pick<Comparison, 'a' | 'b' | 'explained'>): read
   const base = least > 0.5 * longest ? Math.max(0, least - (longest - least) * 0.5) : 0
   const share = (value: number): number => (longest > base ? (value - base) / (longest - base) : 0)
   return [
-    { key: 'a', from: 0, to: share(data.a.period_us) },
+    { key: 'a', from: 0, to: share(data.a.period_us), cut: base > 0 },
     ...data.explained.map((_, index) => ({
       key: `e${index}`,
       from: share(ends[index] ?? 0),
       to: share(ends[index + 1] ?? 0),
     })),
-    { key: 'b', from: 0, to: share(data.b.period_us) },
+    { key: 'b', from: 0, to: share(data.b.period_us), cut: base > 0 },
   ]
 }
