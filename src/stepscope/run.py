@@ -68,7 +68,17 @@ def load(
 
 
 class Run(QuestionMethods):
-    """One capture window of one job; every question is a method."""
+    """One capture window of one job; every question is a method.
+
+    >>> import stepscope
+    >>> run = stepscope.load("traces", progress=False)
+    >>> run
+    <Run 'traces': 2 ranks, 98 slices>
+    >>> run.steps(ranks=[1]).select("step", "computing_us").row(0)
+    (0, 99.999)
+    >>> run.diagnose().verdict.sentence.en
+    'The device of both ranks waits for the host, ...'
+    """
 
     def __init__(self, ingested: Ingested) -> None:
         self.ingested = ingested
@@ -103,13 +113,25 @@ class Run(QuestionMethods):
         return [Note("other_windows", {"window": self.window, "windows": named}, count=len(others))]
 
     def table(self, name: str, ranks: Sequence[int] | None = None) -> pl.LazyFrame:
-        """A table of the run, lazily; see docs/schema.md."""
+        """A table of the run, lazily; see docs/schema.md.
+
+        >>> import stepscope
+        >>> run = stepscope.load("traces", progress=False)
+        >>> run.table("slices", ranks=[0]).filter(kind="kernel").collect().height
+        12
+        """
         if name not in schema.TABLES:
             raise UsageError("no_such_table", table=name, tables=", ".join(schema.TABLES))
         return self.store.scan(name, None if ranks is None else list(ranks))
 
     def sql(self, query: str) -> pl.DataFrame:
-        """The result of a read-only SQL query over the tables."""
+        """The result of a read-only SQL query over the tables.
+
+        >>> import stepscope
+        >>> run = stepscope.load("traces", progress=False)
+        >>> run.sql("SELECT count(*) AS kernels FROM slices WHERE kind = 'kernel'").item()
+        24
+        """
         return select(self.store, query)
 
     def compare(
@@ -121,7 +143,12 @@ class Run(QuestionMethods):
     ) -> Comparison:
         """This run against another, the last of several; ``ranks`` and ``steps`` choose parts of either side.
 
-        Without another run two parts of this one are compared: ``run.compare(ranks=([0], [2]))``.
+        Without another run two parts of this one are compared.
+
+        >>> import stepscope
+        >>> run = stepscope.load("traces", progress=False)
+        >>> run.compare(ranks=([0], [1])).verdict.word
+        'same'
         """
         from stepscope.compare.runs import compare_sides, named
         from stepscope.compare.side import Side

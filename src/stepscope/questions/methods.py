@@ -18,7 +18,13 @@ class QuestionMethods:
     store: Any
 
     def ask(self, question: str, **chosen: Any) -> Answer[Any]:
-        """The answer to a question, with notes on what the data lacks."""
+        """The answer to a question, with notes on what the data lacks.
+
+        >>> import stepscope
+        >>> answer = stepscope.load("traces", progress=False).ask("steps", ranks=[0])
+        >>> answer.data.height, [note.code for note in answer.notes]
+        (4, ['host_ran_ahead'])
+        """
         return QUESTIONS.named(question).ask(self.store, **chosen)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
