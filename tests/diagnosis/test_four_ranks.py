@@ -63,3 +63,13 @@ def test_periods_are_those_of_the_loops_own_clock(name: str, tmp_path: Path) -> 
         recorded = [step for step in own["steps"] if step["step"] in own["recorded"]]
         by_clock = statistics.fmean(step["ended_ns"] - step["began_ns"] for step in recorded) / 1000
         assert mean_us[own["rank"]] == pytest.approx(by_clock, rel=0.03)
+
+
+def test_what_slow_ranks_compute_beyond_others_is_promised_once(tmp_path: Path) -> None:
+    """Their additional products are of 32 bits, too: half precision is told with what it gains on the others."""
+    found = stepscope.load(capture_of("four_ranks_cuda_two_slow", tmp_path)).diagnose()
+    told = {finding.kind: finding for finding in found.findings}
+    assert {"slow_rank", "precision_headroom"} <= set(told)
+    assert sum(finding.gain_share or 0.0 for finding in found.findings if finding.accuses) < 1
+    # A healthy job of the same program computes 15 ms of its 34, and no kernel gains more than it takes.
+    assert (told["precision_headroom"].gain_us or 0.0) < 15_000

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from stepscope.diagnosis.finding import Finding
+from stepscope.report.diagnose import position_line
 from support.samples import RECORDINGS, open_sample
 
 TRUTH: dict[str, dict[str, Any]] = json.loads((RECORDINGS / "planted.truth.json").read_text("utf-8"))
@@ -47,3 +48,18 @@ def test_python_that_holds_the_device_up_is_named_with_its_function() -> None:
     assert told.cause == "python"
     assert told.where.site is not None and "quantiles → sorted" in told.where.site
     assert told.where.site in told.title.en and told.where.site in told.title.zh
+
+
+def test_workers_that_nobody_could_look_into_are_named_as_a_whole() -> None:
+    """They were started before the recording; their time went into the data set, not into collating."""
+    (told, *_) = _accused("planted_slow_loader.tar.xz")
+    assert told.where.pipeline_op == "DataLoader"
+    assert "num_workers" in told.advice.en
+
+
+def test_a_finding_of_which_another_explains_the_most_says_so() -> None:
+    fallback, host = _accused("planted_work_on_the_cpu.tar.xz")
+    assert (fallback.kind, host.kind, host.comes_after) == ("cpu_fallback", "host_bound", [fallback.id])
+    position = position_line(host, [fallback])
+    assert position is not None and "not counted here" in position.en and "未计入" in position.zh
+    assert position_line(fallback, []) is None

@@ -108,19 +108,29 @@ def _slow_ranks_apart(run: RunContext, kind: str, losses: list[Loss]) -> list[li
     """Ranks that are slow because they are idle so long, and the others."""
     if len(losses) == 1 or losses[0].gain_method != IDLE_REMOVED:
         return [losses]
-    limits = finding_facts().slow_rank
-    slow = {
-        rank
-        for member in run.slow_members
-        if limits.is_absorbed(kind, losses[0].cause, member.cause)
-        for rank in member.ranks
-    }
+    slow = _slow_because_of_it(run, kind, losses[0])
     usual = [loss for loss in losses if loss.rank not in slow]
     level = _mean(loss.gain_us for loss in usual) or 0.0
-    apart = [loss for loss in losses if loss.rank in slow and (loss.gain_us or 0.0) > limits.apart_times * level]
+    times = finding_facts().slow_rank.apart_times
+    apart = [loss for loss in losses if loss.rank in slow and (loss.gain_us or 0.0) > times * level]
     if not apart or not usual:
         return [losses]
     return [apart, [loss for loss in losses if loss not in apart]]
+
+
+def _slow_because_of_it(run: RunContext, kind: str, loss: Loss) -> set[int]:
+    """Ranks that are slow, and of which a finding of this kind and cause says why."""
+    absorbed = finding_facts().slow_rank.is_absorbed
+    slow = [member for member in run.slow_members if absorbed(kind, loss.cause, member.cause)]
+    return {rank for member in slow for rank in member.ranks}
+
+
+def _promised_here(run: RunContext, kind: str, losses: list[Loss]) -> list[Loss]:
+    """Without slow ranks: what they compute beyond their peers is promised by their own finding."""
+    if losses[0].gain_method == IDLE_REMOVED:
+        return losses
+    slow = _slow_because_of_it(run, kind, losses[0])
+    return [loss for loss in losses if loss.rank not in slow] or losses
 
 
 def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Finding:
@@ -128,7 +138,8 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
     worst = by_gain[0]
     ranks = sorted(loss.rank for loss in losses)
     lists = finding_facts().lists
-    gain, share = _mean(loss.gain_us for loss in losses), _mean(loss.gain_share for loss in losses)
+    counted = _promised_here(run, kind, by_gain)
+    gain, share = _mean(loss.gain_us for loss in counted), _mean(loss.gain_share for loss in counted)
     confidence = worst.confidence if worst.severity or _seen_often(run, ranks) else "suspect"
     values: dict[str, object] = {"ranks": rank_names(ranks, run.ranks), "share": percent(share), **worst.words}
     return Finding(
@@ -141,7 +152,7 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
         ranks=ranks,
         steps=sorted({step for loss in losses for step in loss.steps})[: lists.most_steps],
         where=worst.where,
-        evidence=worst.evidence if gain is None else _mean_evidence(by_gain),
+        evidence=worst.evidence if gain is None else _mean_evidence(counted),
         gain_us=gain,
         gain_share=share,
         gain_method=worst.gain_method if gain is not None else None,

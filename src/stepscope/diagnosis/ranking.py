@@ -64,7 +64,7 @@ def _slow_ranks_first(findings: list[Finding]) -> list[Finding]:
     while left:
         reasons = [one for one in left if _is_of_cluster(one)]
         chosen = next((one for one in left if not _reasons(one, reasons)), left[0])
-        before = _reasons(chosen, [one for one in placed if _is_of_cluster(one)])
+        before = _reasons(chosen, placed)
         placed.append(msgspec.structs.replace(chosen, comes_after=[one.id for one in before]))
         left.remove(chosen)
     return placed

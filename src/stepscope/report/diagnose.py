@@ -81,13 +81,12 @@ def _show_finding(console: Console, number: int, findings: Sequence[Finding], la
 
 
 def position_line(finding: Finding, before: Sequence[Finding]) -> Bilingual | None:
-    """Why a finding stands behind others that cost less; None where it does not."""
-    reasons = [
-        str(number)
-        for number, other in enumerate(before, 1)
-        if other.id in finding.comes_after and (other.gain_us or 0.0) < (finding.gain_us or 0.0)
-    ]
-    return Bilingual.of("report.finding_after", numbers=", ".join(reasons)) if reasons else None
+    """What of a finding is told by those before it, and why it stands behind them; None where nothing is."""
+    reasons = {str(number): other for number, other in enumerate(before, 1) if other.id in finding.comes_after}
+    if not reasons:
+        return None
+    cheaper = any((other.gain_us or 0.0) < (finding.gain_us or 0.0) for other in reasons.values())
+    return Bilingual.of("report.finding_after" if cheaper else "report.finding_rest", numbers=", ".join(reasons))
 
 
 def _advice(finding: Finding, before: Sequence[Finding]) -> Bilingual:

@@ -43,8 +43,12 @@ def locate(seen: Observed, queues: Queues, processors: Processors, costs: Costs)
     before = 1.0 if first else queues.starving_use[queues.way.stages[index - 1].op]
     after = queues.starving_use[owner]
     # Stages without a queue work in the same threads; recorded work tells them apart.
-    op = costs.slowest([owner, *queues.way.stages[index].inline], owner)
+    together = [owner, *queues.way.stages[index].inline]
+    op = costs.slowest(together, owner)
     stage, name = seen.stages[op], seen.stages[op].name
+    of_loader = _advice_of_kind(stage, first) == "loader" and len(together) > 1
+    if unseen := of_loader and not any(each in costs.us for each in together):
+        name = "DataLoader"  # workers that were started before the recording: nobody knows which stage it is
     low = all(use < limits.queue.low_use_share for use in queues.starving_use.values())
     clear = blame[owner] > limits.queue.least_drop_share
     rule = ("D2" if low else "D1") if first else ("D1" if clear else "D0")
@@ -61,7 +65,10 @@ def locate(seen: Observed, queues: Queues, processors: Processors, costs: Costs)
         name,
         clear and queues.starving_rounds >= limits.loop.least_certain,
         [
-            Sentence.of(f"pipeline_advice.{_advice_of_kind(stage, first)}", op=name),
+            Sentence.of(
+                "pipeline_advice.loader_workers" if unseen else f"pipeline_advice.{_advice_of_kind(stage, first)}",
+                op=name,
+            ),
             *(text for _, text in processor_rules),
         ],
         [

@@ -63,14 +63,17 @@ def judge(run: RunContext) -> list[Finding]:
 
 
 def _within_a_host(run: RunContext) -> set[str]:
-    """Groups of libraries of the host (gloo, MPI) on one host: their calls use no network that could lose packets."""
+    """Groups of libraries of the host (gloo, MPI) on one host: their calls use no network that could lose packets.
+
+    So do those of ranks whose hosts nobody recorded, as far as anybody knows.
+    """
     over_host = "^(?:" + "|".join(communication_facts().host_prefixes) + "):"
     calls = run.store.scan("collectives").select("rank", pl.col("group", "name").cast(pl.String)).drop_nulls("group")
     ranks = calls.group_by("group").agg(pl.col("rank").unique(), over_host=pl.col("name").str.contains(over_host).all())
     return {
         group
         for group, members, whole in ranks.collect().iter_rows()
-        if whole and len({run.host_of.get(rank, rank) for rank in members}) == 1
+        if whole and len({run.host_of.get(rank) for rank in members}) == 1
     }
 
 
