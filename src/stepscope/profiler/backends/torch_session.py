@@ -9,7 +9,9 @@ takes the process with it, so ours is switched off then, whatever went wrong bef
 from __future__ import annotations
 
 import atexit
+import functools
 import gc
+import itertools
 import os
 import sys
 import threading
@@ -60,15 +62,22 @@ class Turn:
         self._taken = weakref.WeakMethod(taken)
         self._pid = os.getpid()
         self._thread = 0
-        self._prepared = False
+        self._prepared: list[Any] = []
 
     def prepare(self) -> None:
-        """Make everything ready; nothing is recorded yet."""
+        """Make everything ready; nothing is recorded yet.
+
+        An exception of a signal handler of the job's may come when Kineto is ready already: it has to be ended then.
+        """
         _Process.turn, _Process.turn_begun = self, True
         with _as_ours():
             self.kineto.prepare_trace()
-        self._prepared = True
         _let_children_exit()
+
+    def _noting(self, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """Call, and know that it was done, with no moment between the two at which Python looks for signals."""
+        self._prepared.extend(itertools.starmap(functools.partial(call, *args, **kwargs), ((),)))
+        return self._prepared[-1]
 
     @property
     def is_here(self) -> bool:
@@ -234,9 +243,9 @@ def _let_children_exit() -> None:
 def _begins(original: Callable[..., Any]) -> Callable[..., Any]:
     @named_like(original)
     def begin(*args: Any, **kwargs: Any) -> Any:
-        if _thread.ours:
-            return original(*args, **kwargs)
         turn = _Process.turn
+        if _thread.ours:
+            return turn._noting(original, args, kwargs) if turn is not None else original(*args, **kwargs)
         if turn is not None:
             attempt("torch.stop", turn.give_way)
         _Process.theirs = True

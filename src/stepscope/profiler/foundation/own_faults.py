@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar
 
+from stepscope.profiler.foundation import signals
+
 Kind = TypeVar("Kind", bound=BaseException)
 
 #: An exception raised while another is on its way; more than this many in a row are nobody's.
@@ -107,8 +109,8 @@ def _arguments(frame: FrameType) -> Iterator[Any]:
 
 def _codes_of_handlers() -> set[CodeType]:
     codes = set()
-    for number in signal.valid_signals():
-        handler: Any = signal.getsignal(number)
+    for number in signals.valid_signals():
+        handler: Any = signals.get_handler(number)
         while isinstance(handler, functools.partial):
             handler = handler.func
         function = getattr(handler, "__func__", handler)

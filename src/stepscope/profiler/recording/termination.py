@@ -12,6 +12,7 @@ import time
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from stepscope.profiler.foundation import signals
 from stepscope.profiler.foundation.guard import attempt
 from stepscope.profiler.foundation.main_thread import call_in_main_thread, is_main_thread
 from stepscope.profiler.handover import parsing
@@ -60,21 +61,21 @@ _before_fork = _BeforeFork()
 def _watch_forks() -> None:
     """Python forgets signals that reach a child before it is set up; held back until then, they end it as they would
     without us."""
-    if _State.watches_forks or not hasattr(os, "register_at_fork") or not hasattr(signal, "pthread_sigmask"):
+    if _State.watches_forks or not hasattr(os, "register_at_fork") or signals.change_mask is None:
         return
     _State.watches_forks = True
     os.register_at_fork(before=_hold_back, after_in_parent=_let_through, after_in_child=_in_child)
 
 
 def _hold_back() -> None:
-    if signal.getsignal(_SIGNAL) is _on_signal:
-        _before_fork.mask = {int(one) for one in signal.pthread_sigmask(signal.SIG_BLOCK, [_SIGNAL])}
+    if signals.get_handler(_SIGNAL) is _on_signal:
+        _before_fork.mask = signals.change_mask(signal.SIG_BLOCK, [_SIGNAL])
 
 
 def _let_through() -> None:
     mask, _before_fork.mask = _before_fork.mask, None
     if mask is not None:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signals.change_mask(signal.SIG_SETMASK, mask)
 
 
 def _in_child() -> None:
@@ -89,14 +90,14 @@ def _recording() -> list[Profile]:
 
 
 def _install() -> None:
-    if _State.profiles and signal.getsignal(_SIGNAL) is signal.SIG_DFL:
+    if _State.profiles and signals.get_handler(_SIGNAL) is signals.SIG_DFL:
         _watch_forks()
-        signal.signal(_SIGNAL, _on_signal)
+        signals.set_handler(_SIGNAL, _on_signal)
 
 
 def _uninstall() -> None:
-    if signal.getsignal(_SIGNAL) is _on_signal:
-        signal.signal(_SIGNAL, signal.SIG_DFL)
+    if signals.get_handler(_SIGNAL) is _on_signal:
+        signals.set_handler(_SIGNAL, signals.SIG_DFL)
 
 
 def _on_signal(number: int, frame: Any) -> None:
@@ -110,11 +111,11 @@ def _on_signal(number: int, frame: Any) -> None:
 
 def _save_and_end(number: int) -> None:
     # A handler of the job's that was set after ours and calls what was there before decides itself.
-    ours = signal.getsignal(number) is _on_signal
+    ours = signals.get_handler(number) is _on_signal
     for profile in _recording():
         attempt("SIGTERM", _save, profile)
     if ours:
-        signal.signal(number, signal.SIG_DFL)
+        signals.set_handler(number, signals.SIG_DFL)
         os.kill(os.getpid(), number)
 
 
