@@ -124,7 +124,7 @@ def test_every_reason_has_its_case() -> None:
         "before_window",
         "frees_hidden",
     }
-    assert set(catalogue()["leak_reason"]) == told | {"curve_grows", "curve_does_not_grow"}
+    assert set(catalogue()["leak_reason"]) == told | {"curve_grows", "curve_does_not_grow", "held_by_recorder"}
 
 
 def test_sites_are_told_apart_by_frames_operator_and_pool(tmp_path: Path) -> None:
@@ -206,6 +206,34 @@ def test_what_the_system_says_of_process_and_machine_is_weak_evidence(tmp_path: 
     ]
     sites = leaks(make_store(tmp_path, memory=rows, steps=_steps(30))).data.sites
     assert [(site.site, site.verdict, site.confidence) for site in sites] == [("process", "leak", "suspect")]
+
+
+@pytest.mark.parametrize(
+    ("events", "verdict", "reason"), [(1, "leak", "curve_grows"), (60, "not_leak", "held_by_recorder")]
+)
+def test_what_the_recorder_may_hold_is_no_leak_of_the_process(
+    events: int, verdict: str, reason: str, tmp_path: Path
+) -> None:
+    """27 steps after the warm-up, 8,000 bytes each: more than one event takes, less than sixty."""
+    rows = [
+        {"device": "cpu", "component": name, "time_ns": n * _MS + 5, "allocated": 10**6 + 8000 * n}
+        for n in range(30)
+        for name in ("process", "MindSpore")
+    ]
+    recorded = [{"slice": n, "track": 1, "start_ns": n, "dur_ns": 1, "kind": "operator"} for n in range(events)]
+    sites = leaks(make_store(tmp_path, memory=rows, steps=_steps(30), slices=recorded)).data.sites
+    judged = {site.site: (site.verdict, site.reason) for site in sites}
+    assert judged == {"MindSpore": ("leak", "curve_grows"), "process": (verdict, reason)}
+
+
+def test_a_curve_that_rises_by_nothing_in_most_steps_is_no_leak(tmp_path: Path) -> None:
+    pages = [1, 1, 2, 2, 2, 2, 2, 2, 3]
+    rows = [
+        {"device": "cpu", "component": "workers", "time_ns": n * _MS + 5, "allocated": 4096 * pages[n]}
+        for n in range(len(pages))
+    ]
+    (site,) = leaks(make_store(tmp_path, memory=rows, steps=_steps(len(pages)))).data.sites
+    assert (site.verdict, site.bytes_per_step) == ("not_leak", 0)
 
 
 def test_a_curve_alone_is_judged_as_a_whole(tmp_path: Path) -> None:

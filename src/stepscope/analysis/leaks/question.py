@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import msgspec
+import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
+from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.leaks.graphs import with_graphs
 from stepscope.analysis.leaks.hidden_frees import frees_are_hidden
@@ -107,7 +109,17 @@ def _of_space(
         # Without stacks a buffer that grows is at no site twice: its operator alone may tell.
         coarse, _ = judged_sites(store, watched, space.blocks, by_size=False)
         return [*(site for site in coarse if site.verdict == LEAK), *sites], left_out
-    return [judged_curve(watched, at_step_ends(space, space.measure, windows))], 0
+    held = at_step_ends(space, space.measure, windows)
+    return [judged_curve(watched, held, _most_held_by_recorder(store, space))], 0
+
+
+def _most_held_by_recorder(store: RunStore, space: Space) -> int:
+    """What a recorder in the same process may hold at the end: it keeps its events until the window is over."""
+    limits = memory_facts().leaks
+    if space.component not in limits.only_suspected:
+        return 0
+    events: int = slices_of(store, space.rank).select(pl.len()).collect().item()
+    return events * limits.recorder_bytes_per_event
 
 
 def _room(space: Space, capacity: int | None) -> int | None:

@@ -163,13 +163,15 @@ def _quiet(watched: Watched, origin: Origin, reason: str, held: tuple[int, int] 
     )
 
 
-def judged_curve(watched: Watched, held: Int64s) -> Site:
-    """A space known only by its curve, as one site; ``held``: its bytes at the ends of steps."""
+def judged_curve(watched: Watched, held: Int64s, recorder_bytes: int) -> Site:
+    """A space known only by its curve, as one site; ``held``: its bytes at the ends of steps, of which those of the
+    recorder may be ``recorder_bytes`` at the last."""
     space, room = watched.space, watched.room
     levels_seen = held[watched.warm_up - 1 :]
-    leaking, slope = grows(levels_seen), median_slope(levels_seen)
+    rises, slope = grows(levels_seen), median_slope(levels_seen)
+    leaking = rises and slope > 0 and levels_seen[-1] - levels_seen[0] > recorder_bytes
     origin = Origin(space.component, None, None, None)
-    reason = "curve_grows" if leaking else "curve_does_not_grow"
+    reason = "curve_grows" if leaking else "held_by_recorder" if rises and recorder_bytes else "curve_does_not_grow"
     judged = _quiet(watched, origin, reason, (int(held[-1]), 0))
     return msgspec.structs.replace(
         judged,
