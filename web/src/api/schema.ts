@@ -123,7 +123,7 @@ export interface ClusterDocument {
   readonly data: Cluster
 }
 
-/** One rank's part in a call; `call` is the same for all who took part, and `start_ns` is on the run's clock. */
+/** One rank's part in a call; `call` is the same for all members, and `start_ns` is on the run's clock. */
 export interface CollectiveCall {
   readonly rank: number
   readonly slice: number | null
@@ -427,7 +427,7 @@ export interface Diagnosis {
   readonly path?: readonly PathStep[]
 }
 
-/** The slowdown if only one line of ranks kept its durations. */
+/** The slowdown if only one line of ranks kept its recorded durations. */
 export interface DimensionSlowdown {
   readonly dimension: string
   readonly index: number
@@ -535,6 +535,7 @@ export interface Finding {
   readonly proof: readonly Proof[]
   readonly validate_with: string | null
   readonly next_commands: readonly string[]
+  readonly comes_after?: readonly string[]
 }
 
 /** A finding that one side has, or that both have with another weight. */
@@ -1003,11 +1004,12 @@ export interface NameTable {
   readonly names: readonly string[]
 }
 
-/** A kind that could not be checked, what was missing, and how to record it. */
+/** A kind that could not be checked, what was missing, and how to record it. `recordable` is false where no other recording of this job would show it: it does not happen in such a job, or nothing records it on this device. */
 export interface NotChecked {
   readonly kind: string
   readonly needs: Bilingual
   readonly collect_with: Bilingual
+  readonly recordable?: boolean
 }
 
 export interface NoteEntry {
