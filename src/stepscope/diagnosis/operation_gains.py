@@ -14,6 +14,7 @@ from stepscope.analysis.cluster.slowdown import Chosen, replay_error_share, save
 from stepscope.analysis.cluster.step_operations import StepOperations, step_operations
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Finding
+from stepscope.diagnosis.recorded import has_single_kernels
 from stepscope.facts.training_operations import training_operations_facts
 
 OPERATION_REPLAY: Final = "operation_replay"
@@ -22,7 +23,7 @@ OPERATION_REPLAY: Final = "operation_replay"
 def shares_by_operations(run: RunContext, findings: list[Finding]) -> dict[str, float]:
     """By finding, the share of the step that is saved with operations of the slow ranks or the long stage as usual."""
     concerned = [one for one in findings if one.kind in ("slow_rank", "stage_imbalance") and one.accuses]
-    recorded = step_operations(run.store) if concerned else None
+    recorded = step_operations(run.store) if concerned and not has_single_kernels(run.store) else None
     replay = None if recorded is None else replay_of(recorded)
     if recorded is None or replay is None:
         return {}
