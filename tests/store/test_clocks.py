@@ -86,6 +86,17 @@ def test_offsets_of_milliseconds_are_recovered_within_their_error() -> None:
     assert notes == ["clocks_aligned"]
 
 
+def test_a_few_small_calls_count_for_themselves_beside_many_large_ones() -> None:
+    offsets = [0.0, 250.0, -120.0]
+    ranks, small = Job(offsets, calls=8).tables()
+    _, large = Job(offsets, calls=100, apart_ms=2.0, noise_us=300.0, size=1 << 28).tables()
+    large = large.with_columns(group=pl.lit("large").cast(small.collect_schema()["group"]))
+    found, _ = with_clocks(ranks, pl.concat([small, large]))
+    assert found["clock_calls"].to_list() == [8] * 6
+    for rank, true_us in zip(range(2, 6), [-250] * 2 + [120] * 2, strict=True):
+        assert abs(found["clock_offset_ns"][rank] - true_us * 1000) <= found["clock_error_ns"][rank] <= 20_000
+
+
 def test_a_drift_is_recovered_in_a_long_window() -> None:
     ranks, _ = aligned(Job([0, 300], apart_ms=500, drift_ppm=[0, 40]))
 

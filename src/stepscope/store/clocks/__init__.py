@@ -13,7 +13,7 @@ import polars as pl
 from stepscope.arrays import Int64s
 from stepscope.facts.clocks import clocks_facts
 from stepscope.store.clocks.alignment import Alignment, align
-from stepscope.store.clocks.anchors import anchors
+from stepscope.store.clocks.anchors import SMALL, anchors
 from stepscope.store.notes import Note
 
 #: ``ranks.clock_state``: by what the columns beside it are known, or why they are not.
@@ -45,13 +45,26 @@ def with_clocks(ranks: pl.DataFrame, *collectives: pl.LazyFrame) -> tuple[pl.Dat
     if clock_of["domain"].n_unique() < 2:
         return ranks, []
     calls = anchors(collectives, clock_of)
-    estimate = None if calls.is_empty() else align(calls, _count(clock_of))
+    estimate = _estimated(calls, _count(clock_of))
     if estimate is not None and _ranks_differ(estimate, clock_of):
         clock_of = ranks.select("rank", domain=pl.int_range(pl.len(), dtype=pl.Int64))
         calls = anchors(collectives, clock_of)
-        estimate = align(calls, _count(clock_of))
+        estimate = _estimated(calls, _count(clock_of))
     judged = _judged(ranks, clock_of, estimate)
     return judged, _notes(judged)
+
+
+def _estimated(calls: pl.DataFrame, clocks: int) -> Alignment | None:
+    """From all calls, or from small ones alone where these reach every clock and tell more than all do together."""
+    if calls.is_empty():
+        return None
+    estimate = align(calls, clocks)
+    small = calls.filter(pl.col("size") == SMALL)
+    if small.is_empty() or len(small) == len(calls):
+        return estimate
+    alone = align(small, clocks)
+    enough = alone.connected.all() and (alone.calls >= clocks_facts().least_calls).all()
+    return alone if enough and alone.error_ns.max() < estimate.error_ns.max() else estimate
 
 
 def _clocks_by_host(ranks: pl.DataFrame) -> pl.DataFrame:
