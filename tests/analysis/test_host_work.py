@@ -17,6 +17,7 @@ from stepscope.analysis.launches import launches
 from stepscope.analysis.operators import operators
 from stepscope.analysis.steps import steps
 from stepscope.analysis.summary import summary
+from stepscope.errors import NoAnswerError
 from stepscope.store.run_store import RunStore
 
 _CALLS = ("operator", "collective")
@@ -82,7 +83,19 @@ def test_a_collective_inside_an_operator_is_not_counted_twice(tmp_path: Path) ->
     case.slice("gloo:all_reduce", "collective", 20, 45, step=1, parent=outer)
     store = case.store(tmp_path)
     assert _by_name(store, lane="all") == {"gloo:all_reduce": 25.0, "c10d::allreduce_": 15.0}
-    assert _by_name(store, lane="communication") == {"gloo:all_reduce": 25.0}
+    assert _by_name(store, lane="communication") == {"gloo:all_reduce": 25.0, "c10d::allreduce_": 15.0}
+    with pytest.raises(NoAnswerError):  # what a host spends in calling a collective it does not compute
+        _by_name(store)
+
+
+def test_a_host_that_is_blocked_in_sending_does_not_compute(tmp_path: Path) -> None:
+    case = Case()
+    case.step(1, 0, 100)
+    case.slice("aten::mm", "operator", 10, 20, step=1)
+    case.slice("c10d::send", "operator", 20, 80, step=1)
+    case.slice("_c10d_functional::wait_tensor", "operator", 85, 95, step=1)
+    (row,) = steps(case.store(tmp_path)).data.to_dicts()
+    assert (row["computing_us"], row["exposed_communication_us"], row["idle_us"]) == (10, 70, 20)
 
 
 def test_beside_a_device_leaves_stand_for_the_host(tmp_path: Path) -> None:

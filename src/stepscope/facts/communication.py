@@ -13,6 +13,7 @@ class CommunicationFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     kernel_patterns: tuple[str, ...]
     enqueueing: str
     host_prefixes: tuple[str, ...]
+    host_operators: str
     staging: str
     kernel_kinds: dict[str, str]
     kinds: dict[str, str]

@@ -17,6 +17,7 @@ from stepscope.analysis.foundation.rank_cache import cached_per_rank, cached_sum
 from stepscope.analysis.foundation.rank_tables import links_of, slices_of
 from stepscope.arrays import Bools, Int64s
 from stepscope.errors import UsageError
+from stepscope.facts.communication import communication_facts
 from stepscope.store.run_store import RunStore
 
 COMPUTE: Final = "compute"
@@ -154,16 +155,24 @@ def _times(rows: pl.DataFrame) -> tuple[Int64s, Int64s, Int64s]:
 
 _CALL_NAME: Final = pl.coalesce(pl.col("type").cast(pl.String), pl.col("name").cast(pl.String)).str.to_lowercase()
 # hcom_receive__1, Receive-op12, recv; a kernel that sends and receives at once is not a pure receive.
-_RECEIVES: Final = r"^(?:hcom_)?(?:receive|recv|batch_?recv|irecv)|^receive-op|/receive-op|gloo:recv|nccl:recv"
+_RECEIVES: Final = (
+    r"^(?:hcom_)?(?:receive|recv|batch_?recv|irecv)|^receive-op|/receive-op|gloo:recv|nccl:recv|^c10d::recv"
+)
 
 
 def host_calls(slices: pl.LazyFrame) -> pl.DataFrame:
     """Operators and collectives of the host, each with ``own_ns``, its time without that of others directly in it.
 
-    ``leaf`` are collectives, and operators in which no other operator or collective lies, whatever lies between;
-    ``caller`` is the call directly around, null for an outermost one.
+    Operators that only call into communication count as collectives. ``leaf`` are collectives, and operators in which
+    no other operator or collective lies, whatever lies between; ``caller`` is the call directly around, null for an
+    outermost one.
     """
-    rows = slices.collect()
+    rows = slices.collect().with_columns(pl.col("kind").cast(pl.String))
+    rows = rows.with_columns(
+        kind=pl.when((pl.col("kind") == "operator") & _calls_communication(rows))
+        .then(pl.lit("collective"))
+        .otherwise("kind")
+    )
     calls = rows["kind"].is_in(["operator", "collective"]).to_numpy()
     ids = rows["slice"].to_numpy()
     parent = rows["parent"].fill_null(NO_SLICE).to_numpy()
@@ -183,6 +192,13 @@ def host_calls(slices: pl.LazyFrame) -> pl.DataFrame:
     described = rows.with_columns(leaf=pl.Series(leaf), own_ns=pl.Series(own)).filter(pl.Series(calls))
     caller = pl.Series(ids[np.maximum(ancestor, 0)])
     return described.with_columns(caller=pl.when(pl.Series(inner)).then(caller))
+
+
+def _calls_communication(rows: pl.DataFrame) -> pl.Series:
+    """By name; there are far fewer names than slices."""
+    names = rows["name"].unique()
+    matching = names.filter(names.cast(pl.String).str.contains(communication_facts().host_operators))
+    return rows["name"].is_in(matching.implode())
 
 
 def device_tracks(store: RunStore, rank: int) -> list[int]:
