@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 
 import stepscope as package
+from stepscope.texts import text
 from support.commands import Command
 from support.recordings import DATA
 from support.samples import open_sample
@@ -45,7 +46,10 @@ def test_the_page_says_what_diagnose_says(stepscope: Command, tmp_path: Path) ->
     cards = _section(page, "findings")["cards"]
     assert [card["title"] for card in cards] == [finding["title"] for finding in told["findings"]]
     assert [card["advice"] for card in cards] == [finding["advice"] for finding in told["findings"]]
-    remedies = {entry["collect_with"]["en"] for entry in told["not_checked"]}  # kinds with one remedy share a line
+    kinds = [card["facts"][0]["en"] for card in cards]
+    assert kinds == [text(f"finding_kind.{finding['kind']}", "en") for finding in told["findings"]]
+    # Kinds with one remedy share a line, and so do those that no recording of this job would show.
+    remedies = {entry["collect_with"]["en"] if entry["recordable"] else None for entry in told["not_checked"]}
     assert len(_section(page, "not-checked")["lines"]) == len(remedies)
 
 

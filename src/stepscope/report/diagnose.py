@@ -102,10 +102,19 @@ def _head(number: int, finding: Finding, lang: str) -> Text:
 
 
 def finding_facts(finding: Finding) -> list[Bilingual]:
-    """Kind, cause, how sure it is, and what removing it would save."""
-    words = [finding.kind, *([finding.cause] if finding.cause else [])]
-    facts = [Bilingual(word, word) for word in words]
-    facts.append(Bilingual.of(f"finding_confidence.{finding.confidence}"))
+    """Kind and cause as they are called in JSON, how sure it is, and what removing it would save."""
+    names = [finding.kind, *([finding.cause] if finding.cause else [])]
+    return [*(Bilingual(name, name) for name in names), *_certainty_and_gain(finding)]
+
+
+def facts_in_words(finding: Finding) -> list[Bilingual]:
+    """The same for readers who know no JSON."""
+    return [Bilingual.of(f"finding_kind.{finding.kind}"), *_certainty_and_gain(finding)]
+
+
+def _certainty_and_gain(finding: Finding) -> list[Bilingual]:
+    """How sure a finding is, and what removing it would save."""
+    facts = [Bilingual.of(f"finding_confidence.{finding.confidence}")]
     if finding.gain_us and finding.gain_share:
         gain, share = duration(finding.gain_us), percent(finding.gain_share)
         facts.append(Bilingual.of("report.finding_gain", gain=gain, share=share))

@@ -13,7 +13,7 @@ from stepscope.analysis.operators.question import Operator
 from stepscope.analysis.steps import Step
 from stepscope.analysis.summary import RankSummary
 from stepscope.diagnosis.finding import Bilingual, Finding
-from stepscope.report.diagnose import evidence_line, finding_facts, next_line, not_checked_lines
+from stepscope.report.diagnose import evidence_line, facts_in_words, next_line, not_checked_lines
 from stepscope.report.html.page_labels import labels, made_with
 from stepscope.report.html.sections import Bar, BarPart, Bars, Card, Cards, Lines, Page, Section, Table, Tone, Words
 from stepscope.report.html.tables import of_entries, table
@@ -101,7 +101,7 @@ def _card(number: int, finding: Finding, report: RunReport) -> Card:
         tone=_TONES[finding.severity],
         severity=Bilingual.of(f"report_severity.{finding.severity}"),
         title=finding.title,
-        facts=[*finding_facts(finding)],
+        facts=facts_in_words(finding),
         evidence=[evidence_line(entry) for entry in finding.evidence],
         advice=finding.advice,
         next=next_line(finding),
@@ -121,10 +121,13 @@ def _step_bars(report: RunReport) -> Bars | None:
     longest = max((by_rank[rank].period_us for rank in shown), default=0) or 1
     left = len(order) - len(shown)
     several = len(order) > 1
+    bars = [_bar(by_rank[rank], longest, rank in named and several) for rank in shown]
+    if not any(bar.parts for bar in bars):
+        return None  # the table of steps tells their times
     return Bars(
         id="step",
         title=Bilingual.of("report_title.ranks" if several else "report_title.step"),
-        bars=[_bar(by_rank[rank], longest, rank in named and several) for rank in shown],
+        bars=bars,
         after=[Bilingual.of("report_page.more_ranks", count=left)] if left else [],
     )
 
