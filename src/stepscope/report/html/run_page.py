@@ -101,7 +101,7 @@ def _card(number: int, finding: Finding, report: RunReport) -> Card:
         tone=_TONES[finding.severity],
         severity=Bilingual.of(f"report_severity.{finding.severity}"),
         title=finding.title,
-        facts=facts_in_words(finding),
+        facts=[*facts_in_words(finding)],
         evidence=[evidence_line(entry) for entry in finding.evidence],
         advice=finding.advice,
         next=next_line(finding),
