@@ -28,7 +28,7 @@ def test_a_kind_of_note_takes_one_line_with_its_ranks_and_its_count(stepscope: C
     about_steps = [line for line in lines if "no step marks" in line]
     about_times = [line for line in lines if "negative" in line]
     assert len(about_steps) == len(about_times) == 1
-    assert about_steps[0].startswith("note: rank 0-2: trace_0.json (also trace_1.json, trace_2.json) has ")
+    assert about_steps[0].startswith("note: ranks 0-2: trace_0.json (also trace_1.json, trace_2.json) has ")
     assert about_times[0].startswith("note: rank 1: 2 ")
     assert len(lines) == 2
 
@@ -40,7 +40,7 @@ def test_notes_of_a_known_capture_are_counted(stepscope: Command, capture: Path)
     assert line.startswith("note: Notes on this capture (2) were shown when it was first read.")
     assert line.endswith(f"stepscope ingest {capture}")
     chinese = stepscope("sql", capture, QUERY, "--store", store, "--lang", "zh").err
-    assert chinese.startswith("注意： 该采集数据有 2 类说明")
+    assert chinese.startswith("注意：该采集数据有 2 类说明")
     assert "no step marks" in stepscope("ingest", capture, "--store", store).err
 
 

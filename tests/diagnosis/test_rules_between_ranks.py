@@ -29,6 +29,16 @@ def test_a_rank_is_slow_for_want_of_data_or_for_its_host(tmp_path: Path, idle: s
     assert (finding.ranks, finding.cause, finding.gain_us) == ([1], cause, 40.0)
 
 
+def test_where_every_rank_is_slow_in_its_own_way_the_longest_is_to_blame(tmp_path: Path) -> None:
+    computes = mean_step(0, computing=80, communication=20)
+    launches_late = mean_step(1, computing=20, communication=60, idle={"host": 20.0})
+    (finding,) = judged("slow_rank", context(tmp_path / "longest", computes, launches_late))
+    assert (finding.ranks, finding.cause) == ([0], "compute")
+    assert finding.gain_us == 40.0  # 80 of its own against 20 + 20
+    as_long = mean_step(0, computing=40, communication=60)
+    assert judged("slow_rank", context(tmp_path / "alike", as_long, launches_late)) == []
+
+
 def test_even_ranks_and_ranks_that_wait_for_nobody_are_not_slow(tmp_path: Path) -> None:
     even = [mean_step(rank, computing=50, communication=50 + rank) for rank in range(4)]
     assert judged("slow_rank", context(tmp_path / "even", *even)) == []

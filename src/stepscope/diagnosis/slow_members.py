@@ -52,14 +52,19 @@ def slow_members(run: RunContext) -> list[SlowMember]:
         whole = statistics.fmean(run.times[rank].period_us for rank in peers)
         least = finding_facts().slow_rank.least_excess_share
         rest = {rank: each for rank, each in own.items() if rank not in taken}
-        slow = set(standing_out({rank: each.whole for rank, each in rest.items()}, whole, least))
+        longer = set(standing_out({rank: each.whole for rank, each in rest.items()}, whole, least))
+        slow = set(longer)
         for cause in _QUIET_CAUSES:
             slow |= set(standing_out({rank: each.by_cause[cause] for rank, each in rest.items()}, whole, least))
         slow |= _behind_communication(run, rest, whole)
+        if slow == set(rest):  # each for a cause of its own: nobody is left who is as usual
+            slow = longer
         slow -= {rank for rank in slow if _late_by_chance(run, rank, rest, slow)}
         culprits = [*hosts.items(), *((None, [rank]) for rank in sorted(slow))]
         every = taken | slow
         usual = {rank: each for rank, each in own.items() if rank not in every}
+        if not usual:
+            continue
         members += [
             member
             for host, ranks in culprits

@@ -77,7 +77,7 @@ def _sentence(slowdown: Slowdown, lang: str) -> None:
 def _parts(parts: Sequence[PartTimes], names: tuple[str, ...], title: str, lang: str) -> None:
     if len(parts) > 1:
         frame = pl.DataFrame([msgspec.to_builtins(part) for part in parts], infer_schema_length=None)
-        show_table(frame.select(*names, *_PART), PartTimes, lang, title=title)
+        show_table(frame.select(*names, *_PART), PartTimes, lang, title=title, one_unit=True)
 
 
 def _table(entries: Sequence[msgspec.Struct], title: str, lang: str) -> None:

@@ -11,11 +11,10 @@ from stepscope.compare.comparison import ComparedSide, Comparison, part_label
 from stepscope.diagnosis.finding import Bilingual
 from stepscope.report.console import Console
 from stepscope.report.sparkline import beside, largest_of
-from stepscope.report.tables import cell, wide_console
-from stepscope.texts import text
+from stepscope.report.tables import cell, unit_of_time, wide_console
+from stepscope.texts import in_language, text
 
 _STYLES: Final = {"faster": "bold green", "slower": "bold red", "same": "bold", "not_comparable": "bold yellow"}
-_LONG_US: Final = 10_000
 _MOST_OPERATORS: Final = 12
 _MOST_IN_MARKDOWN: Final = 5
 
@@ -23,13 +22,13 @@ _MOST_IN_MARKDOWN: Final = 5
 def show(comparison: Comparison, lang: str) -> None:
     """The verdict, both sides, where the step goes, what explains the difference, operators, findings, gates."""
     console = wide_console()
-    _line(console, _in(comparison.verdict.sentence, lang), _STYLES[comparison.verdict.word])
+    _line(console, in_language(comparison.verdict.sentence, lang), _STYLES[comparison.verdict.word])
     for reason in comparison.verdict.reasons[1:]:
-        _line(console, _in(reason.sentence, lang))
+        _line(console, in_language(reason.sentence, lang))
     steps = {"A": [pair.a_us for pair in comparison.steps], "B": [pair.b_us for pair in comparison.steps]}
     longest = largest_of([*steps["A"], *steps["B"]])
     for letter, side in (("A", comparison.a), ("B", comparison.b)):
-        _line(console, _in(side_line(letter, side), lang) + beside(console, steps[letter], longest), "dim")
+        _line(console, in_language(side_line(letter, side), lang) + beside(console, steps[letter], longest), "dim")
     if len(comparison.history) > 2:  # two are the comparison itself
         _show_history(console, comparison, lang)
     unit = unit_of(comparison)
@@ -43,12 +42,12 @@ def show(comparison: Comparison, lang: str) -> None:
         console.print()
         _line(console, text("report.compare_findings", lang), "bold")
         for change in comparison.findings:
-            _line(console, f"  {text(f'finding_change.{change.change}', lang)}: {_in(change.title, lang)}")
+            _line(console, f"  {text(f'finding_change.{change.change}', lang)}: {in_language(change.title, lang)}")
     for gate in comparison.gates:
         key = "report.compare_gate_failed" if gate.failed else "report.compare_gate_passed"
         _line(
             console,
-            text(key, lang, gate=gate.gate, reason=_in(gate.sentence, lang)),
+            text(key, lang, gate=gate.gate, reason=in_language(gate.sentence, lang)),
             "bold red" if gate.failed else "green",
         )
 
@@ -63,15 +62,15 @@ def show_saved(name: str, path: str, lang: str) -> None:
 def markdown(comparison: Comparison, lang: str) -> str:
     """A comment for a pull request: verdict, parts, the first explanations, findings, gates."""
     unit = unit_of(comparison)
-    lines = [f"**{_escaped(_in(comparison.verdict.sentence, lang))}**", ""]
+    lines = [f"**{_escaped(in_language(comparison.verdict.sentence, lang))}**", ""]
     lines += [
-        f"- {_escaped(_in(side_line(letter, side), lang))}"
+        f"- {_escaped(in_language(side_line(letter, side), lang))}"
         for letter, side in (("A", comparison.a), ("B", comparison.b))
     ]
     lines += ["", f"| | A [{unit}] | B [{unit}] | Δ [{unit}] | |", "|---|---:|---:|---:|---|"]
     for part in comparison.overall:
         if part.a_us or part.b_us:
-            name = _escaped(_in(part_label(part.part), lang))
+            name = _escaped(in_language(part_label(part.part), lang))
             lines.append(
                 f"| {name} | {_numbers(part.a_us, part.b_us, part.delta_us, unit, ' | ')} | {_mark(part.significant)} |"
             )
@@ -82,13 +81,13 @@ def markdown(comparison: Comparison, lang: str) -> str:
     ]
     for entry in comparison.explained[:_MOST_IN_MARKDOWN]:
         numbers = _numbers(entry.a_us, entry.b_us, entry.delta_us, unit, " | ")
-        lines.append(f"| {_escaped(_in(entry.label, lang))} | {numbers} | {_mark(entry.significant)} |")
+        lines.append(f"| {_escaped(in_language(entry.label, lang))} | {numbers} | {_mark(entry.significant)} |")
     lines += [""] if comparison.findings or comparison.gates else []
     for change in comparison.findings[:_MOST_IN_MARKDOWN]:
-        lines.append(f"- {text(f'finding_change.{change.change}', lang)}: {_escaped(_in(change.title, lang))}")
+        lines.append(f"- {text(f'finding_change.{change.change}', lang)}: {_escaped(in_language(change.title, lang))}")
     for gate in comparison.gates:
         key = "report.compare_gate_failed" if gate.failed else "report.compare_gate_passed"
-        lines.append(f"- {_escaped(text(key, lang, gate=gate.gate, reason=_in(gate.sentence, lang)))}")
+        lines.append(f"- {_escaped(text(key, lang, gate=gate.gate, reason=in_language(gate.sentence, lang)))}")
     return "\n".join(lines)
 
 
@@ -115,7 +114,7 @@ def _show_overall(console: Console, comparison: Comparison, unit: str, lang: str
     for part in comparison.overall:
         if part.a_us or part.b_us:
             indent = "" if part.part == "period" else "    " if part.part.startswith("idle_") else "  "
-            name = _in(part_label(part.part), lang)
+            name = in_language(part_label(part.part), lang)
             table.add_row(
                 indent + name, *_numbers(part.a_us, part.b_us, part.delta_us, unit).split("\t"), _mark(part.significant)
             )
@@ -130,7 +129,7 @@ def _show_explained(console: Console, comparison: Comparison, unit: str, lang: s
     table = _table("", unit)
     for entry in comparison.explained:
         numbers = _numbers(entry.a_us, entry.b_us, entry.delta_us, unit).split("\t")
-        table.add_row(Text(_in(entry.label, lang)), *numbers, _mark(entry.significant))
+        table.add_row(Text(in_language(entry.label, lang)), *numbers, _mark(entry.significant))
     console.print(table)
 
 
@@ -140,7 +139,7 @@ def _show_operators(console: Console, comparison: Comparison, lang: str) -> None
         return
     console.print()
     _line(console, text("report.compare_operators", lang), "bold")
-    unit = "us"
+    unit = "µs"
     table = _table("", unit, "calls", "shapes")
     for row in rows:
         name = f"{row.name} → {row.b_name}" if row.b_name else row.name
@@ -176,7 +175,7 @@ def side_line(letter: str, side: ComparedSide) -> Bilingual:
 
 def unit_of(comparison: Comparison) -> str:
     """The unit in which the steps of both sides read best."""
-    return "ms" if max(comparison.a.period_us, comparison.b.period_us) >= _LONG_US else "us"
+    return unit_of_time(max(comparison.a.period_us, comparison.b.period_us))
 
 
 def _numbers(a_us: float, b_us: float, delta_us: float, unit: str, between: str = "\t") -> str:
@@ -186,10 +185,6 @@ def _numbers(a_us: float, b_us: float, delta_us: float, unit: str, between: str 
 
 def _mark(significant: bool) -> str:
     return "" if significant else "~"
-
-
-def _in(sentence: Bilingual, lang: str) -> str:
-    return sentence.zh if lang == "zh" else sentence.en
 
 
 def _escaped(words: str) -> str:

@@ -13,7 +13,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, FindingEvidence, NotChecked, PathStep
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, wide_console
-from stepscope.texts import text
+from stepscope.texts import in_language, text
 from stepscope.texts.numbers import byte_size, duration, percent, plain
 
 _STYLES: Final = {"critical": "bold red", "warning": "bold yellow", "info": "bold cyan", "healthy": "bold green"}
@@ -29,7 +29,7 @@ def show(answer: Answer[Diagnosis], lang: str, view_command: str | None = None) 
     """
     console = wide_console()
     data = answer.data
-    _line(console, _in(data.verdict.sentence, lang), style=_STYLES[data.verdict.severity])
+    _line(console, in_language(data.verdict.sentence, lang), style=_STYLES[data.verdict.severity])
     for number, finding in enumerate(data.findings, 1):
         console.print()
         _show_finding(console, number, data.findings, lang)
@@ -40,44 +40,44 @@ def show(answer: Answer[Diagnosis], lang: str, view_command: str | None = None) 
         console.print()
         _line(console, text("report.path", lang), style="bold")
         for step in data.path:
-            _line(console, _in(path_line(step, data.findings), lang), 2 + 2 * step.depth)
+            _line(console, in_language(path_line(step, data.findings), lang), 2 + 2 * step.depth)
     if data.not_checked:
         console.print()
         _line(console, text("report.not_checked", lang), style="bold")
         for line in not_checked_lines(data.not_checked):
-            _line(console, _in(line, lang), 2)
+            _line(console, in_language(line, lang), 2)
 
 
 def show_glance(data: Diagnosis, paths: list[str], lang: str) -> None:
     """The verdict, the first findings in two lines each, and the commands that show more."""
     console = wide_console()
-    _line(console, _in(data.verdict.sentence, lang), style=_STYLES[data.verdict.severity])
+    _line(console, in_language(data.verdict.sentence, lang), style=_STYLES[data.verdict.severity])
     for number, finding in enumerate(data.findings[:_AT_A_GLANCE], 1):
         console.print(_head(number, finding, lang), soft_wrap=True)
-        _line(console, f"→ {_in(finding.advice, lang)}", _INDENT)
+        _line(console, f"→ {in_language(finding.advice, lang)}", _INDENT)
     captures = " ".join(map(shlex.quote, paths))
     _line(console, text("report.glance_next", lang, paths=captures), style="dim")
 
 
 def show_sentence(sentence: Bilingual, lang: str) -> None:
     """One sentence on a line of its own."""
-    _line(wide_console(), _in(sentence, lang))
+    _line(wide_console(), in_language(sentence, lang))
 
 
 def _show_finding(console: Console, number: int, findings: Sequence[Finding], lang: str) -> None:
     finding, before = findings[number - 1], findings[: number - 1]
     console.print(_head(number, finding, lang), soft_wrap=True)
-    _line(console, " · ".join(_in(fact, lang) for fact in finding_facts(finding)), _INDENT, style="dim")
+    _line(console, " · ".join(in_language(fact, lang) for fact in finding_facts(finding)), _INDENT, style="dim")
     if finding.evidence:
         between = "；" if lang == "zh" else "; "
-        _line(console, between.join(_in(evidence_line(entry), lang) for entry in finding.evidence), _INDENT)
+        _line(console, between.join(in_language(evidence_line(entry), lang) for entry in finding.evidence), _INDENT)
     position = position_line(finding, before)
     if position is not None:
-        _line(console, _in(position, lang), _INDENT)
-    _line(console, f"→ {_in(_advice(finding, before), lang)}", _INDENT)
+        _line(console, in_language(position, lang), _INDENT)
+    _line(console, f"→ {in_language(_advice(finding, before), lang)}", _INDENT)
     following = next_line(finding)
     if following is not None:
-        _line(console, _in(following, lang), _INDENT)
+        _line(console, in_language(following, lang), _INDENT)
 
 
 def position_line(finding: Finding, before: Sequence[Finding]) -> Bilingual | None:
@@ -98,7 +98,8 @@ def _advice(finding: Finding, before: Sequence[Finding]) -> Bilingual:
 def _head(number: int, finding: Finding, lang: str) -> Text:
     severity = text(f"finding_severity.{finding.severity}", lang)
     space = "" if lang == "zh" else " "  # the Chinese colon brings its own
-    return Text.assemble(f"{number:2}. ", (severity, _STYLES[finding.severity]), f"{space}{_in(finding.title, lang)}")
+    title = in_language(finding.title, lang)
+    return Text.assemble(f"{number:2}. ", (severity, _STYLES[finding.severity]), f"{space}{title}")
 
 
 def finding_facts(finding: Finding) -> list[Bilingual]:
@@ -193,10 +194,6 @@ def _kind(entry: NotChecked) -> Bilingual:
 
 def _listed(names: Sequence[Bilingual]) -> Bilingual:
     return Bilingual(", ".join(name.en for name in names), "、".join(name.zh for name in names))
-
-
-def _in(sentence: Bilingual, lang: str) -> str:
-    return sentence.zh if lang == "zh" else sentence.en
 
 
 def _line(console: Console, words: str, indent: int = 0, style: str = "") -> None:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from stepscope.doctor.check import Examination, Sentence
 from stepscope.report.tables import wide_console
-from stepscope.texts import text
+from stepscope.texts import in_language, text
 
 _STYLES: Final = {"ok": "green", "warning": "bold yellow", "problem": "bold red", "absent": "dim"}
 _STATE_WIDTH: Final = 8
@@ -45,7 +45,7 @@ def _padded(word: str) -> str:
 
 def _remedy(sentence: Sentence | None, lang: str) -> None:
     if sentence is not None:
-        wide_console().print(Text(f"      → {sentence.zh if lang == 'zh' else sentence.en}"), soft_wrap=True)
+        wide_console().print(Text(f"      → {in_language(sentence, lang)}"), soft_wrap=True)
 
 
 def write_json(examination: Examination) -> None:

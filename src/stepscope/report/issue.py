@@ -8,10 +8,10 @@ from typing import Any, Final
 from stepscope.diagnosis.finding import Finding
 from stepscope.errors import UsageError
 from stepscope.report.diagnose import evidence_line, finding_facts
-from stepscope.report.markdown import escaped, in_language
+from stepscope.report.markdown import escaped
 from stepscope.report.run_report import RunReport
 from stepscope.report.tables import cell
-from stepscope.texts import text
+from stepscope.texts import in_language, text
 from stepscope.version import __version__
 
 _MOST_SLICES: Final = 15
@@ -73,10 +73,10 @@ def _slices(report: RunReport, finding: Finding, lang: str) -> list[str]:
         return []
     entries = [(track.name, each) for track in picture.tracks for each in track.slices]
     entries.sort(key=lambda entry: (not entry[1].proves, -entry[1].dur_ns))
-    lines = ["", f"### {text('report_issue.slices', lang)}", "", "| name | kind | track | start [us] | dur [us] |"]
+    lines = ["", f"### {text('report_issue.slices', lang)}", "", "| name | kind | track | start [µs] | dur [µs] |"]
     lines.append("|---|---|---|---:|---:|")
     for track, each in entries[:_MOST_SLICES]:
-        start, duration = (cell(time / 1000, "us") for time in (each.start_ns, each.dur_ns))
+        start, duration = (cell(time / 1000, "µs") for time in (each.start_ns, each.dur_ns))
         lines.append(f"| {escaped(each.name[:120])} | {each.kind} | {escaped(track)} | {start} | {duration} |")
     return lines
 

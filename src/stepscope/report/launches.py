@@ -14,6 +14,7 @@ from stepscope.analysis.launches.types import RankLaunches
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, show_table
 from stepscope.texts import text
+from stepscope.texts.numbers import duration
 
 _CAUSES: Final = ("data", "host", "sync", "gc", "collective", "dependency", "profiler", "unknown")
 _BOUNDS: Final = {
@@ -51,11 +52,13 @@ def show(answer: Answer[Launches], lang: str) -> None:
     console = Console(highlight=False)
     for entry in data.ranks:
         console.print(_verdict(entry, lang), markup=False, soft_wrap=True)
-    _table(data.steps if any(entry.launches for entry in data.steps) else [], "launches_steps_title", lang, _STEPS)
-    _table(data.idle, "launches_idle_title", lang, _IDLE)
+    launched = any(entry.launches for entry in data.steps)
+    _table(data.steps if launched else [], "launches_steps_title", lang, _STEPS, one_unit=True)
+    _table(data.idle, "launches_idle_title", lang, _IDLE, one_unit=True)
     _table(data.rank_activities, "launches_activities_title", lang)
-    _table(data.gaps, "launches_gaps_title", lang, _GAPS)
-    _table(data.syncs, "launches_syncs_title", lang)
+    # Of all ranks together: the table is cut after its first rows.
+    _table(sorted(data.gaps, key=lambda gap: -gap.duration_us), "launches_gaps_title", lang, _GAPS)
+    _table(sorted(data.syncs, key=lambda call: -call.total_us), "launches_syncs_title", lang)
     _table(sorted(data.gc_pauses, key=lambda pause: -pause.duration_us), "launches_pauses_title", lang)
     _table(data.get_next, "launches_get_next_title", lang)
 
@@ -71,15 +74,17 @@ def _verdict(entry: RankLaunches, lang: str) -> str:
         return text("report.launches_idle_of_rank", lang, **told)
     told["bound"] = text(f"report.{_BOUNDS[entry.bound]}", lang)
     told["share"] = f"{100 * entry.host_bound_share:.0f}"
-    told["median"] = f"{entry.latency_median_us:,.1f}"
+    told["median"] = duration(entry.latency_median_us)
     return text("report.launches_of_rank", lang, **told)
 
 
-def _table(entries: Sequence[Any], title: str, lang: str, columns: Sequence[str] | None = None) -> None:
+def _table(
+    entries: Sequence[Any], title: str, lang: str, columns: Sequence[str] | None = None, one_unit: bool = False
+) -> None:
     if not entries:
         return
     frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
     names = [name for name in frame.columns if name.endswith("name")]
     shortened = frame.with_columns(pl.col(name).cast(pl.String).str.slice(0, _LONGEST_NAME) for name in names)
     chosen = shortened.select(columns or shortened.columns)
-    show_table(chosen, type(entries[0]), lang, title=text(f"report.{title}", lang))
+    show_table(chosen, type(entries[0]), lang, title=text(f"report.{title}", lang), one_unit=one_unit)

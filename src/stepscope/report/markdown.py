@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from stepscope.diagnosis.finding import Bilingual
 from stepscope.report.run_report import RunReport
 from stepscope.report.step_parts import step_parts
 from stepscope.report.tables import cell
 from stepscope.store.note_groups import grouped
-from stepscope.texts import text
+from stepscope.texts import in_language, text
 from stepscope.texts.numbers import duration, percent
 from stepscope.version import __version__
 
@@ -69,11 +68,6 @@ def _step(report: RunReport, lang: str) -> list[str]:
         lines.append(f"| {rank} | {cell(known[rank].period_us, 'ms')} | {shares} |")
     left = len(known) - len(shown)
     return lines if not left else [*lines, "", text("report_markdown.more_ranks", lang, count=left)]
-
-
-def in_language(words: Bilingual, lang: str) -> str:
-    """One of both."""
-    return words.zh if lang == "zh" else words.en
 
 
 def escaped(words: str) -> str:

@@ -53,7 +53,8 @@ def show(answer: Answer[Memory], lang: str) -> None:
             same=difference.same_sites,
         )
         _table(difference.sites, None, lang, _DIFFERENCE)
-    _table(data.peaks, "report.memory_peaks", lang, _PEAK)
+    used = [peak for peak in data.peaks if peak.peak_bytes or peak.reserved_peak_bytes]
+    _table(used, "report.memory_peaks", lang, _PEAK)
 
 
 def mib(size: int | float | None) -> str:
@@ -91,10 +92,11 @@ def _show_fragmentation(data: Memory, console: Console, lang: str) -> None:
         idle=mib(parts.peak_idle_bytes),
         share=f"{100 * parts.peak_idle_share:.1f}",
         reserved=mib(parts.peak_reserved_bytes),
-        rooms=parts.growths_with_room,
-        growths=parts.growths,
     )
     console.print(line, markup=False, soft_wrap=True)
+    if parts.growths:
+        line = text("report.memory_growths", lang, growths=parts.growths, rooms=parts.growths_with_room)
+        console.print(line, markup=False, soft_wrap=True)
     if parts.largest_free_bytes is not None:
         sizes = {"largest": mib(parts.largest_free_bytes), "free": mib(parts.free_bytes)}
         line = text("report.memory_external", lang, runs=parts.free_runs, **sizes)

@@ -6,11 +6,10 @@ from html import escape
 from typing import Final
 
 from stepscope.report.diagnose import finding_facts
-from stepscope.report.markdown import in_language
 from stepscope.report.run_report import RunReport
 from stepscope.report.step_parts import step_parts
 from stepscope.report.tables import cell
-from stepscope.texts import text
+from stepscope.texts import in_language, text
 
 _COLOURS: Final = {"critical": "#b42318", "warning": "#8a5200", "info": "#1d5fd1", "healthy": "#116c3c"}
 _PARTS: Final = {

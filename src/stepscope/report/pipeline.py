@@ -9,10 +9,10 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.pipeline.structure import BatchTimes, Pipeline, PipelineOp, Sentence, Starving, Verdict
+from stepscope.analysis.pipeline.structure import BatchTimes, Pipeline, PipelineOp, Starving, Verdict
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
-from stepscope.texts import text
+from stepscope.texts import in_language, text
 
 _OPS: Final = (
     "rank",
@@ -53,16 +53,12 @@ def show(answer: Answer[Pipeline], lang: str) -> None:
 
 
 def _lines(verdict: Verdict, starving: Starving, lang: str) -> list[str]:
-    lines = [f"rank {verdict.rank}:", *(f"  {_said(sentence, lang)}" for sentence in verdict.why)]
+    lines = [f"rank {verdict.rank}:", *(f"  {in_language(sentence, lang)}" for sentence in verdict.why)]
     if starving.which:
         named = ", ".join(map(str, starving.which[:_MOST_NAMED])) + (" …" if starving.count > _MOST_NAMED else "")
         key = "pipeline_report.starving_steps" if starving.unit == "step" else "pipeline_report.starving_batches"
         lines.append("  " + text(key, lang, count=starving.count, counted=starving.counted, which=named))
-    return lines + [f"  → {_said(sentence, lang)}" for sentence in verdict.advice]
-
-
-def _said(sentence: Sentence, lang: str) -> str:
-    return sentence.zh if lang == "zh" else sentence.en
+    return lines + [f"  → {in_language(sentence, lang)}" for sentence in verdict.advice]
 
 
 def _frame(entries: Sequence[Any]) -> pl.DataFrame:

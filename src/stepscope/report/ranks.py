@@ -45,7 +45,7 @@ def table_of_ranks(rows: Sequence[RankRow], lang: str, title: str | None = None)
     frame = pl.DataFrame([msgspec.to_builtins(row) for row in rows], infer_schema_length=None).select(_COLUMNS)
     frame = frame.with_columns(pl.col("outliers").cast(pl.List(pl.String)))
     known = [name for name in frame.columns if name == "rank" or _tells(frame[name])]
-    show_table(frame.select(known), RankRow, lang, title=title)
+    show_table(frame.select(known), RankRow, lang, title=title, one_unit=True)
 
 
 def _tells(column: pl.Series) -> bool:

@@ -8,11 +8,10 @@ from typing import Final
 from stepscope.analysis.summary import RankSummary
 from stepscope.compare.comparison import part_label
 from stepscope.diagnosis.finding import Bilingual
-from stepscope.report.tables import cell
+from stepscope.report.tables import cell, unit_of_time
 
 _PARTS: Final = ("computing", "exposed_communication", "exposed_copy")
 _CAUSES: Final = ("data", "host", "sync", "gc", "collective", "dependency", "profiler", "unknown")
-_LONG_US: Final = 1000
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class StepPart:
     @property
     def unit(self) -> str:
         """In which the whole step is told, so that parts can be held beside each other."""
-        return "ms" if self.period_us >= _LONG_US else "us"
+        return unit_of_time(self.period_us)
 
     @property
     def percent(self) -> str:

@@ -57,7 +57,7 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
             if named:
                 numbers = ", ".join(map(str, named[:_MOST]))
                 console.print("  " + text(key, lang, steps=numbers), markup=False, soft_wrap=True)
-    show_table(_parts(answer.data), Step, lang, most=_MOST, spare=_SPARE)
+    show_table(_parts(answer.data), Step, lang, most=_MOST, spare=_SPARE, one_unit=True)
 
 
 def _parts(rows: pl.DataFrame) -> pl.DataFrame:

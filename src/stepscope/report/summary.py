@@ -54,4 +54,5 @@ def show(answer: Answer[Summary], lang: str) -> None:
         lang,
         most=64,
         spare=("period_max_us", *_NAMES),
+        one_unit=True,
     )

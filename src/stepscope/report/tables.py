@@ -6,7 +6,7 @@ A frame does not say the units of its columns, so each table is told the type of
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -38,17 +38,23 @@ def show_table(
     most: int = 20,
     title: str | None = None,
     spare: Sequence[str] = (),
+    one_unit: bool = False,
 ) -> None:
     """The first rows of a frame; ``rows`` is their type, whose units stand in the headers.
 
-    A number is never cut: on a narrow terminal columns are left out, the ``spare`` ones first, and that is said.
+    With ``one_unit`` all times have the same, for rows whose times are parts of one another. Columns of which nothing
+    is known are left out. A number is never cut: on a narrow terminal columns are left out, the ``spare`` ones first,
+    and that is said.
     """
     console = wide_console()
     if title:
         console.print(title, markup=False, soft_wrap=True)
+    frame = frame.select(name for name in frame.columns if frame.is_empty() or frame[name].null_count() < len(frame))
     left_out: list[str] = []
+    units = units_within(rows)
+    shown_units = readable_units(frame, units, one_unit)
     while True:
-        table = _table(frame.drop(left_out), units_within(rows), lang, most)
+        table = _table(frame.drop(left_out), units, shown_units, lang, most)
         spared = [name for name in [*spare, *reversed(frame.columns[2:])] if name in frame.columns]
         further = [name for name in spared if name not in left_out]
         if not further or _width(console, table) <= console.width:
@@ -76,14 +82,13 @@ def _cells(column: Column) -> Iterator[RenderableType]:
     yield from column.cells
 
 
-def _table(frame: pl.DataFrame, units: dict[str, str], lang: str, most: int) -> Table:
+def _table(
+    frame: pl.DataFrame, units: Mapping[str, str], shown_units: Mapping[str, str], lang: str, most: int
+) -> Table:
     table = Table(box=None, pad_edge=False)
-    shown_units = []
     for name, kind in frame.schema.items():
         number = kind.is_numeric()
-        unit = units.get(name, "")
-        shown_units.append(readable_unit(unit, frame[name]))
-        label = heading(name, unit, shown_units[-1], lang)
+        label = heading(name, units.get(name, ""), shown_units[name], lang)
         table.add_column(
             Text(label.replace(" ", "\n") if number else label),
             justify="right" if number else "left",
@@ -91,13 +96,14 @@ def _table(frame: pl.DataFrame, units: dict[str, str], lang: str, most: int) -> 
             overflow="ellipsis" if number else "fold",
         )
     for row in frame.head(most).iter_rows():
-        table.add_row(*(Text(cell(value, unit)) for value, unit in zip(row, shown_units, strict=True)))
+        table.add_row(*(Text(cell(value, shown_units[name])) for name, value in zip(frame.columns, row, strict=True)))
     return table
 
 
 #: How the unit of a field is shown, where it is shown otherwise.
 _SHOWN: Final = {
-    "us2": "us²",
+    "us": "µs",
+    "us2": "µs²",
     "bytes": "MiB",
     "bytes_per_step": "MiB/step",
     "bytes_per_s": "MB/s",
@@ -112,7 +118,7 @@ _SHOWN: Final = {
 #: What a shown unit is worth, and how its numbers are written.
 _SCALES: Final = {
     "ms": (1000, ",.3f"),
-    "us": (1, ",.3f"),
+    "µs": (1, ",.3f"),
     "MiB": (2**20, ",.2f"),
     "MiB/step": (2**20, ",.2f"),
     "MiB·s": (2**20, ",.2f"),
@@ -127,12 +133,35 @@ _SCALES: Final = {
 UNWRITTEN: Final = ("", "count", "id", "ratio", "beside")
 
 
-def readable_unit(unit: str, values: pl.Series) -> str:
-    """The unit in which the numbers of a column read best."""
-    if unit == "us":
-        largest = values.abs().max() if values.dtype.is_numeric() else None
-        return "ms" if isinstance(largest, (int, float)) and largest >= _LONG_US else "us"
-    return _SHOWN.get(unit, unit)
+def readable_units(frame: pl.DataFrame, units: Mapping[str, str], one_unit: bool = False) -> dict[str, str]:
+    """The unit in which the numbers of each column read best.
+
+    >>> step = pl.DataFrame({"period_us": [20_000.0], "idle_us": [70.5], "idle_share": [0.0035]})
+    >>> units = {"period_us": "us", "idle_us": "us", "idle_share": "share"}
+    >>> readable_units(step, units)
+    {'period_us': 'ms', 'idle_us': 'µs', 'idle_share': '%'}
+    >>> readable_units(step, units, one_unit=True)
+    {'period_us': 'ms', 'idle_us': 'ms', 'idle_share': '%'}
+    """
+    longest = {name: _longest(frame[name]) for name in frame.columns if units.get(name) == "us"}
+    if one_unit and longest:
+        longest = dict.fromkeys(longest, max(longest.values()))
+    shown = {name: _SHOWN.get(units.get(name, ""), units.get(name, "")) for name in frame.columns}
+    return shown | {name: unit_of_time(time_us) for name, time_us in longest.items()}
+
+
+def unit_of_time(longest_us: float) -> str:
+    """The unit for times of which this is the longest.
+
+    >>> unit_of_time(9_999.0), unit_of_time(10_000.0)
+    ('µs', 'ms')
+    """
+    return "ms" if longest_us >= _LONG_US else "µs"
+
+
+def _longest(column: pl.Series) -> float:
+    longest = column.abs().max() if column.dtype.is_numeric() else None
+    return float(longest) if isinstance(longest, (int, float)) else 0.0
 
 
 def heading(field: str, unit: str = "", shown_unit: str = "", lang: str = "en") -> str:

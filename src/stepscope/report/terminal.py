@@ -76,8 +76,8 @@ def show_known_notes(notes: Iterable[Note], paths: Iterable[Path], lang: str) ->
 
 
 def _show_note(ranks: list[int], sentence: str, lang: str) -> None:
-    whose = f"rank {ranges(ranks)}: " if ranks else ""
-    line = f"{text('report.note', lang)} {whose}{sentence}"
+    key = "report.note" if not ranks else "report.note_on_rank" if len(ranks) == 1 else "report.note_on_ranks"
+    line = text(key, lang, ranks=ranges(ranks), sentence=sentence)
     Console(stderr=True, highlight=False).print(line, markup=False, soft_wrap=True)
 
 

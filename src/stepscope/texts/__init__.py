@@ -7,7 +7,7 @@ import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 LANGUAGES: Final = ("en", "zh")
 #: A value, the word for one and the word for several.
@@ -29,6 +29,20 @@ def text(key: str, lang: str = "en", **params: Any) -> str:
     sections = next((_parsed(file) for file, content in _files().items() if f"[{key}]" in content), {})
     sentence = _WORD.sub(lambda word: word[2 if str(params[word[1]]) == "1" else 3], sections[section][name][lang])
     return sentence.format(**params)
+
+
+class InBoth(Protocol):
+    """What is said in both languages."""
+
+    @property
+    def en(self) -> str: ...
+    @property
+    def zh(self) -> str: ...
+
+
+def in_language(words: InBoth, lang: str) -> str:
+    """The one of both that is asked for."""
+    return words.zh if lang == "zh" else words.en
 
 
 @cache

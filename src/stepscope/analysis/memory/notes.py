@@ -9,6 +9,7 @@ from stepscope.analysis.memory.spaces import Space, settled_residual
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import byte_size
 
 
 def remarks(store: RunStore, space: Space, windows: StepWindows) -> list[Note]:
@@ -31,9 +32,9 @@ def remarks(store: RunStore, space: Space, windows: StepWindows) -> list[Note]:
     else:
         rest = settled_residual(space)[1]
         if len(rest) and int(rest.min()) < 0:
-            notes.append(Note("memory_blocks_exceed_curve", rank=rank, params={"bytes": f"{-int(rest.min()):,}"}))
+            notes.append(Note("memory_blocks_exceed_curve", rank=rank, params={"size": byte_size(-int(rest.min()))}))
         elif np.ptp(rest) if len(rest) else 0:
-            notes.append(Note("memory_curve_has_more", rank=rank, params={"bytes": f"{int(np.ptp(rest)):,}"}))
+            notes.append(Note("memory_curve_has_more", rank=rank, params={"size": byte_size(int(np.ptp(rest)))}))
     if not space.accelerator and host_memory_is_relative(store, rank):
         notes.append(Note("memory_relative", rank=rank))
     return notes

@@ -81,11 +81,11 @@ def _explained(comparison: Comparison) -> Table | None:
 
 def _operators(comparison: Comparison) -> Table | None:
     rows = [
-        [*_row(f"{row.name} → {row.b_name}" if row.b_name else row.name, row, "us"), row.shapes or ""]
+        [*_row(f"{row.name} → {row.b_name}" if row.b_name else row.name, row, "µs"), row.shapes or ""]
         for row in comparison.operators
         if row.significant
     ]
-    return _table("changed_operators", "us", rows[:_MOST_OPERATORS], Bilingual.of("report_column.shapes"))
+    return _table("changed_operators", "µs", rows[:_MOST_OPERATORS], Bilingual.of("report_column.shapes"))
 
 
 def _row(label: Words, entry: object, unit: str) -> list[Words]:

@@ -20,7 +20,7 @@ from stepscope.report.html.tables import of_entries, table
 from stepscope.report.operators import readable_name
 from stepscope.report.run_report import RunReport
 from stepscope.report.step_parts import step_parts
-from stepscope.report.tables import cell
+from stepscope.report.tables import cell, unit_of_time
 from stepscope.store.note_groups import grouped, ranges
 
 _MOST_BARS: Final = 48
@@ -138,7 +138,7 @@ def _bar(entry: RankSummary, longest: float, named: bool) -> Bar:
         for part in step_parts(entry)
     ]
     label = f"rank {entry.rank}"
-    unit = "ms" if entry.period_us >= 1000 else "us"
+    unit = unit_of_time(entry.period_us)
     mean = Bilingual.of("report_page.mean_step", time=f"{cell(entry.period_us, unit)} {unit}", count=entry.steps)
     return Bar(f"▸ {label}" if named else label, mean, parts)
 
@@ -148,7 +148,7 @@ def _steps(report: RunReport) -> Table | None:
     if answer is None:
         return None
     frame: pl.DataFrame = answer.data
-    return table("steps", frame, Step, _STEPS, _MOST_STEPS)
+    return table("steps", frame, Step, _STEPS, _MOST_STEPS, one_unit=True)
 
 
 def _operators(report: RunReport) -> Table | None:

@@ -11,16 +11,17 @@ import polars as pl
 from stepscope.diagnosis.finding import Bilingual
 from stepscope.questions.units import units_within
 from stepscope.report.html.sections import Column, Table
-from stepscope.report.tables import UNWRITTEN, cell, readable_unit
+from stepscope.report.tables import UNWRITTEN, cell, readable_units
 
 
-def table(name: str, frame: pl.DataFrame, rows: Any, columns: Sequence[str], most: int) -> Table | None:
+def table(
+    name: str, frame: pl.DataFrame, rows: Any, columns: Sequence[str], most: int, one_unit: bool = False
+) -> Table | None:
     """The first rows of some columns; ``rows`` is the type of a row. None where there are no rows."""
     if frame.is_empty():
         return None
-    units = units_within(rows)
     chosen = frame.select(column for column in columns if _tells(frame[column]))
-    shown = {column: readable_unit(units.get(column, ""), chosen[column]) for column in chosen.columns}
+    shown = readable_units(chosen, units_within(rows), one_unit)
     left = len(frame) - most
     return Table(
         id=name,
