@@ -36,7 +36,7 @@ def test_kinds_with_the_same_remedy_share_a_line_and_so_do_those_without_any() -
         ("slow ranks, slow links: record both", "慢 rank、慢链路：请一起采集"),
         ("pipeline bubble: watch it", "流水线空泡：请另行观察"),
         (
-            "not in such a job, or not recordable on its device: lowered clocks, hangs",
+            "not applicable to this job, or not recordable on its device: lowered clocks, hangs",
             "此类任务不涉及，或该设备无法采集：降频、任务挂起",
         ),
     ]
@@ -46,4 +46,4 @@ def test_of_a_job_with_one_rank_nothing_between_ranks_is_listed_by_name() -> Non
     alone = Bilingual.of("finding_needs.other_ranks")
     entries = [NotChecked(kind, alone, alone, recordable=False) for kind in ("slow_rank", "slow_host", "slow_link")]
     (line,) = not_checked_lines(entries)
-    assert line.en == "not in such a job, or not recordable on its device: everything between ranks"
+    assert line.en == "not applicable to this job, or not recordable on its device: everything between ranks"
