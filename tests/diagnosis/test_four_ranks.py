@@ -50,6 +50,15 @@ def test_a_rank_that_is_slow_by_its_host_stands_first_and_the_others_are_no_part
     assert not [finding for finding in findings if finding.kind == "host_bound" and 3 in finding.ranks]
 
 
+def test_a_title_gives_the_share_of_all_its_ranks_as_its_evidence_does(tmp_path: Path) -> None:
+    findings = stepscope.load(capture_of("four_ranks_cuda_slow_compute", tmp_path)).diagnose().findings
+    (products,) = [finding for finding in findings if finding.kind == "precision_headroom"]
+    assert products.ranks == [0, 1, 2, 3]
+    share = next(entry.value for entry in products.evidence if entry.metric == "full_precision_share")
+    assert f"take {100 * share:.1f}% of the step" in products.title.en
+    assert f"{100 * share:.1f}%" in products.title.zh
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_no_rank_of_a_healthy_job_is_accused(device: str, tmp_path: Path) -> None:
     assert _accused(f"four_ranks_{device}_healthy", tmp_path) == []

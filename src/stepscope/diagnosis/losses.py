@@ -21,7 +21,7 @@ from stepscope.diagnosis.finding import (
 )
 from stepscope.diagnosis.words import rank_names
 from stepscope.facts.findings import finding_facts
-from stepscope.texts.numbers import percent
+from stepscope.texts.numbers import percent, plain
 
 #: The way to estimate a gain that many rules share: without the cause, the idle time charged to it is gone.
 IDLE_REMOVED: Final = "idle_removed"
@@ -141,7 +141,13 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
     counted = _promised_here(run, kind, by_gain)
     gain, share = _mean(loss.gain_us for loss in counted), _mean(loss.gain_share for loss in counted)
     confidence = worst.confidence if worst.severity or _seen_often(run, ranks) else "suspect"
-    values: dict[str, object] = {"ranks": rank_names(ranks, run.ranks), "share": percent(share), **worst.words}
+    evidence = worst.evidence if gain is None else _mean_evidence(counted)
+    values: dict[str, object] = {
+        "ranks": rank_names(ranks, run.ranks),
+        "share": percent(share),
+        **_said(evidence),
+        **worst.words,
+    }
     return Finding(
         id=finding_id(kind, worst.cause, ranks, worst.where),
         kind=kind,
@@ -152,7 +158,7 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
         ranks=ranks,
         steps=sorted({step for loss in losses for step in loss.steps})[: lists.most_steps],
         where=worst.where,
-        evidence=worst.evidence if gain is None else _mean_evidence(counted),
+        evidence=evidence,
         gain_us=gain,
         gain_share=share,
         gain_method=worst.gain_method if gain is not None else None,
@@ -166,6 +172,13 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
             for command in then.commands
         ],
     )
+
+
+def _said(evidence: list[FindingEvidence]) -> dict[str, object]:
+    """Numbers of the evidence, by metric, for the title: it says what stands below it, of all its ranks."""
+    return {
+        entry.metric: percent(entry.value) if entry.unit == "share" else plain(round(entry.value)) for entry in evidence
+    }
 
 
 def _mean_evidence(losses: list[Loss]) -> list[FindingEvidence]:

@@ -30,7 +30,6 @@ def judge(run: RunContext) -> list[Finding]:
                 gain_share=share,
                 gain_method=IDLE_REMOVED,
                 confidence="confirmed",
-                words={"count": len(pauses)},
                 evidence=[
                     number("idle_in_gc_share", share, "share", link="timeline"),
                     number("gc_pauses", len(pauses), "pauses", link="timeline"),

@@ -72,11 +72,7 @@ def _elementwise(run: RunContext, computing: Computing) -> Loss | None:
         gain_share=share,
         gain_method="fused",
         where=Where(operator=operator, site=line_of(run.store, computing.rank, groups)),
-        words={
-            "operator": operator or "?",
-            "length": f"{computing.chain_length:.0f}",
-            "count": f"{float(groups['count'].sum()):.0f}",
-        },
+        words={"operator": operator or "?"},
         evidence=[
             number("fusible_share", share, "share", link="operators"),
             number("fusible_kernels", float(groups["count"].sum()), "kernels", link="operators"),

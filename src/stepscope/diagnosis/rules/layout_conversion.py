@@ -50,7 +50,7 @@ def _loss(run: RunContext, computing: Computing, role: str) -> Loss | None:
         gain_share=share,
         gain_method="kernels_removed",
         where=Where(operator=operator, site=line_of(run.store, computing.rank, groups)),
-        words={"operator": shown or "?", "count": f"{float(groups['count'].sum()):.0f}"},
+        words={"operator": shown or "?"},
         evidence=[
             number("conversion_share", share, "share", link="operators"),
             number("conversion_kernels", float(groups["count"].sum()), "kernels", link="operators"),

@@ -124,7 +124,7 @@ def _loss(run: RunContext, computing: Computing, groups: pl.DataFrame, saved: _S
         gain_share=computing.share(gain),
         gain_method="half_precision",
         where=Where(operator=operator, site=line_of(run.store, computing.rank, groups)),
-        words={"operator": operator or "?", "part": f"{100 * computing.share(time_us):.0f}"},
+        words={"operator": operator or "?"},
         confidence=saved.confidence,
         evidence=[
             number("full_precision_share", computing.share(time_us), "share", link="operators"),
