@@ -39,7 +39,7 @@ const IN_TURN = process.env['STEPSCOPE_SOAK'] ? 1 : 6
 test('pages of every capture show the numbers of the analyses and conclude what diagnose concludes', async ({
   page,
 }) => {
-  test.setTimeout(process.env['STEPSCOPE_SOAK'] ? 3_600_000 : 900_000)
+  test.setTimeout(3_600_000) // only so as not to hang: a busy machine needs many times what an idle one does
   const folder = mkdtempSync(join(tmpdir(), 'stepscope-faces-'))
   const paths = everyCapture(folder)
   const server = await serve(paths, join(folder, 'store'), paths.length)
