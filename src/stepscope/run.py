@@ -160,8 +160,8 @@ class Run(QuestionMethods):
 
     def report(self, *, questions: Sequence[str], ranks: Sequence[int] | None = None) -> RunReport:
         """Findings with pictures of their proofs, and answers to some questions, as far as the data have them."""
-        from stepscope.diagnosis.memory_pictures import memory_pictures
-        from stepscope.diagnosis.pictures import pictures_of
+        from stepscope.diagnosis.pictures.memory import memory_pictures
+        from stepscope.diagnosis.pictures.timeline import pictures_of
         from stepscope.report.run_report import RunReport
 
         answers = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Bilingual, NotChecked
 from stepscope.report.diagnose import evidence_line, not_checked_lines
 

@@ -9,7 +9,7 @@ from analysis.launch_cases import Case
 from analysis.stores import make_store
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.measures import RankTime, Spread
+from stepscope.diagnosis.measures.rank_time import RankTime, Spread
 from stepscope.diagnosis.rule import all_rules
 from stepscope.store.run_store import RunStore
 

@@ -12,10 +12,10 @@ import pytest
 from analysis.stores import make_store
 from diagnosis.cases import judged, mean_step
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.measures import RankTime
-from stepscope.diagnosis.outstanding import KnownSpread, standing_out
+from stepscope.diagnosis.evidence.rhythm import in_which_steps
+from stepscope.diagnosis.measures.outstanding import KnownSpread, standing_out
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.ranking import ranked
-from stepscope.diagnosis.rhythm import in_which_steps
 from stepscope.diagnosis.rules.sequence_imbalance import correlation, deviations
 
 HOSTS = {0: "a", 1: "a", 2: "b", 3: "b"}

@@ -10,8 +10,8 @@ from analysis.leak_patterns import append, generate
 from analysis.stores import make_store
 from diagnosis.cases import loop
 from stepscope.diagnosis.diagnose import work_out
-from stepscope.diagnosis.memory_pictures import memory_pictures
-from stepscope.diagnosis.pictures import pictures_of
+from stepscope.diagnosis.pictures.memory import memory_pictures
+from stepscope.diagnosis.pictures.timeline import pictures_of
 
 
 def test_a_failed_request_is_marked_on_the_curve_which_keeps_its_highest_points(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from stepscope.analysis.launches.types import Pause
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.measures import Spread
+from stepscope.diagnosis.measures.rank_time import Spread
 from stepscope.diagnosis.ranking import ranked
 
 _LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"

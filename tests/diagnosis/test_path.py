@@ -11,9 +11,9 @@ from analysis.launch_cases import Case
 from analysis.stores import make_store
 from diagnosis.cases import loop
 from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.decision_path.walk import tree_of
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.finding import Diagnosis, PathStep
-from stepscope.diagnosis.path import tree_of
 from stepscope.facts.decision_trees import decision_trees_facts
 from stepscope.facts.findings import finding_facts
 from stepscope.facts.thresholds import in_use, use

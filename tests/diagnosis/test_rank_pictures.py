@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import stepscope
-from stepscope.diagnosis.rank_pictures import rank_pictures
+from stepscope.diagnosis.pictures.ranks import rank_pictures
 from stepscope.run import Run
 from stepscope.simulate.scenario import Plan
 from stepscope.simulate.writing import simulate

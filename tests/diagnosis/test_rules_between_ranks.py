@@ -9,9 +9,9 @@ import pytest
 from analysis.stores import make_store
 from diagnosis.cases import context, judged, mean_step
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.measures import Spread
+from stepscope.diagnosis.evidence.waits import waits_as_proof
+from stepscope.diagnosis.measures.rank_time import Spread
 from stepscope.diagnosis.ranking import ranked
-from stepscope.diagnosis.waits_as_proof import waits_as_proof
 
 
 def test_the_rank_that_computes_longer_and_waits_less_is_slow(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from analysis.stores import make_store
 from diagnosis.cases import context, empty_store, judged, loop, mean_step
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.diagnose import work_out
-from stepscope.diagnosis.measures import Spread
-from stepscope.diagnosis.rhythm import ordinal
+from stepscope.diagnosis.evidence.rhythm import ordinal
+from stepscope.diagnosis.measures.rank_time import Spread
 from stepscope.store.notes import Note
 
 

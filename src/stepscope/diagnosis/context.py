@@ -25,12 +25,12 @@ from stepscope.analysis.launches import whole_rank_launches
 from stepscope.analysis.replay.effects import late_host_ns
 from stepscope.analysis.steps import remarks_of_rank, steps_of_rank
 from stepscope.analysis.summary import outside_steps
-from stepscope.diagnosis.computing import Computing, computing_of
-from stepscope.diagnosis.dispatching import Dispatching, dispatching_of
-from stepscope.diagnosis.measures import RankTime, rank_times
-from stepscope.diagnosis.own_time import OwnTime, own_times
-from stepscope.diagnosis.slow_members import SlowMember, slow_members
-from stepscope.diagnosis.stages import Stages, stages_of
+from stepscope.diagnosis.measures.computing import Computing, computing_of
+from stepscope.diagnosis.measures.dispatching import Dispatching, dispatching_of
+from stepscope.diagnosis.measures.own_time import OwnTime, own_times
+from stepscope.diagnosis.measures.rank_time import RankTime, rank_times
+from stepscope.diagnosis.measures.slow_members import SlowMember, slow_members
+from stepscope.diagnosis.measures.stages import Stages, stages_of
 from stepscope.errors import NoAnswerError
 from stepscope.facts.findings import finding_facts
 from stepscope.questions.registry import QUESTIONS

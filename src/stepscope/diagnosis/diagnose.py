@@ -53,9 +53,9 @@ def _concerns(finding: Finding, ranks: set[int]) -> bool:
 def work_out(store: RunStore) -> Diagnosis:
     """Apply every rule to the run."""
     from stepscope.diagnosis.context import RunContext
-    from stepscope.diagnosis.gains import with_replayed_gains
+    from stepscope.diagnosis.decision_path.walk import path_of
+    from stepscope.diagnosis.gains.replayed import with_replayed_gains
     from stepscope.diagnosis.needed_data import is_there, not_checked
-    from stepscope.diagnosis.path import path_of
     from stepscope.diagnosis.ranking import gains_something, in_order, ranked
     from stepscope.diagnosis.rule import all_rules
 

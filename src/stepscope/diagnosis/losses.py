@@ -9,6 +9,7 @@ from typing import Final
 from msgspec import structs
 
 from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.evidence.rank_names import rank_names
 from stepscope.diagnosis.finding import (
     Bilingual,
     Confidence,
@@ -19,7 +20,6 @@ from stepscope.diagnosis.finding import (
     Where,
     finding_id,
 )
-from stepscope.diagnosis.words import rank_names
 from stepscope.facts.findings import finding_facts
 from stepscope.texts.numbers import percent, plain
 

@@ -8,7 +8,7 @@ from typing import Final
 from stepscope.analysis.cluster.clocks import clocks_of
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Bilingual, NotChecked
-from stepscope.diagnosis.recorded import (
+from stepscope.diagnosis.measures.recorded import (
     frequency_tracks,
     has_backward,
     has_calls_until_end,

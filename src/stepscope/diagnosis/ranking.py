@@ -9,7 +9,7 @@ import msgspec
 
 from stepscope.diagnosis.finding import ACCUSING, PACE, Finding, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.facts.findings import finding_facts
 
 #: Ways to estimate gains that stand for idle time.

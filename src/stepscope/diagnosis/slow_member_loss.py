@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Final, Literal
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
+from stepscope.diagnosis.evidence.rhythm import in_which_steps
+from stepscope.diagnosis.evidence.waits import waits_as_proof
 from stepscope.diagnosis.finding import Where
 from stepscope.diagnosis.losses import Loss
-from stepscope.diagnosis.rhythm import in_which_steps
-from stepscope.diagnosis.slow_members import SlowMember
-from stepscope.diagnosis.waits_as_proof import waits_as_proof
+from stepscope.diagnosis.measures.slow_members import SlowMember
 from stepscope.texts.numbers import duration
 
 #: Names of the title and the advice, by kind and cause.

@@ -9,8 +9,8 @@ from typing import Any
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.summary import Summary
 from stepscope.diagnosis.finding import Diagnosis
-from stepscope.diagnosis.memory_pictures import MemoryPicture
-from stepscope.diagnosis.proof_pictures import ProofPicture
+from stepscope.diagnosis.pictures.memory import MemoryPicture
+from stepscope.diagnosis.pictures.proofs import ProofPicture
 from stepscope.store.notes import Note
 
 

@@ -6,7 +6,7 @@ import statistics
 
 from stepscope.analysis.cluster.clocks import HostClock, clocks_of
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule

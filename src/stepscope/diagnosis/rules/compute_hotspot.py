@@ -9,13 +9,13 @@ from typing import Final
 import polars as pl
 
 from stepscope.analysis.flops.peaks import peaks_of
-from stepscope.diagnosis.computing import MODEL, Computing
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.kernels import line_of, longest_kernels
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Where
-from stepscope.diagnosis.ideal_times import counted_operators, ideal_us, operator_streams, reached_bandwidth
-from stepscope.diagnosis.kernel_evidence import line_of, longest_kernels
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.measures.computing import MODEL, Computing
+from stepscope.diagnosis.measures.ideal_times import counted_operators, ideal_us, operator_streams, reached_bandwidth
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.compute_roles import compute_roles_facts
 from stepscope.facts.findings import finding_facts

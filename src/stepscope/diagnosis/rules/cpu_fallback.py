@@ -10,11 +10,11 @@ import polars as pl
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.work import work_of
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.kernels import leading_operator, line_of, longest_kernels
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Proof, Where
-from stepscope.diagnosis.kernel_evidence import leading_operator, line_of, longest_kernels
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.compute_roles import compute_roles_facts
 from stepscope.facts.findings import finding_facts

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from stepscope.analysis.pipeline.structure import Pipeline, Verdict
-from stepscope.diagnosis.batch_code import idle_behind_batch_us
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import gaps_as_proof, number
+from stepscope.diagnosis.evidence.gaps import gaps_as_proof
+from stepscope.diagnosis.evidence.numbers import number
+from stepscope.diagnosis.evidence.rhythm import when
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Proof, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.measures import RankTime
-from stepscope.diagnosis.rhythm import when
+from stepscope.diagnosis.measures.batch_code import idle_behind_batch_us
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.rule import Rule
 
 _CAUSES: Final = {"pipeline": "processing", "transfer": "transfer", "user_code": "user_code", "getnext": "getnext"}

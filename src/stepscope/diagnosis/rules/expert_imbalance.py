@@ -5,13 +5,13 @@ from __future__ import annotations
 import statistics
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
+from stepscope.diagnosis.evidence.rhythm import in_which_steps
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.outstanding import standing_out
-from stepscope.diagnosis.rhythm import in_which_steps
+from stepscope.diagnosis.measures.outstanding import standing_out
+from stepscope.diagnosis.measures.slow_members import peers_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.slow_members import peers_of
 from stepscope.facts.findings import finding_facts
 
 

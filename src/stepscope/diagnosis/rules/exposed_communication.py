@@ -10,10 +10,10 @@ import polars as pl
 
 from stepscope.analysis.foundation.work import work_of
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, FindingEvidence, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.communication import communication_facts
 from stepscope.facts.findings import finding_facts

@@ -11,10 +11,10 @@ from typing import Final
 
 from stepscope.analysis.exposed_copies import ExposedCopies, exposed_copies
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Confidence, Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of, severity_of, worth_telling
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of
-from stepscope.diagnosis.recorded import frequency_tracks
+from stepscope.diagnosis.measures.recorded import frequency_tracks
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 

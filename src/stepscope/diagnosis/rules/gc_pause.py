@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stepscope.analysis.launches.types import Pause
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule

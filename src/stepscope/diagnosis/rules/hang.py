@@ -6,11 +6,11 @@ from stepscope.analysis.communication.groups import groups_of
 from stepscope.analysis.communication.hangs import never_joined
 from stepscope.analysis.communication.types import Unjoined
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
+from stepscope.diagnosis.evidence.rank_names import rank_names
 from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import rank_names
 
 
 def judge(run: RunContext) -> list[Finding]:

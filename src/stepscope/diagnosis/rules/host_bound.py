@@ -11,14 +11,15 @@ from typing import Final
 from stepscope.analysis.cpu import CpuRank
 from stepscope.analysis.foundation.host_activity import host_of
 from stepscope.analysis.launches.types import Activity, Statistics
-from stepscope.diagnosis.busy_host import BusyPlace, busy_place
-from stepscope.diagnosis.compiling import compiling_us
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.dispatching import as_busy_as
-from stepscope.diagnosis.evidence import gaps_as_proof, number
+from stepscope.diagnosis.evidence.gaps import gaps_as_proof
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.busy_host import BusyPlace, busy_place
+from stepscope.diagnosis.measures.compiling import compiling_us
+from stepscope.diagnosis.measures.dispatching import as_busy_as
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 from stepscope.texts.numbers import percent

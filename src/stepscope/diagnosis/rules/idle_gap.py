@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import gaps_as_proof, number
+from stepscope.diagnosis.evidence.gaps import gaps_as_proof
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule

@@ -6,12 +6,12 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.diagnosis.computing import Computing
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.kernels import leading_operator, line_of, longest_kernels
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Where
-from stepscope.diagnosis.kernel_evidence import leading_operator, line_of, longest_kernels
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.measures.computing import Computing
 from stepscope.diagnosis.rule import Rule
 
 _TITLES: Final = {"elementwise": "finding_title.kernel_fusion", "optimizer": "finding_title.unfused_optimizer"}

@@ -6,12 +6,12 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.diagnosis.computing import CAST, LAYOUT, Computing
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.kernels import asking_operator, leading_operator, line_of, longest_kernels
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Where
-from stepscope.diagnosis.kernel_evidence import asking_operator, leading_operator, line_of, longest_kernels
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.measures.computing import CAST, LAYOUT, Computing
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 

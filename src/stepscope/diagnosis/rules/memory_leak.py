@@ -6,7 +6,7 @@ from typing import Final
 
 from stepscope.analysis.leaks.structures import Leaks, Site
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Confidence, Finding, Proof, Severity, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepscope.analysis.memory.out_of_memory import FRAGMENTATION, OTHERS
 from stepscope.analysis.memory.structures import Memory, OutOfMemory, Peak
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule

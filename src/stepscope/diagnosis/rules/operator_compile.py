@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from stepscope.diagnosis.compiling import compiling_on_processor_us, compiling_us
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import gaps_as_proof, number
+from stepscope.diagnosis.evidence.gaps import gaps_as_proof
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.compiling import compiling_on_processor_us, compiling_us
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.rule import Rule
 
 

@@ -11,13 +11,13 @@ import polars as pl
 from stepscope.analysis.flops.kernel_units import on_tensor_cores
 from stepscope.analysis.flops.peaks import Peaks, peaks_of
 from stepscope.analysis.flops.shapes import dtypes
-from stepscope.diagnosis.computing import Computing
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.kernels import leading_operator, line_of, longest_kernels
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Confidence, Finding, Where
-from stepscope.diagnosis.ideal_times import counted_operators, ideal_us
-from stepscope.diagnosis.kernel_evidence import leading_operator, line_of, longest_kernels
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.measures.computing import Computing
+from stepscope.diagnosis.measures.ideal_times import counted_operators, ideal_us
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.compute_roles import compute_roles_facts
 from stepscope.facts.findings import finding_facts

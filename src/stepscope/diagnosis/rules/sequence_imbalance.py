@@ -12,13 +12,13 @@ from dataclasses import replace
 import polars as pl
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.micro_batches import micro_batches, pass_times
+from stepscope.diagnosis.measures.micro_batches import micro_batches, pass_times
+from stepscope.diagnosis.measures.slow_members import peers_of
+from stepscope.diagnosis.measures.stages import Stages
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.slow_members import peers_of
-from stepscope.diagnosis.stages import Stages
 from stepscope.facts.findings import finding_facts
 
 Series = Mapping[int, Sequence[float]]

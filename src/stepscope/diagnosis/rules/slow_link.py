@@ -11,12 +11,12 @@ import polars as pl
 
 from stepscope.analysis.cluster.call_costs import exposed_transfers
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
+from stepscope.diagnosis.evidence.rank_names import rank_names
 from stepscope.diagnosis.finding import Finding, Proof, Where
-from stepscope.diagnosis.link_rates import LinkRates, Pair
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.measures.link_rates import LinkRates, Pair
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.words import rank_names
 
 #: A card that is seen on a single link to another host looks like that link.
 _UNDECIDED: Final = "link_or_card"

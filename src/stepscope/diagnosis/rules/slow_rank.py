@@ -7,15 +7,15 @@ import statistics
 import polars as pl
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
+from stepscope.diagnosis.evidence.rank_names import waiting_ranks
+from stepscope.diagnosis.evidence.waits import waits_as_proof
 from stepscope.diagnosis.finding import Finding
 from stepscope.diagnosis.losses import Loss, Next, findings_of
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.rank_time import RankTime
+from stepscope.diagnosis.measures.slow_members import SlowMember
 from stepscope.diagnosis.rule import Rule
 from stepscope.diagnosis.slow_member_loss import slow_member_loss
-from stepscope.diagnosis.slow_members import SlowMember
-from stepscope.diagnosis.waits_as_proof import waits_as_proof
-from stepscope.diagnosis.words import waiting_ranks
 from stepscope.facts.findings import finding_facts
 from stepscope.texts.numbers import duration
 

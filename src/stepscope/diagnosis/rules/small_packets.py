@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule

@@ -8,13 +8,13 @@ from typing import Final
 import polars as pl
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.micro_batches import micro_batches, times_in_pass
-from stepscope.diagnosis.outstanding import standing_out
+from stepscope.diagnosis.measures.micro_batches import micro_batches, times_in_pass
+from stepscope.diagnosis.measures.outstanding import standing_out
+from stepscope.diagnosis.measures.stages import Stages
 from stepscope.diagnosis.rule import Rule
-from stepscope.diagnosis.stages import Stages
 from stepscope.facts.findings import finding_facts
 
 _TITLES: Final = {

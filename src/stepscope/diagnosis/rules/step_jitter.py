@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
+from stepscope.diagnosis.evidence.rhythm import long_steps_in_words
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.rhythm import long_steps_in_words
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 

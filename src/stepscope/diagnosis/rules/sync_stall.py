@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from stepscope.analysis.foundation.idle import idle_of
 from stepscope.analysis.launches.types import Gap, Sync
-from stepscope.diagnosis.busy_host import calling_place
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import gaps_as_proof, number
+from stepscope.diagnosis.evidence.gaps import gaps_as_proof
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Bilingual, Finding, Proof, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.measures.busy_host import calling_place
 from stepscope.diagnosis.rule import Rule
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.kernels import leading_operator, line_of, longest_kernels
+from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Where
-from stepscope.diagnosis.kernel_evidence import leading_operator, line_of, longest_kernels
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.rule import Rule
 

@@ -7,8 +7,8 @@ from typing import Literal
 import msgspec
 
 from stepscope.diagnosis.finding import Bilingual
-from stepscope.diagnosis.memory_pictures import MemoryPicture
-from stepscope.diagnosis.proof_pictures import ProofPicture
+from stepscope.diagnosis.pictures.memory import MemoryPicture
+from stepscope.diagnosis.pictures.proofs import ProofPicture
 
 #: Same in both languages, or not.
 Words = str | Bilingual

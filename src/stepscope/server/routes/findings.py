@@ -10,9 +10,9 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.memory_pictures import MemoryPicture, memory_pictures
-from stepscope.diagnosis.pictures import pictures_of
-from stepscope.diagnosis.proof_pictures import ProofPicture
+from stepscope.diagnosis.pictures.memory import MemoryPicture, memory_pictures
+from stepscope.diagnosis.pictures.proofs import ProofPicture
+from stepscope.diagnosis.pictures.timeline import pictures_of
 from stepscope.server.documentation import AnswerTypes
 from stepscope.server.library import Library
 from stepscope.server.replies import exact_for_javascript

@@ -11,7 +11,7 @@ from stepscope.analysis.flops.peaks import peaks_of
 from stepscope.analysis.flops.question import Flops
 from stepscope.analysis.flops.rates import OperatorFlops
 from stepscope.analysis.flops.shapes import dtypes, shapes
-from stepscope.diagnosis.computing import Computing
+from stepscope.diagnosis.measures.computing import Computing
 from stepscope.errors import NoAnswerError
 from stepscope.facts.findings import finding_facts
 from stepscope.facts.flops import flops_facts

@@ -14,7 +14,7 @@ from stepscope.analysis.cluster.slowdown import Chosen, replay_error_share, save
 from stepscope.analysis.cluster.step_operations import StepOperations, step_operations
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.recorded import has_single_kernels
+from stepscope.diagnosis.measures.recorded import has_single_kernels
 from stepscope.facts.training_operations import training_operations_facts
 
 OPERATION_REPLAY: Final = "operation_replay"

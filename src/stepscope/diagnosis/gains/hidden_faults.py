@@ -19,10 +19,10 @@ from stepscope.analysis.replay.estimate import counted_rows, estimate_from
 from stepscope.analysis.replay.replay import Replay
 from stepscope.arrays import Bools
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.evidence import number
+from stepscope.diagnosis.evidence.numbers import number
+from stepscope.diagnosis.evidence.rank_names import rank_names
 from stepscope.diagnosis.finding import TOGETHER, Bilingual, Finding, FindingEvidence, Proof, Where, finding_id
 from stepscope.diagnosis.losses import severity_of
-from stepscope.diagnosis.words import rank_names
 from stepscope.errors import StepscopeError
 from stepscope.facts.findings import finding_facts
 from stepscope.texts.numbers import duration, percent

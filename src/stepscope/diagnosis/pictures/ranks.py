@@ -15,7 +15,7 @@ from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.timeline.clock import RunClock, run_clock
 from stepscope.analysis.timeline.lanes import rank_lanes
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.proof_pictures import PictureSlice, PictureTrack, ProofPicture
+from stepscope.diagnosis.pictures.proofs import PictureSlice, PictureTrack, ProofPicture
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
 

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.diagnosis.outstanding import KnownSpread
+from stepscope.diagnosis.measures.outstanding import KnownSpread
 
 if TYPE_CHECKING:
     from stepscope.diagnosis.context import RunContext

@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from stepscope.diagnosis.context import RunContext
+from stepscope.diagnosis.decision_path.shares import Measured, measured
 from stepscope.diagnosis.finding import Bilingual, Finding, PathStep
-from stepscope.diagnosis.path_measures import Measured, measured
 from stepscope.facts.decision_trees import TreeQuestion, decision_trees_facts
 from stepscope.facts.thresholds import in_use
 

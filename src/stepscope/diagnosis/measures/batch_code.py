@@ -8,7 +8,7 @@ import polars as pl
 from stepscope.analysis.foundation.host_activity import CATEGORIES
 from stepscope.analysis.foundation.idle import HOST, idle_of
 from stepscope.analysis.foundation.intervals import union
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.facts.compute_roles import compute_roles_facts
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from stepscope.diagnosis.dispatching import launches_like_others
-from stepscope.diagnosis.outstanding import KnownSpread, standing_out
-from stepscope.diagnosis.own_time import CAUSES, OwnTime, mean_over, without_experts
+from stepscope.diagnosis.measures.dispatching import launches_like_others
+from stepscope.diagnosis.measures.outstanding import KnownSpread, standing_out
+from stepscope.diagnosis.measures.own_time import CAUSES, OwnTime, mean_over, without_experts
 from stepscope.facts.findings import finding_facts
 
 if TYPE_CHECKING:

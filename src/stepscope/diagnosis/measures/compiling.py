@@ -13,7 +13,7 @@ from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.work import does_work_on_device
 from stepscope.analysis.launches.types import Activity
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.rank_time import RankTime
 
 _COMPILE: Final = CATEGORIES.index("compile")
 

@@ -13,8 +13,8 @@ import polars as pl
 from stepscope.analysis.foundation.work import COMPUTE, LANE
 from stepscope.analysis.operators.executed import host_work
 from stepscope.analysis.operators.groups import described
-from stepscope.diagnosis.attention import with_attention
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.attention import with_attention
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.facts.compute_roles import compute_roles_facts
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore

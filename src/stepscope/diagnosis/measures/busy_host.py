@@ -14,7 +14,7 @@ from stepscope.analysis.foundation.idle import HOST, RankIdle, idle_of
 from stepscope.analysis.memory.sites import is_own_frame, without_address, without_folders
 from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.diagnosis.finding import Where
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stepscope.diagnosis.finding import Bilingual
-from stepscope.diagnosis.measures import RankTime, Spread
+from stepscope.diagnosis.measures.rank_time import RankTime, Spread
 from stepscope.facts.findings import finding_facts
 
 

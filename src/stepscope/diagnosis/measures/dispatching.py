@@ -20,7 +20,7 @@ from stepscope.facts.findings import finding_facts
 
 if TYPE_CHECKING:
     from stepscope.diagnosis.context import RunContext
-    from stepscope.diagnosis.measures import RankTime
+    from stepscope.diagnosis.measures.rank_time import RankTime
 
 
 @dataclass(frozen=True)

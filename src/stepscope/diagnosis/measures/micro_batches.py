@@ -12,7 +12,7 @@ from stepscope.arrays import Int64s
 
 if TYPE_CHECKING:
     from stepscope.diagnosis.context import RunContext
-    from stepscope.diagnosis.stages import Stages
+    from stepscope.diagnosis.measures.stages import Stages
 
 
 def micro_batches(run: RunContext, stages: Stages) -> float:

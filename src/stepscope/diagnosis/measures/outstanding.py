@@ -12,7 +12,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from stepscope.diagnosis.student import quantile
+from stepscope.diagnosis.measures.student import quantile
 from stepscope.facts.findings import finding_facts
 
 Name = TypeVar("Name", bound=Hashable)

@@ -16,9 +16,9 @@ from stepscope.analysis.replay.estimate import Estimate, counted_rows, estimate_
 from stepscope.analysis.replay.replay import joined_replay
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.hidden import Alone, finding_period_us, with_hidden_faults
+from stepscope.diagnosis.gains.by_operations import OPERATION_REPLAY, shares_by_operations
+from stepscope.diagnosis.gains.hidden_faults import Alone, finding_period_us, with_hidden_faults
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
-from stepscope.diagnosis.operation_gains import OPERATION_REPLAY, shares_by_operations
 from stepscope.errors import StepscopeError
 from stepscope.facts.findings import finding_facts
 from stepscope.facts.replay import replay_facts

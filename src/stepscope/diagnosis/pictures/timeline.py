@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.proof_pictures import ProofPicture, proof_pictures
-from stepscope.diagnosis.rank_pictures import rank_pictures
+from stepscope.diagnosis.pictures.proofs import ProofPicture, proof_pictures
+from stepscope.diagnosis.pictures.ranks import rank_pictures
 from stepscope.store.run_store import RunStore
 
 

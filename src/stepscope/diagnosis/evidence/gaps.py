@@ -1,4 +1,4 @@
-"""Evidence and proof that many rules need."""
+"""Gaps in a device's work, as proof."""
 
 from __future__ import annotations
 
@@ -6,18 +6,8 @@ from collections.abc import Callable
 
 from stepscope.analysis.launches.types import Gap
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.finding import Bilingual, FindingEvidence, Page, Proof
+from stepscope.diagnosis.finding import Proof
 from stepscope.facts.findings import finding_facts
-
-
-def number(
-    metric: str, value: float, unit: str, baseline: float | None = None, link: Page | None = None
-) -> FindingEvidence:
-    """A number with the catalogue's name for it."""
-    label = Bilingual.of(f"finding_metric.{metric}")
-    # As it is read back from where findings are kept: a float, also where it counts bytes.
-    base = None if baseline is None else float(baseline)
-    return FindingEvidence(metric=metric, label=label, value=float(value), unit=unit, baseline=base, link=link)
 
 
 def gaps_as_proof(run: RunContext, rank: int, chosen: Callable[[Gap], bool]) -> list[Proof]:

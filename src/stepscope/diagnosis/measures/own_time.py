@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from stepscope.analysis.step_statistics import typical
-from stepscope.diagnosis.measures import RankTime
+from stepscope.diagnosis.measures.rank_time import RankTime
 
 #: What makes a rank slow, as causes of findings.
 CAUSES: Final = ("compute", "data", "host")

@@ -1,0 +1,1 @@
+"""The path through the decision trees of the tuning guides."""

@@ -1,0 +1,1 @@
+"""What rules hand to their findings: numbers, proofs on the timeline, and names for sentences."""

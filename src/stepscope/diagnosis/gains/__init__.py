@@ -1,0 +1,1 @@
+"""What findings would gain, estimated anew by replays of the recorded steps."""

@@ -1,0 +1,1 @@
+"""Pictures of findings: stretches of the timeline, and curves of memory."""
