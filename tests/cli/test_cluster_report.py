@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope.analysis.cluster.slowdown import Slowdown
+from stepscope.analysis.cluster.slowdown.types import Slowdown
 from stepscope.report.cluster import _sentence
 
 

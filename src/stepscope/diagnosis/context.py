@@ -9,13 +9,13 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.call_costs import call_costs, exposed_transfers
-from stepscope.analysis.cluster.delays import delays
+from stepscope.analysis.cluster.calls.costs import call_costs, exposed_transfers
+from stepscope.analysis.cluster.calls.matched import matched_calls
+from stepscope.analysis.cluster.calls.paired import paired_calls
 from stepscope.analysis.cluster.expert_time import expert_times
-from stepscope.analysis.cluster.matched_calls import matched_calls
-from stepscope.analysis.cluster.paired_calls import paired_calls
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
-from stepscope.analysis.cluster.waits import waits
+from stepscope.analysis.cluster.waiting.delays import delays
+from stepscope.analysis.cluster.waiting.waits import waits
 from stepscope.analysis.foundation.computing_time import computing_of as computing_intervals_of
 from stepscope.analysis.foundation.data_waits import data_waits
 from stepscope.analysis.foundation.dispatch_time import dispatch_time

@@ -11,7 +11,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cluster import Cluster
 from stepscope.analysis.cluster.part_times import PartTimes
-from stepscope.analysis.cluster.slowdown import Slowdown
+from stepscope.analysis.cluster.slowdown.types import Slowdown
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, show_table
 from stepscope.texts import text

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.stores import make_store
-from stepscope.analysis.cluster.call_costs import call_costs, exposed_transfers
+from stepscope.analysis.cluster.calls.costs import call_costs, exposed_transfers
 from stepscope.store.run_store import RunStore
 
 

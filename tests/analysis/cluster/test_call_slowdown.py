@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 
 import stepscope
-from stepscope.analysis.cluster.call_slowdown import CallSlowdown
-from stepscope.analysis.cluster.call_times import CallTimes
-from stepscope.analysis.cluster.event_windows import EventWindows
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.analysis.cluster.plan import ParallelPlan, PlanDimension, PlanRank
-from stepscope.analysis.cluster.rank_chain import (
+from stepscope.analysis.cluster.slowdown.call_times import CallTimes
+from stepscope.analysis.cluster.slowdown.event_windows import EventWindows
+from stepscope.analysis.cluster.slowdown.of_calls import CallSlowdown
+from stepscope.analysis.cluster.slowdown.rank_chain import (
     ENDS,
     STARTS,
     STARTS_BEHIND,
@@ -21,8 +22,7 @@ from stepscope.analysis.cluster.rank_chain import (
     RankCalls,
     chain_of,
 )
-from stepscope.analysis.cluster.slowdown import Slowdown
-from stepscope.analysis.cluster.spilled_rows import SpilledRows
+from stepscope.analysis.cluster.slowdown.types import Slowdown
 from stepscope.analysis.foundation.intervals import Intervals
 from stepscope.analysis.foundation.periods import Periods
 from stepscope.simulate.scenario import FaultEntry, Host, Plan, Scenario, Workload

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from analysis.stores import make_store
-from stepscope.analysis.cluster import call_pieces as pieces_of_calls
-from stepscope.analysis.cluster import call_replay, event_windows, spilled_rows
-from stepscope.analysis.cluster.call_pieces import call_pieces
+from stepscope.analysis.cluster.calls import pieces, spilled_rows
+from stepscope.analysis.cluster.calls.matched import matched_calls
+from stepscope.analysis.cluster.calls.pieces import call_pieces
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.analysis.cluster.job import Job, job_of
-from stepscope.analysis.cluster.matched_calls import matched_calls
-from stepscope.analysis.cluster.spilled_rows import SpilledRows
+from stepscope.analysis.cluster.slowdown import call_replay, event_windows
 from stepscope.simulate.scenario import FaultEntry, Host, Plan, Workload
 from stepscope.simulate.writing import simulate
 from stepscope.store.run_store import RunStore, open_store
@@ -23,7 +23,7 @@ from support.scenarios import small
 def _tiny_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, size in (
         (spilled_rows, "ROWS_AT_ONCE", 40),
-        (pieces_of_calls, "ROWS_AT_ONCE", 40),
+        (pieces, "ROWS_AT_ONCE", 40),
         (event_windows, "_AT_ONCE", 40),
         (call_replay, "_EVENTS_AT_ONCE", 7),
         (call_replay, "_AT_ONCE", 2),
@@ -76,7 +76,7 @@ def _calls(rows: list[tuple[int, int, int | None, int | None]]) -> list[dict[str
 
 
 @pytest.mark.parametrize(
-    ("rows", "pieces"),
+    ("rows", "expected_pieces"),
     [
         ([(rank, step, step, step) for rank in (0, 1) for step in (1, 2, 3)], 3),
         # Rank 1 counts call 2 to another step, or to none: all are looked at together.
@@ -90,13 +90,13 @@ def test_the_members_of_a_call_are_in_one_piece(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     rows: list[tuple[int, int, int | None, int | None]],
-    pieces: int,
+    expected_pieces: int,
 ) -> None:
     store = make_store(tmp_path, ranks=[{"rank": 0}, {"rank": 1}], collectives=_calls(rows))
     whole = matched_calls(store).select("rank", "slice", "last_rank").sort("slice")
-    monkeypatch.setattr(pieces_of_calls, "ROWS_AT_ONCE", 2)
+    monkeypatch.setattr(pieces, "ROWS_AT_ONCE", 2)
     parts = [matched_calls(store, piece) for piece in call_pieces(store)]
-    assert len(parts) == pieces
+    assert len(parts) == expected_pieces
     assert pl.concat(parts).select("rank", "slice", "last_rank").sort("slice").equals(whole)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from analysis.stores import make_store
-from stepscope.analysis.cluster.delays import delays
-from stepscope.analysis.cluster.matched_calls import matched_calls
+from stepscope.analysis.cluster.calls.matched import matched_calls
+from stepscope.analysis.cluster.waiting.delays import delays
 from stepscope.store.run_store import RunStore
 
 #: Microseconds that the clock of each rank is ahead; nothing may depend on it.

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import stepscope
-from stepscope.analysis.cluster.slowdown import Slowdown
+from stepscope.analysis.cluster.slowdown.types import Slowdown
 
 
 def _slowdown(path: Path) -> Slowdown:

@@ -12,8 +12,8 @@ import pytest
 
 import stepscope
 from analysis.stores import make_store
-from stepscope.analysis.cluster.roots import roots
-from stepscope.analysis.cluster.waits import WAIT, waits
+from stepscope.analysis.cluster.waiting.roots import roots
+from stepscope.analysis.cluster.waiting.waits import WAIT, waits
 from stepscope.analysis.communication import communication
 from stepscope.simulate.scenario import FaultEntry, Plan
 from stepscope.simulate.writing import simulate

@@ -8,11 +8,11 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.delays import delays_of
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.analysis.cluster.job_calls import JobCalls
 from stepscope.analysis.cluster.rank_rows import Blame
-from stepscope.analysis.cluster.roots import Holds
-from stepscope.analysis.cluster.spilled_rows import SpilledRows
+from stepscope.analysis.cluster.waiting.delays import delays_of
+from stepscope.analysis.cluster.waiting.roots import Holds
 from stepscope.analysis.foundation.computing_time import computing_of
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.step_statistics import typical

@@ -8,16 +8,17 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.cluster.blame import blame_of
-from stepscope.analysis.cluster.call_slowdown import CallSlowdown, call_slowdown
-from stepscope.analysis.cluster.call_times import CallTimes, CallTimesBuilder, chain_calls
-from stepscope.analysis.cluster.event_windows import EventWindows
 from stepscope.analysis.cluster.job_calls import job_calls
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
-from stepscope.analysis.cluster.rank_chain import rank_chain
 from stepscope.analysis.cluster.rank_rows import RankRow, rank_rows
-from stepscope.analysis.cluster.replay import replay_of
-from stepscope.analysis.cluster.slowdown import Slowdown, slowdown_of
-from stepscope.analysis.cluster.step_operations import step_operations
+from stepscope.analysis.cluster.slowdown.call_times import CallTimes, CallTimesBuilder, chain_calls
+from stepscope.analysis.cluster.slowdown.event_windows import EventWindows
+from stepscope.analysis.cluster.slowdown.of_calls import CallSlowdown, call_slowdown
+from stepscope.analysis.cluster.slowdown.of_operations import slowdown_of
+from stepscope.analysis.cluster.slowdown.operation_replay import replay_of
+from stepscope.analysis.cluster.slowdown.rank_chain import rank_chain
+from stepscope.analysis.cluster.slowdown.step_operations import step_operations
+from stepscope.analysis.cluster.slowdown.types import Slowdown
 from stepscope.analysis.foundation.kept import kept
 from stepscope.analysis.steps import steps_of_rank
 from stepscope.facts.training_operations import training_operations_facts

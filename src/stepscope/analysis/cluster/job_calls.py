@@ -7,15 +7,15 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.call_pieces import call_pieces
-from stepscope.analysis.cluster.call_times import CallTimes, CallTimesBuilder
-from stepscope.analysis.cluster.delays import among_peers
-from stepscope.analysis.cluster.matched_calls import matched_calls
-from stepscope.analysis.cluster.paired_calls import paired_calls
+from stepscope.analysis.cluster.calls.matched import matched_calls
+from stepscope.analysis.cluster.calls.paired import paired_calls
+from stepscope.analysis.cluster.calls.pieces import call_pieces
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.analysis.cluster.plan import ParallelPlan
-from stepscope.analysis.cluster.plane_waits import plane_waits
-from stepscope.analysis.cluster.spilled_rows import SpilledRows
-from stepscope.analysis.cluster.waits import waited, with_arrival
+from stepscope.analysis.cluster.slowdown.call_times import CallTimes, CallTimesBuilder
+from stepscope.analysis.cluster.waiting.delays import among_peers
+from stepscope.analysis.cluster.waiting.on_planes import plane_waits
+from stepscope.analysis.cluster.waiting.waits import waited, with_arrival
 from stepscope.store.freed_memory import give_back
 from stepscope.store.run_store import RunStore
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import POINT_TO_POINT
+from stepscope.analysis.cluster.calls.matched import POINT_TO_POINT
 from stepscope.analysis.cluster.plan_coordinates import Certainty
 from stepscope.analysis.cluster.plan_stated import group_rows
 from stepscope.facts.parallel import parallel_facts

@@ -11,7 +11,7 @@ from stepscope.analysis.cluster.job import Job, job_of
 from stepscope.analysis.cluster.part_times import PartTimes, balance, by_dimension, groups, hosts, stages
 from stepscope.analysis.cluster.plan import ParallelPlan, PlanDimension, PlanGroup, PlanRank, plan_of
 from stepscope.analysis.cluster.rank_rows import RankRow
-from stepscope.analysis.cluster.slowdown import Slowdown
+from stepscope.analysis.cluster.slowdown.types import Slowdown
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.units import Count, Microseconds, Ratio, Share
 from stepscope.analysis.foundation.work import ranks_of

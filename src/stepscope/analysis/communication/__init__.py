@@ -9,9 +9,9 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.cluster.calls.matched import numbered_calls
 from stepscope.analysis.cluster.clocks import clocks_of
-from stepscope.analysis.cluster.matched_calls import numbered_calls
-from stepscope.analysis.cluster.roots import roots
+from stepscope.analysis.cluster.waiting.roots import roots
 from stepscope.analysis.communication.asked_calls import AskedCalls
 from stepscope.analysis.communication.distributions import durations_of, packets_of
 from stepscope.analysis.communication.groups import groups_of, unjoined

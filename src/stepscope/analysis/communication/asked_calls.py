@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import matched_calls, numbered_calls, with_waits
-from stepscope.analysis.cluster.paired_calls import paired_calls
-from stepscope.analysis.cluster.recorded_calls import recorded_calls
-from stepscope.analysis.cluster.waits import Waits, waits
+from stepscope.analysis.cluster.calls.matched import matched_calls, numbered_calls, with_waits
+from stepscope.analysis.cluster.calls.paired import paired_calls
+from stepscope.analysis.cluster.calls.recorded import recorded_calls
+from stepscope.analysis.cluster.waiting.waits import Waits, waits
 from stepscope.analysis.communication.call_times import operation_name, timed_calls
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.store.run_store import RunStore

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.cluster.waits import Waits
+from stepscope.analysis.cluster.waiting.waits import Waits
 from stepscope.analysis.foundation.computing_time import computing_of
 from stepscope.facts.communication import communication_facts
 from stepscope.store.run_store import RunStore

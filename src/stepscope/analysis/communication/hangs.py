@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import POINT_TO_POINT
+from stepscope.analysis.cluster.calls.matched import POINT_TO_POINT
 from stepscope.analysis.communication.types import Group, Unjoined
 from stepscope.store.run_store import RunStore
 from stepscope.typed import typed

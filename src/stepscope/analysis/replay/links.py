@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import numbered_calls
+from stepscope.analysis.cluster.calls.matched import numbered_calls
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.changes import Change
 from stepscope.analysis.replay.weights import Weights

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import matched_calls
-from stepscope.analysis.cluster.paired_calls import paired_calls
+from stepscope.analysis.cluster.calls.matched import matched_calls
+from stepscope.analysis.cluster.calls.paired import paired_calls
 from stepscope.store.run_store import RunStore
 
 _COLUMNS = ("call", "rank", "slice", "arrival_ns", "end_ns")

@@ -9,9 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.analysis.cluster.replay import replay_of
-from stepscope.analysis.cluster.slowdown import Chosen, replay_error_share, saved_share
-from stepscope.analysis.cluster.step_operations import StepOperations, step_operations
+from stepscope.analysis.cluster.slowdown.of_operations import Chosen, replay_error_share, saved_share
+from stepscope.analysis.cluster.slowdown.operation_replay import replay_of
+from stepscope.analysis.cluster.slowdown.step_operations import StepOperations, step_operations
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Finding
 from stepscope.diagnosis.measures.recorded import has_single_kernels

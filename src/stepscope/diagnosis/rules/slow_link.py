@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.call_costs import exposed_transfers
+from stepscope.analysis.cluster.calls.costs import exposed_transfers
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.evidence.rank_names import rank_names

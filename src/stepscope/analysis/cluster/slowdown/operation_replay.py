@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.analysis.cluster.step_operations import Operation, StepOperations
+from stepscope.analysis.cluster.slowdown.step_operations import Operation, StepOperations
 from stepscope.arrays import Int64s
 from stepscope.facts.training_operations import training_operations_facts
 
@@ -25,7 +25,7 @@ _TRANSFERS: Final = tuple(f"{direction}-{end}" for direction in _DIRECTIONS for 
 Meeting = tuple[Operation, ...]
 
 
-class Replay:
+class OperationReplay:
     """Operations in an order in which each comes after those it depends on; ``own`` is what each takes itself."""
 
     def __init__(self, recorded: StepOperations) -> None:
@@ -68,10 +68,10 @@ class Replay:
         return list(TopologicalSorter(graph).static_order())
 
 
-def replay_of(recorded: StepOperations) -> Replay | None:
+def replay_of(recorded: StepOperations) -> OperationReplay | None:
     """None where operations depend on each other in a cycle, as with an unknown pipeline schedule."""
     try:
-        return Replay(recorded)
+        return OperationReplay(recorded)
     except (CycleError, KeyError):
         return None
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import with_waits
-from stepscope.analysis.cluster.recorded_calls import recorded_calls
+from stepscope.analysis.cluster.calls.matched import with_waits
+from stepscope.analysis.cluster.calls.recorded import recorded_calls
 from stepscope.store.run_store import RunStore
 
 _SENDS: Final = "send"

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.analysis.cluster.event_levels import Level, levels_of
-from stepscope.analysis.cluster.event_windows import EVENT, Events, EventWindows
-from stepscope.analysis.cluster.rank_chain import NO_CALL
+from stepscope.analysis.cluster.slowdown.event_levels import Level, levels_of
+from stepscope.analysis.cluster.slowdown.event_windows import EVENT, Events, EventWindows
+from stepscope.analysis.cluster.slowdown.rank_chain import NO_CALL
 from stepscope.arrays import Bools, Float64s, Int64s
 
 # Replays side by side: memory grows with them, time per replay shrinks.

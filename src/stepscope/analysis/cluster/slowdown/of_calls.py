@@ -10,12 +10,12 @@ from typing import Final
 
 import numpy as np
 
-from stepscope.analysis.cluster.call_replay import CallReplay, Keeps, Transfers
-from stepscope.analysis.cluster.call_times import CallTimes
-from stepscope.analysis.cluster.event_windows import EventWindows
-from stepscope.analysis.cluster.ideal_times import IdealTimes
 from stepscope.analysis.cluster.plan import ParallelPlan
-from stepscope.analysis.cluster.slowdown import (
+from stepscope.analysis.cluster.slowdown.call_replay import CallReplay, Keeps, Transfers
+from stepscope.analysis.cluster.slowdown.call_times import CallTimes
+from stepscope.analysis.cluster.slowdown.event_windows import EventWindows
+from stepscope.analysis.cluster.slowdown.ideal_times import IdealTimes
+from stepscope.analysis.cluster.slowdown.types import (
     DimensionSlowdown,
     OperationSlowdown,
     RankSlowdown,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.cluster.event_windows import Events
-from stepscope.analysis.cluster.rank_chain import ENDS, NO_CALL, STARTS, STARTS_BEHIND, STEP_ENDS
+from stepscope.analysis.cluster.slowdown.event_windows import Events
+from stepscope.analysis.cluster.slowdown.rank_chain import ENDS, NO_CALL, STARTS, STARTS_BEHIND, STEP_ENDS
 from stepscope.arrays import Int32s, Int64s
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from stepscope.analysis.cluster.rank_chain import ENDS, NO_CALL, STARTS_BEHIND, RankChain
-from stepscope.analysis.cluster.scratch import scratch_directory
+from stepscope.analysis.cluster.calls.scratch import scratch_directory
+from stepscope.analysis.cluster.slowdown.rank_chain import ENDS, NO_CALL, STARTS_BEHIND, RankChain
 from stepscope.arrays import Int64s
 
 #: Fields as in ``RankChain``; ``rank`` counts the ranks that were added.

@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.analysis.cluster.plan import ParallelPlan
-from stepscope.analysis.cluster.rank_chain import RankCalls
-from stepscope.analysis.cluster.spilled_rows import SpilledRows
+from stepscope.analysis.cluster.slowdown.rank_chain import RankCalls
 from stepscope.arrays import Int64s
 
 _NO_STREAM: Final = -1

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.cluster.call_replay import OwnTimes
-from stepscope.analysis.cluster.event_windows import Events, EventWindows
-from stepscope.analysis.cluster.rank_chain import STARTS, STARTS_BEHIND
+from stepscope.analysis.cluster.slowdown.call_replay import OwnTimes
+from stepscope.analysis.cluster.slowdown.event_windows import Events, EventWindows
+from stepscope.analysis.cluster.slowdown.rank_chain import STARTS, STARTS_BEHIND
 from stepscope.arrays import Float64s, Int32s, Int64s
 from stepscope.facts.training_operations import training_operations_facts
 

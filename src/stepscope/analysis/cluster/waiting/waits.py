@@ -8,9 +8,9 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import matched_calls
-from stepscope.analysis.cluster.paired_calls import paired_calls
-from stepscope.analysis.cluster.plane_waits import plane_waits
+from stepscope.analysis.cluster.calls.matched import matched_calls
+from stepscope.analysis.cluster.calls.paired import paired_calls
+from stepscope.analysis.cluster.waiting.on_planes import plane_waits
 from stepscope.store.run_store import RunStore
 
 #: ``start_ns`` and ``wait_ns`` on the clock of ``rank``; ``came_ns`` is when ``blames`` came, on its own clock.

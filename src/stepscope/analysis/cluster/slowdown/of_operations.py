@@ -1,76 +1,28 @@
-"""The cluster's slowdown: measured against ideal, as a whole and by what keeps its recorded durations.
-
-S, S_dp, S_stage, S_w, M_W and M_S of "Understanding Stragglers in Large Model Training Using What-if Analysis" (OSDI
-2025); docs/metrics/cluster.md.
-"""
+"""The cluster's slowdown from the recorded operations of its steps (docs/metrics/cluster.md)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
-import msgspec
 import numpy as np
 
-from stepscope.analysis.cluster.replay import Replay
-from stepscope.analysis.cluster.step_operations import Operation, StepOperations
-from stepscope.analysis.foundation.units import Identifier, Microseconds, Ratio, Share
+from stepscope.analysis.cluster.slowdown.operation_replay import OperationReplay
+from stepscope.analysis.cluster.slowdown.step_operations import Operation, StepOperations
+from stepscope.analysis.cluster.slowdown.types import (
+    DimensionSlowdown,
+    OperationSlowdown,
+    RankSlowdown,
+    Slowdown,
+    StageSlowdown,
+)
 from stepscope.arrays import Bools, Int64s
 from stepscope.facts.training_operations import training_operations_facts
 
 Chosen = Callable[[Operation], Bools | bool]
 
 
-class DimensionSlowdown(msgspec.Struct, frozen=True):
-    """The slowdown if only one line of ranks kept its recorded durations."""
-
-    dimension: str
-    index: Identifier
-    slowdown: Ratio
-
-
-class StageSlowdown(msgspec.Struct, frozen=True):
-    """The slowdown if only one stage kept its durations."""
-
-    stage: Identifier
-    slowdown: Ratio
-
-
-class RankSlowdown(msgspec.Struct, frozen=True):
-    """How far one rank alone explains the slowdown."""
-
-    rank: Identifier
-    dp: Identifier | None
-    stage: Identifier | None
-    slowdown: Ratio
-
-
-class OperationSlowdown(msgspec.Struct, frozen=True):
-    """The slowdown if only operations of one name kept their durations."""
-
-    operation: str
-    slowdown: Ratio
-
-
-class Slowdown(msgspec.Struct, frozen=True, kw_only=True):
-    """Measured against ideal step."""
-
-    total: Ratio
-    straggling: bool
-    measured_us: Microseconds
-    replayed_us: Microseconds
-    ideal_us: Microseconds
-    replay_error_share: Share
-    by_dimension: list[DimensionSlowdown]
-    by_stage: list[StageSlowdown]
-    by_rank: list[RankSlowdown]
-    by_operation: list[OperationSlowdown]
-    worst_ranks: list[Identifier]
-    worst_ranks_share: Share | None
-    last_stage_share: Share | None
-
-
-def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
+def slowdown_of(recorded: StepOperations, replay: OperationReplay) -> Slowdown:
     """Replays of all steps, with what is asked about changed."""
     limits = training_operations_facts().slowdown
     own, ideal = replay.own, _ideal(replay.own)
@@ -118,14 +70,14 @@ def slowdown_of(recorded: StepOperations, replay: Replay) -> Slowdown:
     )
 
 
-def saved_share(replay: Replay, chosen: Chosen) -> float:
+def saved_share(replay: OperationReplay, chosen: Chosen) -> float:
     """The share of the replayed step that is gone where these operations take as long as all of their name do."""
     own, ideal = replay.own, _ideal(replay.own)
     without = _mean(replay, {each: np.where(chosen(each), ideal[each], own[each]) for each in own})
     return 1 - without / _mean(replay, own)
 
 
-def replay_error_share(recorded: StepOperations, replay: Replay) -> float:
+def replay_error_share(recorded: StepOperations, replay: OperationReplay) -> float:
     """How far the replayed step is from the recorded one."""
     return abs(_measured(recorded) / _mean(replay, replay.own) - 1)
 
@@ -140,7 +92,7 @@ def _ideal(own: dict[Operation, Int64s]) -> dict[Operation, Int64s]:
     return {each: np.full_like(durations, usual[each.name]) for each, durations in own.items()}
 
 
-def _mean(replay: Replay, durations: dict[Operation, Int64s]) -> float:
+def _mean(replay: OperationReplay, durations: dict[Operation, Int64s]) -> float:
     return float(replay.step_ns(durations).mean())
 
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.recorded_calls import recorded_calls
-from stepscope.analysis.cluster.spilled_rows import ROWS_AT_ONCE
+from stepscope.analysis.cluster.calls.recorded import recorded_calls
+from stepscope.analysis.cluster.calls.spilled_rows import ROWS_AT_ONCE
 from stepscope.store.run_store import RunStore
 
 _KEY: Final = ("group", "kind", "seq")

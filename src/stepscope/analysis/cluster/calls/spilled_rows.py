@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.scratch import scratch_directory
+from stepscope.analysis.cluster.calls.scratch import scratch_directory
 
 #: Rows held at once, of whatever is worked out over all ranks.
 ROWS_AT_ONCE: Final = 1 << 17

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.cluster.arrivals import arrivals
-from stepscope.analysis.cluster.recorded_calls import recorded_calls
+from stepscope.analysis.cluster.calls.arrivals import arrivals
+from stepscope.analysis.cluster.calls.recorded import recorded_calls
 from stepscope.arrays import Int64s
 from stepscope.store.call_numbers import with_call_numbers
 from stepscope.store.run_store import RunStore

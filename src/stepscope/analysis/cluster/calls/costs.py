@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import matched_calls
-from stepscope.analysis.cluster.paired_calls import paired_calls
+from stepscope.analysis.cluster.calls.matched import matched_calls
+from stepscope.analysis.cluster.calls.paired import paired_calls
+from stepscope.analysis.cluster.calls.unnamed import are_of_all_ranks
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
-from stepscope.analysis.cluster.unnamed_calls import are_of_all_ranks
 from stepscope.analysis.foundation.computing_time import computing_of
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.arrays import Int64s

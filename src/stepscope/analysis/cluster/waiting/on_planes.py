@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.recorded_calls import recorded_calls
+from stepscope.analysis.cluster.calls.recorded import recorded_calls
 from stepscope.store.run_store import RunStore
 
 _CALL: Final = ["rank", "group", "call", "step"]

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.cluster.matched_calls import matched_calls
+from stepscope.analysis.cluster.calls.matched import matched_calls
 from stepscope.analysis.cluster.plan import plan_of
 from stepscope.arrays import Int32s, Int64s
 from stepscope.store.run_store import RunStore
