@@ -97,6 +97,11 @@ class RunContext:
             _visit(self.store, rank)
         return rank_times(self.answer("summary"), self.answer("steps"))
 
+    @property
+    def mean_period_us(self) -> float:
+        """The mean step over the ranks of ``times``; 0 where there are none."""
+        return statistics.fmean(time.period_us for time in self.times.values()) if self.times else 0.0
+
     @cached_property
     def computing(self) -> dict[int, Computing]:
         """What each rank computes in its counted steps; only ranks of which that was recorded."""

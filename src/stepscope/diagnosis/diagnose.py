@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import question
-from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, RunVerdict
+from stepscope.diagnosis.finding import Diagnosis, Finding
 from stepscope.diagnosis.kept import kept
+from stepscope.diagnosis.verdict import verdict_on
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
-from stepscope.texts.numbers import duration, percent
 
 if TYPE_CHECKING:
     from stepscope.analysis.summary import Summary
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 #: Data that all rules between ranks need (``needed_data.py``).
 OTHER_RANKS: Final = "other_ranks"
 STEP_TIMES: Final = "step_times"
-
-#: Shares below are shown as 0.0 %.
-_NOTHING_SHARE: Final = 0.0005
 
 
 @question()
@@ -94,49 +91,3 @@ def _mean_period(summary: Summary | None) -> float | None:
     """The mean step over all ranks, which gains are relative to."""
     periods = [] if summary is None else [rank.period_us for rank in summary.ranks if rank.period_us is not None]
     return sum(periods) / len(periods) if periods else None
-
-
-def verdict_on(findings: list[Finding], checked: list[str]) -> RunVerdict:
-    """The first finding that accuses, in one sentence with what it costs."""
-    worst = next((finding for finding in findings if finding.accuses), None)
-    if worst is not None:
-        return RunVerdict(severity=worst.severity, sentence=sentence_of(worst), finding=worst.id, checked=checked)
-    judged = about_the_run(checked)
-    if not judged:
-        sentence = Bilingual.of("finding_verdict.nothing_checked")
-        return RunVerdict(severity="info", sentence=sentence, finding=None, checked=checked)
-    if len(judged) > finding_facts().lists.most_kinds_named:
-        sentence = Bilingual.of("finding_verdict.healthy", count=len(checked))
-        return RunVerdict(severity="healthy", sentence=sentence, finding=None, checked=checked)
-    # Nobody calls a run healthy of which hardly anything is known.
-    sentence = Bilingual.of("finding_verdict.little_checked", kinds=kinds_in_words(judged))
-    return RunVerdict(severity="info", sentence=sentence, finding=None, checked=checked)
-
-
-def about_the_run(kinds: Iterable[str]) -> list[str]:
-    """Kinds that say something about the run, and not about whether its capture is whole."""
-    return [kind for kind in kinds if finding_facts().kinds[kind].scope != "capture"]
-
-
-def kinds_in_words(kinds: Sequence[str]) -> Bilingual:
-    """The names of a few kinds, the number of many."""
-    if len(kinds) > finding_facts().lists.most_kinds_named:
-        return Bilingual.of("finding_verdict.many_kinds", count=len(kinds))
-    names = [Bilingual.of(f"finding_kind.{kind}") for kind in kinds]
-    return Bilingual(", ".join(name.en for name in names), "、".join(name.zh for name in names))
-
-
-def sentence_of(finding: Finding) -> Bilingual:
-    """Cause, culprit, place and gain in one sentence."""
-    title = finding.title
-    if finding.confidence == "suspect":
-        title = Bilingual.of("finding_verdict.suspected", title=title)
-    if not finding.gain_us and finding.together is None:
-        return Bilingual(f"{title.en}.", f"{title.zh}。")
-    gain, share = duration(finding.gain_us), percent(finding.gain_share)
-    if finding.together is not None:
-        together = duration(finding.together.value)
-        if (finding.gain_share or 0.0) < _NOTHING_SHARE:
-            return Bilingual.of("finding_verdict.hidden_whole", title=title, together=together)
-        return Bilingual.of("finding_verdict.hidden", title=title, gain=gain, share=share, together=together)
-    return Bilingual.of("finding_verdict.with_gain", title=title, gain=gain, share=share)

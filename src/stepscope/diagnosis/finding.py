@@ -12,6 +12,30 @@ from stepscope.texts import text
 
 Severity = Literal["critical", "warning", "info"]
 Confidence = Literal["confirmed", "likely", "suspect"]
+#: How a gain was estimated (docs/findings.md): by a replay, else by what the rule knows.
+GainMethod = Literal[
+    "replay",
+    "replay_uncertain",
+    "replay_alone",
+    "call_replay",
+    "operation_replay",
+    "idle_removed",
+    "pipeline_next_limit",
+    "waiting_removed",
+    "exposure_removed",
+    "copies_overlapped",
+    "host_work_removed",
+    "kernels_removed",
+    "fused",
+    "half_precision",
+    "reachable_rate",
+    "usual_clock",
+    "usual_step",
+    "usual_transfer",
+    "link_as_others",
+    "more_micro_batches",
+    "stage_evened",
+]
 Page = Literal["timeline", "data", "memory", "operators", "cpu", "steps", "cluster", "communication"]
 
 #: Severities that say that something is wrong; a healthy run has none of them.
@@ -88,7 +112,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     evidence: list[FindingEvidence]
     gain_us: Microseconds | None
     gain_share: Share | None
-    gain_method: str | None
+    gain_method: GainMethod | None
     advice: Bilingual
     proof: list[Proof]
     validate_with: str | None

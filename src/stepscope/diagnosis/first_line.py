@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stepscope.diagnosis.diagnose import about_the_run, kinds_in_words, sentence_of
 from stepscope.diagnosis.finding import Bilingual, Diagnosis
+from stepscope.diagnosis.verdict import about_the_run, kinds_in_words, sentence_of
 from stepscope.facts.findings import finding_facts
 
 

@@ -15,6 +15,7 @@ from stepscope.diagnosis.finding import (
     Confidence,
     Finding,
     FindingEvidence,
+    GainMethod,
     Proof,
     Severity,
     Where,
@@ -25,8 +26,6 @@ from stepscope.texts.numbers import percent, plain
 
 #: The way to estimate a gain that many rules share: without the cause, the idle time charged to it is gone.
 IDLE_REMOVED: Final = "idle_removed"
-
-
 #: Titles that speak of a device which waits, and those for a host that computes by itself.
 _WITHOUT_DEVICE: Final = {
     "finding_title.host_dispatch": "finding_title.host_dispatch_on_cpu",
@@ -52,7 +51,7 @@ class Loss:
     advice: str | Bilingual
     gain_us: float | None
     gain_share: float | None
-    gain_method: str | None
+    gain_method: GainMethod | None
     evidence: list[FindingEvidence]
     where: Where = field(default_factory=Where)
     words: dict[str, object] = field(default_factory=dict)

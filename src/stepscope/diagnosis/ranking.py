@@ -7,13 +7,13 @@ from typing import Final
 
 import msgspec
 
-from stepscope.diagnosis.finding import ACCUSING, PACE, Finding, Where
+from stepscope.diagnosis.finding import ACCUSING, PACE, Finding, GainMethod, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
 from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.facts.findings import finding_facts
 
 #: Ways to estimate gains that stand for idle time.
-_OF_IDLE_TIME: Final = (IDLE_REMOVED, "pipeline_next_limit")
+_OF_IDLE_TIME: Final[tuple[GainMethod, ...]] = (IDLE_REMOVED, "pipeline_next_limit")
 
 
 def ranked(findings: Iterable[Finding], times: Mapping[int, RankTime]) -> list[Finding]:

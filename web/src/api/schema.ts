@@ -530,7 +530,29 @@ export interface Finding {
   readonly evidence: readonly FindingEvidence[]
   readonly gain_us: number | null
   readonly gain_share: number | null
-  readonly gain_method: string | null
+  readonly gain_method:
+    | 'call_replay'
+    | 'copies_overlapped'
+    | 'exposure_removed'
+    | 'fused'
+    | 'half_precision'
+    | 'host_work_removed'
+    | 'idle_removed'
+    | 'kernels_removed'
+    | 'link_as_others'
+    | 'more_micro_batches'
+    | 'operation_replay'
+    | 'pipeline_next_limit'
+    | 'reachable_rate'
+    | 'replay'
+    | 'replay_alone'
+    | 'replay_uncertain'
+    | 'stage_evened'
+    | 'usual_clock'
+    | 'usual_step'
+    | 'usual_transfer'
+    | 'waiting_removed'
+    | null
   readonly advice: Bilingual
   readonly proof: readonly Proof[]
   readonly validate_with: string | null

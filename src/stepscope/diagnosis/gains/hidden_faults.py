@@ -146,7 +146,7 @@ def _told_with_its_partner(
     subject, ranks = _limit_of(run, replays, mine, others, chosen, joint[chosen].share)
     relief = parse_change(f"{subject}@{','.join(map(str, ranks))}=0")
     itself, together = replays.saved([[relief], [*mine.changes, relief]])
-    pace = (finding_period_us(run) or 0.0) - mine.gain_us
+    pace = run.mean_period_us - mine.gain_us
     both = _Both(mine, itself, together.gain_us, together.share, pace)
     partner = _limit_as_finding(run, subject, ranks, both)
     kept = [one for one in findings if one is not finding and not _is_part_of(one, partner)]
@@ -254,9 +254,3 @@ def _hiding(finding: Finding, alone: Alone, both: _Both, other: Finding) -> Find
             FindingEvidence(metric=TOGETHER, label=label, value=both.gain_us, unit="us"),
         ],
     )
-
-
-def finding_period_us(run: RunContext) -> float | None:
-    """The mean step over the ranks."""
-    periods = [time.period_us for time in run.times.values()]
-    return sum(periods) / len(periods) if periods else None

@@ -11,13 +11,14 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.cluster.job import replay_of_calls
-from stepscope.analysis.replay.changes import Change, parse_change
+from stepscope.analysis.replay.changes import Change
 from stepscope.analysis.replay.estimate import Estimate, counted_rows, estimate_from
 from stepscope.analysis.replay.replay import joined_replay
 from stepscope.diagnosis.context import RunContext
-from stepscope.diagnosis.finding import Finding
+from stepscope.diagnosis.finding import Finding, GainMethod
 from stepscope.diagnosis.gains.by_operations import OPERATION_REPLAY, shares_by_operations
-from stepscope.diagnosis.gains.hidden_faults import Alone, finding_period_us, with_hidden_faults
+from stepscope.diagnosis.gains.hidden_faults import Alone, with_hidden_faults
+from stepscope.diagnosis.gains.removals import NEXT_LIMIT, OF_KERNELS, STAGE_EVENED, removals_of
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
 from stepscope.errors import StepscopeError
 from stepscope.facts.findings import finding_facts
@@ -29,35 +30,16 @@ REPLAY: Final = "replay"
 UNCERTAIN: Final = "replay_uncertain"
 #: Of jobs too large to be replayed kernel by kernel: their calls, and the time of each rank between them.
 CALL_REPLAY: Final = "call_replay"
-#: An estimate that knows a limit which no replay can: how fast the rest of the input pipeline is.
-_LIMITED: Final = "pipeline_next_limit"
-#: What a rule says of a stage that has more to do. It is told as it is; a replay only says whether that is all.
-_EVENED: Final = "stage_evened"
-#: What rules say of kernels that could take less time, which is all gained only where the device sets the pace.
-_OF_KERNELS: Final = ("half_precision", "kernels_removed", "fused", "reachable_rate", "usual_clock")
 _SLOW_MEMBERS: Final = ("slow_rank", "slow_host")
-
-
-#: Estimates of the time that the removed thing takes, which the replay knows better. Others mean something else.
-_REPLACED: Final = (IDLE_REMOVED, _LIMITED, "waiting_removed", "exposure_removed")
 
 
 def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: list[Finding]) -> list[Finding]:
     """Findings with gains from the replay; ``estimated`` are the same as their rules gave them.
 
-    A finding of which others explain a part keeps its estimate, which is what they leave of it. So do findings that
-    the replay cannot tell apart, because the same change removes them.
+    Findings that no change mends keep the estimate of their rule.
     """
     store = run.store
-    whole = {finding.id: finding.gain_us for finding in estimated}
-    removals = {
-        finding.id: removed
-        for finding in findings
-        if finding.gain_us is not None
-        and finding.gain_us == whole.get(finding.id)
-        and (removed := _removal(run, finding))
-    }
-    removals = {id_: removed for id_, removed in removals.items() if list(removals.values()).count(removed) == 1}
+    removals = removals_of(run, findings, estimated)
     by_operations = shares_by_operations(run, findings)
     if by_operations:
         return [_by_operations(run, finding, by_operations.get(finding.id, 0.0)) for finding in findings]
@@ -67,7 +49,7 @@ def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: lis
     replay = joined_replay(store, store.ranks, matched)
     if replay is None:
         findings = _replayed_by_calls(run, findings, removals)
-        known = {finding.id for finding in findings if finding.gain_method in (CALL_REPLAY, _EVENED)}
+        known = {finding.id for finding in findings if finding.gain_method in (CALL_REPLAY, STAGE_EVENED)}
         removals = {id_: removed for id_, removed in removals.items() if id_ not in known}
     estimate = estimate_from(store, store.ranks, replay, list(removals.values()), concerned_only=True)
     if estimate is None or estimate.error_share > replay_facts().errors.most_share:
@@ -85,41 +67,10 @@ def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: lis
     return with_hidden_faults(run, replay, told, shares, alone)
 
 
-def _removal(run: RunContext, finding: Finding) -> list[Change]:
-    """The changes that mend a finding; none where no change is known that does."""
-    if finding.gain_method in _OF_KERNELS:
-        return _faster_kernels(run, finding)
-    if finding.gain_method == _EVENED and finding.accuses:
-        left = 1 - (finding.gain_us or 0.0) / max(finding.evidence[0].value, 1.0)
-        return [parse_change(f"stage:{finding.where.stage}*{max(left, 0.0):.6f}")]
-    if finding.gain_method not in _REPLACED:
-        return []
-    templates = replay_facts().removed.get(finding.kind, {}).get(finding.cause or "", ())
-    changes = []
-    for template in templates:
-        of_each = finding.ranks if "{rank}" in template else finding.ranks[:1]
-        ranks = ",".join(map(str, finding.ranks))
-        changes += [parse_change(template.format(rank=rank, ranks=ranks)) for rank in of_each]
-    return changes
-
-
-def _faster_kernels(run: RunContext, finding: Finding) -> list[Change]:
-    """Computing that takes so much less, on devices that are idle for a good part of the step already.
-
-    On others the recorded host is no measure: recording makes it slower than it is.
-    """
-    times = [run.times[rank] for rank in finding.ranks if rank in run.times and run.times[rank].computing_us]
-    idle = sum(time.share(time.idle_us) for time in times) / max(len(times), 1)
-    if not finding.accuses or idle < finding_facts().strength.clear_share:
-        return []
-    left = {time.rank: max(1 - (finding.gain_us or 0.0) / time.computing_us, 0.0) for time in times}
-    return [parse_change(f"rank:{rank}*{factor:.6f}") for rank, factor in left.items()]
-
-
 def _by_operations(run: RunContext, finding: Finding, share: float) -> Finding:
     if share < finding_facts().strength.mild_share:  # two ways to look at it disagree
         return finding
-    return _with_gain(finding, share * (finding_period_us(run) or 0.0), share, OPERATION_REPLAY)
+    return _with_gain(finding, share * run.mean_period_us, share, OPERATION_REPLAY)
 
 
 def _replayed_by_calls(run: RunContext, findings: list[Finding], removals: dict[str, list[Change]]) -> list[Finding]:
@@ -157,15 +108,15 @@ def _saved(estimate: Estimate, finding: Finding, number: int) -> tuple[float, fl
 
 def _replayed(estimate: Estimate, finding: Finding, number: int | None) -> Finding:
     """A finding with the gain of the set of changes with that number."""
-    saved = None if number is None or finding.gain_method == _EVENED else _saved(estimate, finding, number)
+    saved = None if number is None or finding.gain_method == STAGE_EVENED else _saved(estimate, finding, number)
     if saved is None:
         return finding
     gain_us, share = saved
     certain = estimate.unexplained_share <= replay_facts().errors.most_share
-    if finding.gain_method in _OF_KERNELS:
+    if finding.gain_method in OF_KERNELS:
         less = gain_us < (1 - replay_facts().errors.most_kernel_error) * (finding.gain_us or 0.0)
         return _with_gain(finding, gain_us, share, REPLAY) if certain and less else finding
-    if finding.gain_method == _LIMITED and gain_us >= (finding.gain_us or 0.0):
+    if finding.gain_method == NEXT_LIMIT and gain_us >= (finding.gain_us or 0.0):
         return finding
     idle = finding.gain_method == IDLE_REMOVED and not estimate.joined
     if idle and gain_us > (finding.gain_us or 0.0) * replay_facts().errors.most_times_idle:
@@ -175,7 +126,7 @@ def _replayed(estimate: Estimate, finding: Finding, number: int | None) -> Findi
     return _with_gain(finding, gain_us, share, REPLAY if certain else UNCERTAIN)
 
 
-def _with_gain(finding: Finding, gain_us: float, share: float, method: str) -> Finding:
+def _with_gain(finding: Finding, gain_us: float, share: float, method: GainMethod) -> Finding:
     by_cost = finding.severity == severity_of(finding.gain_share, finding.confidence)
     return msgspec.structs.replace(
         finding,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -24,6 +24,18 @@ class KnownSpread:
 
     deviation: float
     freedom: int
+
+    @classmethod
+    def of_groups(cls, groups: Iterable[Sequence[float]], size: int) -> KnownSpread | None:
+        """How much means of ``size`` members differ by accident, from how members of one group do; None of single ones.
+
+        >>> KnownSpread.of_groups([[1.0, 3.0], [5.0, 7.0]], 2)
+        KnownSpread(deviation=1.0, freedom=2)
+        """
+        several = [members for members in groups if len(members) > 1]
+        squares = sum(statistics.variance(members) * (len(members) - 1) for members in several)
+        freedom = sum(len(members) - 1 for members in several)
+        return cls(math.sqrt(squares / freedom / size), freedom) if freedom else None
 
 
 def standing_out(

@@ -122,7 +122,8 @@ def _slow_hosts(run: RunContext, own: Mapping[int, OwnTime]) -> dict[str, list[i
         return {}
     series = {host: mean_over([own[rank].whole for rank in ranks]) for host, ranks in by_host.items()}
     whole = statistics.fmean(run.times[rank].period_us for rank in own)
-    spread = _spread_of_hosts(own, by_host)
+    means = ([statistics.fmean(own[rank].whole) for rank in ranks] for ranks in by_host.values())
+    spread = KnownSpread.of_groups(means, min(map(len, by_host.values())))
     slow = standing_out(series, whole, finding_facts().slow_rank.least_excess_share, spread)
     level = max((statistics.fmean(series[host]) for host in by_host if host not in slow), default=0.0)
     share = finding_facts().slow_host.least_share_of_excess
@@ -143,17 +144,6 @@ def _late_by_chance(run: RunContext, rank: int, own: Mapping[int, OwnTime], slow
     }
     by_host = max(CAUSES, key=lambda cause: excess[cause]) == "host"
     return by_host and launches_like_others(run, rank, others, excess["host"])
-
-
-def _spread_of_hosts(own: Mapping[int, OwnTime], by_host: Mapping[str, Sequence[int]]) -> KnownSpread:
-    """How much means of hosts differ by the accident of which ranks they have."""
-    squares, freedom = 0.0, 0
-    for ranks in by_host.values():
-        means = [statistics.fmean(own[rank].whole) for rank in ranks]
-        squares += statistics.variance(means) * (len(means) - 1)
-        freedom += len(means) - 1
-    smallest = min(map(len, by_host.values()))
-    return KnownSpread((squares / freedom / smallest) ** 0.5, freedom)
 
 
 def _member(

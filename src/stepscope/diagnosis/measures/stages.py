@@ -52,13 +52,6 @@ def _lower_quartile(values: tuple[float, ...]) -> float:
 
 def _spread(series: dict[int, list[float]], ranks: dict[int, list[int]]) -> KnownSpread | None:
     """How much the quartiles of stages differ by the accident of which ranks they have; slow ranks left out."""
-    squares, freedom = 0.0, 0
-    for own in ranks.values():
-        means = sorted(statistics.fmean(series[rank]) for rank in own)[: max(len(own) * 3 // 4, 1)]
-        if len(means) > 1:
-            squares += statistics.variance(means) * (len(means) - 1)
-            freedom += len(means) - 1
-    if not freedom:
-        return None
-    fewest = min(map(len, ranks.values()))
-    return KnownSpread((squares / freedom / fewest) ** 0.5, freedom)
+    means = (sorted(statistics.fmean(series[rank]) for rank in own) for own in ranks.values())
+    usual = [own[: max(len(own) * 3 // 4, 1)] for own in means]
+    return KnownSpread.of_groups(usual, min(map(len, ranks.values())))

@@ -10,7 +10,7 @@ from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.gaps import gaps_as_proof
 from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.evidence.rhythm import when
-from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Proof, Where
+from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, GainMethod, Proof, Where
 from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.measures.batch_code import idle_behind_batch_us
 from stepscope.diagnosis.measures.rank_time import RankTime
@@ -75,7 +75,7 @@ def _by_pipeline(run: RunContext, pipeline: Pipeline, verdict: Verdict) -> Loss:
 class _Gain:
     us: float | None
     share: float | None
-    method: str | None
+    method: GainMethod | None
 
 
 def _measured_gain(time: RankTime, verdict: Verdict) -> _Gain:
