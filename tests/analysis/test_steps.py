@@ -104,6 +104,16 @@ def test_work_belongs_to_the_step_that_launched_it_even_where_steps_overlap_on_t
     assert _nanoseconds(second, "device_span_us", "computing_us", "communication_us") == [40, 40, 0]
 
 
+@pytest.mark.parametrize(("marks_from", "tail_ns"), [("range", 14), (None, 14), ("window", None)])
+def test_a_window_without_marks_has_no_tail(marks_from: str | None, tail_ns: int | None, tmp_path: Path) -> None:
+    # Two iterations: what lies behind the last backward is the tail of the second alone.
+    slices = [_slice("kernel", 0, 10), _slice("kernel", 10, 26), _slice("kernel", 26, 40)]
+    marked = {"marks_from": marks_from, "forward_start_ns": 0, "backward_end_ns": 26}
+    (row,) = steps(make_store(tmp_path, slices=slices, steps=[_step(1, 0, 40) | marked])).data.to_dicts()
+    assert _nanoseconds(row, "tail_us", "interval_us", "forward_backward_us") == [tail_ns, 0, 26]
+    assert row["mode"] == "training"
+
+
 def test_without_accelerator_leaf_operators_count_and_the_span_is_the_host_window(tmp_path: Path) -> None:
     store = make_store(
         tmp_path,

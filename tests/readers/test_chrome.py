@@ -286,6 +286,18 @@ def test_a_jax_trace_has_steps_kernels_and_frames(opened: Opened) -> None:
     assert (kinds["XLA Modules"], kinds["python"]) == ("vendor", "host")
 
 
+def test_ranges_that_are_named_after_steps_mark_them(opened: Opened) -> None:
+    events = [complete(None, f"step {number}", 1_000_000 * number, 900_000, pid=1) for number in (3, 4)]
+    events.append(complete(None, "load", 3_100_000, 200_000, pid=1))
+    reading = opened(events)
+    assert [(row["step"], row["host_start_ns"], row["marks_from"]) for row in reading.rows("steps")] == [
+        (3, 3_000_000, "range"),
+        (4, 4_000_000, "range"),
+    ]
+    assert reading.named("load")["step"] == 3
+    assert reading.codes == {}
+
+
 def test_device_work_of_jax_has_its_kind_and_its_launch(opened: Opened) -> None:
     def x(pid: int, tid: int, name: str, start_ns: int, **args: str) -> Event:
         return complete(None, name, start_ns, 1_000, pid=pid, tid=tid, **args)

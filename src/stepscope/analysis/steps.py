@@ -155,7 +155,10 @@ def step_trace(store: RunStore, rank: int) -> pl.DataFrame:
     rows = rows.with_columns(
         interval_ns=(forward - pl.col("end_ns").shift(1).fill_null(free)).clip(lower_bound=0),
         forward_backward_ns=last - pl.when(is_held).then(free).otherwise(forward),
-        tail_ns=pl.when(backward.is_not_null()).then(pl.col("end_ns") - backward),
+        # A window without marks may hold many iterations: what lies behind the last backward is no step's tail.
+        tail_ns=pl.when(backward.is_not_null() & pl.col("marks_from").cast(pl.String).ne_missing("window")).then(
+            pl.col("end_ns") - backward
+        ),
         duration_ns=pl.col("host_end_ns") - start,
         preparing_ns=pl.col("first_ns") - start,
         mode=pl.when(backward.is_not_null())

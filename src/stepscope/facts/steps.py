@@ -66,7 +66,6 @@ class UnseenWork(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StepsFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
-    range_mark: str
     mark: tuple[Mark, ...]
     warm_up: WarmUp
     stall: Stall

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope.arrays import NONE, NULL, Bools, Int64s
+from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.chrome.kinds import kinds
 from stepscope.readers.chrome.processes import TrackRoles, track_roles
@@ -18,10 +18,12 @@ from stepscope.readers.discovery.source import Source, named_rank
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.reader import claims_no_directory as claim
 from stepscope.readers.slices.flows import flow_links
+from stepscope.readers.slices.pytorch import marked_steps
 from stepscope.readers.slices.series import CounterEvents
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.step_names import step_names
 from stepscope.readers.slices.step_of_slices import step_of_slices
-from stepscope.readers.slices.steps import Steps, extent, whole_window
+from stepscope.readers.slices.steps import Steps, extent, told_apart, whole_window
 from stepscope.readers.slices.tracks import kinds_of_tracks, track_rows
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import Batch, EventColumns, arguments, details
@@ -78,7 +80,7 @@ def read(reading: Reading) -> None:
     kind = kinds(columns, category, name, track, roles, only_python=_VIZTRACER in text.metadata)
     if device:
         kind[np.isin(index, list(correlations)) & ~on_device] = KIND["runtime"]
-    kind[np.isin(index, list(step_numbers)) & ~on_device] = KIND["step"]
+    kind[_marks_steps(columns, index, name, kind, step_numbers) & ~on_device] = KIND["step"]
     kind[is_mark] = KIND["mark"]
     slices = SliceTable(index[keep], track[keep], start[keep], dur[keep], name[keep], columns.names, kind[keep])
     on_device = on_device[keep]
@@ -157,7 +159,24 @@ def _processes_apart(rows: pl.DataFrame, tracks: Codes) -> pl.DataFrame:
     return named.with_columns(process=label).drop("pid")
 
 
+def _marks_steps(
+    columns: EventColumns, index: Int64s, name: Int32s, kind: Int8s, step_numbers: dict[int, int]
+) -> Bools:
+    """Which events mark steps: those with a number as an argument, else ranges that are named so."""
+    if step_numbers:
+        return np.isin(index, list(step_numbers))
+    words = [text or "" for text in columns.names.texts()] or [""]
+    ranges = kind == KIND["annotation"]
+    used = np.zeros(len(words), np.bool_)
+    used[name[ranges]] = True
+    marks: Bools = ranges & step_names(words, used)[name]
+    return marks
+
+
 def _steps(slices: SliceTable, numbers: dict[int, int], launch: Int64s, notes: Notes, file: str) -> Steps:
+    if not numbers:
+        named = told_apart(marked_steps(slices), notes, file)
+        return named if len(named.number) else whole_window(slices, notes, file, launch)
     marks = np.flatnonzero(slices.is_kind("step"))
     if not len(marks):
         return whole_window(slices, notes, file, launch)

@@ -37,14 +37,15 @@ def marked_steps(slices: SliceTable) -> Steps:
     if len(marks):
         tracks, counts = np.unique(slices.track[marks], return_counts=True)
         marks = marks[slices.track[marks] == tracks[np.argmax(counts)]]
-        marks = marks[np.argsort(slices.start[marks], kind="stable")]
+        marks = marks[np.lexsort((-slices.end[marks], slices.start[marks]))]
+        # One inside another is a part of it, as a batch is of a step; rounded to microseconds, neighbours may overlap.
+        reached = np.maximum.accumulate(np.append(NULL, slices.end[marks]))[:-1]
+        marks = marks[(slices.start[marks] >= reached) | (slices.end[marks] > reached)]
     words = list(slices.names)
     named = [str(words[code]) for code in slices.name[marks].tolist()]
     spelling = spelling_of(named[0] if named else "")
     number = np.array([spelling.number(word) for word in named], np.int64)
-    if (number == NULL).any():  # marks without numbers; one inside another is a part of it
-        reached = np.maximum.accumulate(np.append(NULL, slices.end[marks]))[:-1]
-        marks = marks[slices.start[marks] >= reached]
+    if (number == NULL).any():
         number = np.arange(len(marks))
     return Steps(number, slices.start[marks], slices.end[marks], spelling.marks_from)
 

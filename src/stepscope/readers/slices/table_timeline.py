@@ -5,7 +5,6 @@ For tools that write what they recorded table by table: Nsight Systems, rocprofv
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -14,15 +13,14 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
-from stepscope.facts.steps import steps_facts
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.collective_names import collective_kind
 from stepscope.readers.slices.kernel_types import kernel_types
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
-from stepscope.readers.slices.step_names import spellings
+from stepscope.readers.slices.step_names import step_names
 from stepscope.readers.slices.step_of_slices import step_of_slices
-from stepscope.readers.slices.steps import Steps, extent, no_steps, told_apart, whole_window, with_device_work
+from stepscope.readers.slices.steps import Steps, extent, told_apart, whole_window, with_device_work
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.nesting import nearest
@@ -67,7 +65,7 @@ def timeline_of_rows(rows: pl.DataFrame, base_ns: int, notes: Notes, file: str) 
     shapes = Codes()
     slices.texts["input_shapes"] = (_coded(chosen["input_shapes"], shapes), shapes.texts())
     work = slices.is_kind("kernel", "collective", "copy")
-    return TableTimeline(slices, chosen["correlation"].fill_null(NULL).to_numpy(), work, _steps(slices))
+    return TableTimeline(slices, chosen["correlation"].fill_null(NULL).to_numpy(), work, pytorch.marked_steps(slices))
 
 
 def write_timeline(timeline: TableTimeline, about: dict[str, Any], reading: Reading) -> None:
@@ -153,40 +151,11 @@ def _coded(texts: pl.Series, codes: Codes) -> Int32s:
     return texts.replace_strict(numbers, default=-1, return_dtype=pl.Int32).to_numpy()
 
 
-def _step_patterns() -> list[re.Pattern[str]]:
-    return [*(spelling.pattern for spelling in spellings()), re.compile(steps_facts().range_mark)]
-
-
 def _with_steps(kind: Int8s, name: npt.NDArray[Any], names: Codes) -> Int8s:
     """Ranges that mark steps, in the first spelling that occurs."""
     ranges = kind == KIND["annotation"]
-    used = np.zeros(len(names) + 1, np.bool_)
+    words = [text or "" for text in names.texts()] or [""]
+    used = np.zeros(len(words), np.bool_)
     used[name[ranges]] = True
-    for pattern in _step_patterns():
-        marks = np.array([bool(pattern.match(str(word))) for word in names] + [False]) & used
-        if marks.any():
-            kind[ranges & marks[name]] = KIND["step"]
-            break
+    kind[ranges & step_names(words, used)[name]] = KIND["step"]
     return kind
-
-
-def _steps(slices: SliceTable) -> Steps:
-    """Steps of the thread that marks most, numbered as their ranges say, else in order."""
-    marks = np.flatnonzero(slices.is_kind("step"))
-    if not len(marks):
-        return no_steps()
-    tracks, counts = np.unique(slices.track[marks], return_counts=True)
-    marks = marks[slices.track[marks] == tracks[np.argmax(counts)]]
-    marks = marks[np.argsort(slices.start[marks], kind="stable")]
-    words = slices.names.texts()
-    found = [_number(str(words[code])) for code in slices.name[marks].tolist()]
-    number = np.array(found if None not in found else range(len(marks)), np.int64)
-    return Steps(number, slices.start[marks], slices.end[marks], "range")
-
-
-def _number(word: str) -> int | None:
-    for pattern in _step_patterns():
-        match = pattern.match(word)
-        if match is not None and pattern.groups:
-            return int(match[1])
-    return None
