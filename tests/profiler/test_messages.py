@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from stepscope import profiler
+from stepscope.profiler.foundation.amounts import duration, size
+from stepscope.profiler.foundation.messages import sentence
 
 _PROFILER = Path(profiler.__file__).parent
 _MESSAGES: dict[str, dict[str, str]] = json.loads((_PROFILER / "foundation" / "messages.json").read_text("utf-8"))
@@ -19,7 +21,7 @@ _SAYING = {"warn", "tell", "sentence"}
 
 
 def _fields(text: str) -> set[str]:
-    return {field for _, field, _, _ in string.Formatter().parse(text) if field is not None}
+    return {field.partition("|")[0] for _, field, _, _ in string.Formatter().parse(text) if field is not None}
 
 
 def _calls() -> list[tuple[str, set[str], str]]:
@@ -62,3 +64,9 @@ def test_no_sentence_is_left_over() -> None:
     families = ("switch_", "ended_by_")  # said by the name of the switch, or of the reason
     named = {key for key in _MESSAGES if key in words or any(key.removeprefix(one) in words for one in families)}
     assert set(_MESSAGES) - named == set()
+
+
+@pytest.mark.parametrize(("steps", "said"), [(1, "1 step recorded in 33 ms, 42 kB"), (2, "2 steps recorded in 33 ms")])
+def test_the_last_line_counts_one_step_and_several(steps: int, said: str) -> None:
+    values = {"took": duration(0.0331), "size": size(41_900), "after": "1 ms", "directory": "d", "command": "c"}
+    assert sentence("recorded_steps", lang="en", steps=steps, **values).startswith(said)

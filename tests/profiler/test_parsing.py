@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -89,9 +90,9 @@ def test_what_was_only_collected_is_analysed_later_again_and_again(tmp_path: Pat
 
 @pytest.mark.parametrize("steps", [[1, 3], "1", [1.5], [-1], []])
 def test_a_bad_step_list_is_noted_and_all_steps_are_parsed(steps: Any, said: list[str]) -> None:
-    from stepscope.profiler.profiler import _steps
+    from stepscope.profiler.profiler import steps_of
 
-    assert _steps(steps) is None
+    assert steps_of(steps) is None
     assert "consecutive" in said[0]
 
 
@@ -180,6 +181,24 @@ def test_the_older_class_records_and_analyses(tmp_path: Path, said: list[str]) -
     assert (directory / OUTPUT / "trace_view.json").is_file()
     assert json.loads((directory / "profiler_metadata.json").read_text())["who"] == "me"
     assert [text.split()[0] for text in said] == ["Profiler", "op_time", "Profiler.step()"]
+
+
+def test_the_older_class_analyses_the_steps_it_is_told_and_says_when_it_is_done(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        profiler = Profiler(output_path=str(tmp_path / "out"))
+    weight = torch.ones(4, 4, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    for _ in range(4):
+        weight.mm(torch.ones(4, 4)).sum().backward()
+        optimizer.step()
+    profiler.analyse(step_list=[2, 1])
+    (directory,) = (tmp_path / "out").iterdir()
+    assert _steps_in(directory) == {"1", "2"}
+    *_, last = (line for line in capfd.readouterr().err.splitlines() if line.startswith("[stepscope]"))
+    assert last.startswith(f"[stepscope] Parsed {directory} in ")
 
 
 def test_the_older_class_with_a_schedule_leaves_analysis_to_the_handler(tmp_path: Path, said: list[str]) -> None:

@@ -30,7 +30,7 @@ def analyse(
     if not windows:
         warn("nothing_to_parse", directory=str(path))
         return
-    parse(path, simplify=data_simplification, steps=_steps(step_list), jobs=_processes(max_process_number))
+    parse(path, simplify=data_simplification, steps=steps_of(step_list), jobs=_processes(max_process_number))
 
 
 def captures(path: Path) -> list[Path]:
@@ -45,7 +45,8 @@ def captures(path: Path) -> list[Path]:
     return windows
 
 
-def _steps(wanted: Any) -> list[int] | None:
+def steps_of(wanted: Any) -> list[int] | None:
+    """A step list of the documents; one that is none is named and left out."""
     if wanted is None:
         return None
     good = isinstance(wanted, (list, tuple)) and all(type(step) is int and step >= 0 for step in wanted)

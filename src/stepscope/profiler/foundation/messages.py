@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import pkgutil
+import re
 import sys
 import time
 import warnings
@@ -18,6 +19,8 @@ from typing import Any
 
 from stepscope.profiler.foundation.own_faults import ours, suppressed
 
+#: A value, the word for one and the word for several, as in the catalogue of the analysis side.
+_WORD = re.compile(r"\{(\w+)\|([^|{}]*)\|([^|{}]*)\}")
 _VARIABLES = ("STEPSCOPE_LANG", "LC_ALL", "LC_MESSAGES", "LANG")
 
 
@@ -75,7 +78,8 @@ def sentence(key: str, /, lang: str | None = None, **params: Any) -> str:
     texts = _state.messages.get(key)
     if texts is None:  # the catalogue could not be read
         return f"{key} {params}"
-    return texts[lang or _language()].format(**params)
+    chosen = _WORD.sub(lambda word: word[2 if str(params.get(word[1])) == "1" else 3], texts[lang or _language()])
+    return chosen.format(**params)
 
 
 def read_sentences() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 
+from stepscope.profiler.foundation.amounts import duration, size
 from stepscope.profiler.foundation.messages import tell
 from stepscope.profiler.foundation.paths import bytes_below, is_directory
 from stepscope.profiler.handover.finished_window import FinishedWindow
@@ -22,9 +23,9 @@ def announce(finished: FinishedWindow) -> None:
     tell(
         "recorded_steps" if finished.steps else "recorded_time",
         steps=finished.steps,
-        seconds=f"{finished.seconds:.1f}",
-        megabytes=f"{bytes_below(directory) / 1e6:.1f}",
-        after=f"{max(0, time.time_ns() - finished.stopped_ns) / 1e9:.1f}",
+        took=duration(finished.seconds),
+        size=size(bytes_below(directory)),
+        after=duration(max(0, time.time_ns() - finished.stopped_ns) / 1e9),
         directory=str(directory),
         command=f"stepscope diagnose {shlex.quote(str(what))}",
     )

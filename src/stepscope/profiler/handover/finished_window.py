@@ -25,16 +25,18 @@ class FinishedWindow:
         self.handed_over = False
         self.announced = False
 
-    def analyse(self, async_mode: bool = False) -> None:
+    def analyse(self, async_mode: bool = False, steps: list[int] | None = None) -> None:
         """Write the documented files, in a process of its own; ``async_mode`` does not wait for it."""
-        # One rank speaks for all. Where the training waits, the last line of the recording tells that it is parsed.
+        # One rank speaks for all. Where the training waits, the last line of the recording tells that it is parsed,
+        # unless it was said before.
         speaks = self.rank == 0
         parsing.parse(
             self.directory,
             wait=not async_mode,
             simplify=self.settings.data_simplification,
+            steps=steps,
             tell_begin=speaks,
-            tell_end=speaks and async_mode,
+            tell_end=speaks and (async_mode or self.announced),
         )
 
     def __repr__(self) -> str:

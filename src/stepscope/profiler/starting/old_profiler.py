@@ -6,7 +6,7 @@ from typing import Any
 
 from stepscope.profiler.foundation.guard import guarded
 from stepscope.profiler.foundation.messages import warn
-from stepscope.profiler.profiler import analyse
+from stepscope.profiler.profiler import analyse, steps_of
 from stepscope.profiler.recording.profile import Profile
 from stepscope.profiler.settings.profile_settings import checked
 from stepscope.profiler.settings.schedule import Schedule
@@ -60,8 +60,9 @@ class Profiler:
             return
         if self._profile.running:
             self._profile.stop()
+        steps = steps_of(step_list)
         for window in self._profile.windows:
-            window.analyse(async_mode=mode == "async")
+            window.analyse(async_mode=mode == "async", steps=steps)
 
     @classmethod
     def offline_analyse(
