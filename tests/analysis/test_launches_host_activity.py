@@ -10,7 +10,8 @@ import pytest
 
 from analysis.launch_cases import BACKWARD, HELPER, LOOP, STREAM, US, Case
 from analysis.stores import make_store
-from stepscope.analysis.foundation.host_activity import ALL, CATEGORIES, NONE, category_of, host_of
+from stepscope.analysis.foundation.host_activity import ALL, CATEGORIES, category_of, host_of
+from stepscope.arrays import NONE
 
 
 @pytest.mark.parametrize(

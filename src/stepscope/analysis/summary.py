@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.foundation.host_activity import CATEGORIES
 from stepscope.analysis.foundation.idle import IdleByCause, idle_of
 from stepscope.analysis.foundation.intervals import joined, union
 from stepscope.analysis.foundation.kept import kept
@@ -28,7 +27,6 @@ from stepscope.facts.delimitation import delimitation_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 
-_PROFILER: Final = CATEGORIES.index("profiler")
 _FIELDS: Final = fields_in("us", Step)
 
 #: Of as many ranks the answer is kept beside the run: all their slices are read for it.
@@ -215,7 +213,7 @@ def before_window_us(work: Work) -> float:
 def _profiler_overhead_us(store: RunStore, rank: int) -> float:
     """What the profiler recorded as its own doing, in steps and outside of them."""
     host = idle_of(store, rank).host
-    return host.where(host.category == _PROFILER).length / 1000
+    return host.where(host.of_category("profiler")).length / 1000
 
 
 def whole_window(work: Work, since: int = 0) -> WholeWindow | None:

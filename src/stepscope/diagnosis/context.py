@@ -22,7 +22,7 @@ from stepscope.analysis.foundation.dispatch_time import dispatch_time
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.work import does_work_on_device
 from stepscope.analysis.launches import whole_rank_launches
-from stepscope.analysis.replay.effects import late_host_ns
+from stepscope.analysis.replay.needs import late_host_ns
 from stepscope.analysis.steps import remarks_of_rank, steps_of_rank
 from stepscope.analysis.summary import outside_steps
 from stepscope.diagnosis.measures.computing import Computing, computing_of

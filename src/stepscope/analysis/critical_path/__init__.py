@@ -12,7 +12,6 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.critical_path.kinds import BOUNDS
 from stepscope.analysis.critical_path.parts import Parts, names_of, parts_of
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.step_marks import step_marks
@@ -22,6 +21,7 @@ from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
 from stepscope.analysis.replay.rank_graph import RankGraph, rank_graph
 from stepscope.analysis.step_statistics import typical
 from stepscope.analysis.steps import steps as step_trace
+from stepscope.arrays import NONE
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.critical_path import kinds
-from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE, Host, expanded
-from stepscope.analysis.foundation.intervals import union
+from stepscope.analysis.foundation.host_activity import Host
+from stepscope.analysis.foundation.intervals import expanded, union
 from stepscope.analysis.foundation.launched import running_reach
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.rank_graph import RankGraph
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
 
 _BOUND = {name: number for number, name in enumerate(kinds.BOUNDS)}
@@ -74,7 +74,7 @@ def _units(step: RankGraph) -> _Units:
     host = step.host
     category = np.full(len(host.slice), _CPU, np.int64)
     for name in ("data_loading", "gc"):
-        category[host.category == CATEGORIES.index(name)] = _BOUND[name]
+        category[host.of_category(name)] = _BOUND[name]
     category[host.of("collective")] = _BOUND["communication"]
     telling = category != _CPU
     calls = host.of("operator", "runtime")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE, Host
+from stepscope.analysis.foundation.host_activity import Host
 from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import running_reach
-from stepscope.arrays import Int64s
-
-_SYNC: Final = CATEGORIES.index("sync")
+from stepscope.arrays import NONE, Int64s
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ def _kept_above_zero(change: Int64s, first: int) -> Int64s:
 
 def blocking_calls(host: Host) -> BlockingCalls:
     """All blocking calls of a rank."""
-    rows = np.flatnonzero(host.category == _SYNC)
+    rows = np.flatnonzero(host.of_category("sync"))
     rows = rows[np.lexsort((-host.end[rows], host.start[rows]))]
     outermost = rows[host.end[rows] > running_reach(host.thread[rows], host.end[rows])]
     return BlockingCalls(

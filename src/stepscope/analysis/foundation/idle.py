@@ -10,15 +10,15 @@ import msgspec
 import numpy as np
 
 from stepscope.analysis.foundation.blocking_calls import BlockingCalls, blocking_calls, held_up
-from stepscope.analysis.foundation.data_waits import data_waits
-from stepscope.analysis.foundation.host_activity import ALL, CATEGORIES, NONE, Host, expanded, host_of
-from stepscope.analysis.foundation.intervals import Intervals, union
+from stepscope.analysis.foundation.data_waits import waiting_for_data
+from stepscope.analysis.foundation.host_activity import ALL, CATEGORIES, Host, host_of
+from stepscope.analysis.foundation.intervals import Intervals, expanded, union
 from stepscope.analysis.foundation.launched import UNKNOWN, Launched, launched_of
 from stepscope.analysis.foundation.periods import Periods, periods_of
 from stepscope.analysis.foundation.rank_cache import cached_per_rank
 from stepscope.analysis.foundation.units import Microseconds
 from stepscope.analysis.foundation.work import COMMUNICATION, work_of
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.facts.launches import launches_facts
 from stepscope.store.run_store import RunStore
 
@@ -96,9 +96,8 @@ def idle_of(store: RunStore, rank: int) -> RankIdle:
     # On a host that computes by itself, operators around others keep it busy too.
     launched = launched_of(store, rank, host, work if work.on_device else work.with_enclosing())
     calls = blocking_calls(host)
-    waits = data_waits(store, rank)
-    waiting = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
-    return RankIdle(periods, launched, calls, _gaps(launched, periods, calls, waiting, on_device=work.on_device))
+    gaps = _gaps(launched, periods, calls, waiting_for_data(store, rank), on_device=work.on_device)
+    return RankIdle(periods, launched, calls, gaps)
 
 
 def _gaps(work: Launched, periods: Periods, calls: BlockingCalls, data_waits: Intervals, *, on_device: bool) -> Gaps:

@@ -88,6 +88,18 @@ def joined(*parts: Intervals) -> Intervals:
     return union(np.concatenate([part.start for part in parts]), np.concatenate([part.end for part in parts]))
 
 
+def expanded(first: Int64s, last: Int64s) -> tuple[Int64s, Int64s]:
+    """All numbers of the ranges first..last (without last), and which range each is of.
+
+    >>> [part.tolist() for part in expanded(np.array([3, 7, 9]), np.array([5, 7, 10]))]
+    [[3, 4, 9], [0, 0, 2]]
+    """
+    count = np.maximum(last - first, 0)
+    owner = np.repeat(np.arange(len(first)), count)
+    numbers = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count) + first[owner]
+    return numbers.astype(np.int64), owner.astype(np.int64)
+
+
 def _combined(one: Intervals, other: Intervals, keep: Callable[[Bools, Bools], Bools]) -> Intervals:
     edges = np.sort(np.concatenate((one.start, one.end, other.start, other.end)))
     edges = edges[np.concatenate(([True], edges[1:] != edges[:-1]))] if len(edges) else edges  # np.unique hashes

@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import NONE, Host
+from stepscope.analysis.foundation.host_activity import Host
 from stepscope.analysis.foundation.rank_tables import links_of
 from stepscope.analysis.foundation.work import Work
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 #: Stands for a moment that is not known.

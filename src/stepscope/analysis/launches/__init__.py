@@ -10,7 +10,6 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.data_waits import data_waits
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.idle import idle_of
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.question import AtLeast, question
@@ -36,6 +35,7 @@ from stepscope.analysis.launches.types import (
     StepLaunches,
     Sync,
 )
+from stepscope.arrays import NONE
 from stepscope.errors import NoAnswerError
 from stepscope.facts.launches import launches_facts
 from stepscope.store.notes import Note

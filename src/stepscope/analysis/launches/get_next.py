@@ -7,12 +7,11 @@ import re
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.intervals import intersection, union
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.work import COMPUTE
 from stepscope.analysis.launches.types import GetNext
-from stepscope.arrays import Bools
+from stepscope.arrays import NONE, Bools
 from stepscope.facts.launches import launches_facts
 
 

@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.queue import curves
+from stepscope.arrays import NONE
 from stepscope.facts.launches import launches_facts
 
 HOST_BOUND: Final = "host_bound"

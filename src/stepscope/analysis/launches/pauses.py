@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import CATEGORIES
 from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.syncs import at_step
 from stepscope.analysis.launches.types import Pause
 
-_GC: Final = CATEGORIES.index("gc")
-
 
 def pause_rows(rank: int, work: Launched, marks: pl.DataFrame) -> list[Pause]:
     """All pauses in time order; collections inside others are one pause."""
     host = work.host
-    pauses = np.flatnonzero((host.category == _GC) & (host.end > host.start))
+    pauses = np.flatnonzero((host.of_category("gc")) & (host.end > host.start))
     pauses = pauses[np.lexsort((-host.end[pauses], host.start[pauses]))]
     reach = np.maximum.accumulate(host.end[pauses])
     outer = np.concatenate(([True], host.end[pauses][1:] > reach[:-1])) if len(pauses) else np.empty(0, np.bool_)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.types import Queue
-from stepscope.arrays import Float64s, Int64s
+from stepscope.arrays import NONE, Float64s, Int64s
 from stepscope.facts.launches import launches_facts
 from stepscope.store.run_store import RunStore
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.launches.latency import latencies
 from stepscope.analysis.launches.types import Statistics
+from stepscope.arrays import NONE
 from stepscope.facts.launches import launches_facts
 
 

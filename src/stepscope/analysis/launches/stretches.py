@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import CATEGORIES, NONE
+from stepscope.analysis.foundation.host_activity import CATEGORIES
 from stepscope.analysis.foundation.idle import CAUSES, SYNC, RankIdle
 from stepscope.analysis.launches.types import Activity, Gap, Idle
-from stepscope.arrays import Int64s
+from stepscope.arrays import NONE, Int64s
 
 
 def idle_rows(rank: int, idle: RankIdle, free: Int64s) -> list[Idle]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.idle import SYNC, RankIdle
 from stepscope.analysis.launches.types import Sync
-from stepscope.arrays import Int64s
+from stepscope.arrays import NONE, Int64s
 
 
 def sync_rows(rank: int, idle: RankIdle, marks: pl.DataFrame) -> list[Sync]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from stepscope.analysis.cluster.plan import plan_of
 from stepscope.analysis.replay import links
 from stepscope.analysis.replay.changes import NAME, Change
-from stepscope.analysis.replay.effects import OF_CATEGORY, Needs, compute, like_its_peers, needs_of
+from stepscope.analysis.replay.effects import OF_CATEGORY, change_computing
 from stepscope.analysis.replay.names import meant, named_work, names_of, near
+from stepscope.analysis.replay.needs import Needs, like_its_peers, needs_of
 from stepscope.analysis.replay.weights import Weights
 from stepscope.analysis.replay.whole_rank import whole_rank
 from stepscope.errors import NoAnswerError, StepscopeError, UsageError
@@ -129,7 +130,7 @@ def _to_rank(store: RunStore, change: Change, needs: NeedsOfRanks) -> Prepared:
 
     def effect(weights: Weights, part_index: int) -> int:
         if not like_peers:
-            return compute(weights, part_index, change.factor)
+            return change_computing(weights, part_index, change.factor)
         others = [needs.of(weights, rank) for rank in _peers_in(weights)]
         return like_its_peers(store, weights, part_index, others) if others else 0
 
@@ -161,7 +162,7 @@ def _to_stage(store: RunStore, change: Change, needs: NeedsOfRanks) -> Prepared:
     stages, number = stages_of(store), _number(change)
     return Prepared(
         change,
-        lambda weights, part_index: compute(weights, part_index, change.factor),
+        lambda weights, part_index: change_computing(weights, part_index, change.factor),
         _nothing_there(change),
         concerns=lambda rank: stages.get(rank) == number,
     )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from stepscope.analysis.foundation import work as lanes
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.replay import edge_kinds as kinds
 from stepscope.analysis.replay.graph import Edges
 from stepscope.analysis.replay.nodes import Device, Nodes
 from stepscope.analysis.replay.recorded_waits import RecordedWaits
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
 
 _KIND_OF_LANE = {lanes.COMPUTE: kinds.COMPUTE, lanes.COMMUNICATION: kinds.COMMUNICATION, lanes.COPY: kinds.COPY}

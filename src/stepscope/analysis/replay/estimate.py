@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.data_waits import data_waits
-from stepscope.analysis.foundation.intervals import union
+from stepscope.analysis.foundation.data_waits import waiting_for_data
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.applied import Applied, NeedsOfRanks, Prepared, prepared
@@ -221,8 +220,7 @@ def _explained(store: RunStore, replay: Replay) -> Weights:
     }
     weights = Weights(replay)
     for part_index, rank in enumerate(replay.ranks):
-        waits = data_waits(store, rank)
-        for_data = union(waits["start_ns"].to_numpy(), waits["end_ns"].to_numpy())
+        for_data = waiting_for_data(store, rank)
         for kind, most in longest.items():
             edges = weights.edges(part_index, (kind,))
             known: Int64s = weights.covered(part_index, edges, for_data) + most

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.replay.device_edges import issued
 from stepscope.analysis.replay.nodes import Device, Nodes
-from stepscope.arrays import Int64s
+from stepscope.arrays import NONE, Int64s
 from stepscope.facts.launches import launches_facts
 from stepscope.facts.replay import replay_facts
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.blocking_calls import blocking_calls
-from stepscope.analysis.foundation.host_activity import NONE, Host
+from stepscope.analysis.foundation.host_activity import Host
 from stepscope.analysis.foundation.intervals import Intervals
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.rank_tables import links_of
@@ -20,7 +20,7 @@ from stepscope.analysis.replay.graph import Edges, together
 from stepscope.analysis.replay.loader_edges import loader_edges, starved_waits
 from stepscope.analysis.replay.nodes import Device, Nodes, stretches
 from stepscope.analysis.replay.recorded_waits import RecordedWaits
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.facts.critical_path import critical_path_facts
 from stepscope.store.run_store import RunStore
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import CATEGORIES, Host
+from stepscope.analysis.foundation.host_activity import Host
 from stepscope.analysis.foundation.launched import running_reach
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.graph import Edges
@@ -16,12 +16,10 @@ from stepscope.analysis.replay.nodes import Nodes
 from stepscope.arrays import Int64s
 from stepscope.facts.replay import replay_facts
 
-_DATA_LOADING = CATEGORIES.index("data_loading")
-
 
 def starved_waits(host: Host) -> Int64s:
     """Rows of the training loop's waits for a loader that works beside it, in time order: those that took long."""
-    rows = np.flatnonzero((host.category == _DATA_LOADING) & (host.thread == host.loop))
+    rows = np.flatnonzero((host.of_category("data_loading")) & (host.thread == host.loop))
     rows = rows[np.lexsort((-host.end[rows], host.start[rows]))]
     rows = rows[host.start[rows] >= running_reach(host.thread[rows], host.end[rows])]
     names = host.name[rows].cast(pl.String).to_list()
@@ -43,7 +41,7 @@ def loader_edges(host: Host, nodes: Nodes, waits: Int64s) -> Edges:
     """
     begin, last = int(nodes.time[0]), int(nodes.time[-1])
     start, end = host.start[waits], host.end[waits]
-    starts = np.sort(host.start[(host.category == _DATA_LOADING) & (host.thread == host.loop)])
+    starts = np.sort(host.start[(host.of_category("data_loading")) & (host.thread == host.loop)])
     batches_between = np.searchsorted(starts, start[1:]) - np.searchsorted(starts, end[:-1])
     pair = np.flatnonzero((batches_between == 0) & (end[:-1] > begin) & (end[1:] <= last)) + 1
     thread = np.full(len(pair), host.loop, np.int64)

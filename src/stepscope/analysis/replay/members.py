@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.graph import Edges, chosen
 from stepscope.analysis.replay.nodes import Nodes
 from stepscope.analysis.replay.rank_graph import RankGraph
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import NONE, Bools, Int64s
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.replay.rank_graph import RankGraph
-from stepscope.arrays import Bools, Int64s
+from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 _NAMED_ON_HOST = ("operator", "annotation", "module", "collective")

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.host_activity import NONE
 from stepscope.analysis.foundation.periods import Periods, periods_of
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.graph import Edges, Graph, chosen, together, weighed
@@ -18,7 +17,7 @@ from stepscope.analysis.replay.meeting import clock_shifts, meetings
 from stepscope.analysis.replay.members import MemberCalls, Members
 from stepscope.analysis.replay.rank_graph import RankGraph
 from stepscope.analysis.replay.whole_rank import StepNodes, whole_rank
-from stepscope.arrays import Int64s
+from stepscope.arrays import NONE, Int64s
 from stepscope.facts.replay import replay_facts
 from stepscope.store.freed_memory import give_back
 from stepscope.store.run_store import RunStore

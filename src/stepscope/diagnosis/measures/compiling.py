@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
-from stepscope.analysis.foundation.host_activity import CATEGORIES
 from stepscope.analysis.foundation.host_activity.read import host_of
-from stepscope.analysis.foundation.intervals import union
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.work import does_work_on_device
 from stepscope.analysis.launches.types import Activity
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.measures.rank_time import RankTime
-
-_COMPILE: Final = CATEGORIES.index("compile")
 
 
 def compiling_us(run: RunContext, time: RankTime) -> float:
@@ -31,10 +25,8 @@ def compiling_on_processor_us(run: RunContext, time: RankTime) -> float:
     if does_work_on_device(run.store, time.rank) or not time.steps:
         return 0.0
     host = host_of(run.store, time.rank)
-    compiles = host.category == _COMPILE
+    compiles = host.of_category("compile")
     periods = periods_of(run.store, time.rank)
     counted = np.isin(periods.step, time.steps)
-    inside = union(host.start[compiles], host.end[compiles]).covered_within(
-        periods.start[counted], periods.end[counted]
-    )
+    inside = host.where(compiles).covered_within(periods.start[counted], periods.end[counted])
     return float(inside.sum()) / 1000 / len(time.steps)

@@ -15,8 +15,7 @@ from stepscope.analysis.cluster.calls.paired import paired_calls
 from stepscope.analysis.cluster.calls.unnamed import are_of_all_ranks
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
 from stepscope.analysis.foundation.computing_time import computing_of
-from stepscope.analysis.foundation.intervals import Intervals, union
-from stepscope.arrays import Int64s
+from stepscope.analysis.foundation.intervals import difference, union
 from stepscope.store.run_store import RunStore
 
 #: What is told of each call, besides names: there are millions of them.
@@ -107,19 +106,7 @@ def exposed_transfers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
         moving = union(own["begins"].to_numpy(), own["end_ns"].to_numpy())
         computing = computing_of(store, int(rank))
         spans = own.group_by("step").agg(pl.min("begins"), pl.max("end_ns")).sort("step")
-        first, last = spans["begins"].to_numpy(), spans["end_ns"].to_numpy()
-        exposed = _difference_within(moving, computing, first, last)
+        exposed = difference(moving, computing).covered_within(spans["begins"].to_numpy(), spans["end_ns"].to_numpy())
         rows.append(spans.select(pl.lit(rank, pl.Int32).alias("rank"), "step", exposed_ns=pl.Series(exposed)))
     empty = pl.DataFrame(schema={"rank": pl.Int32, "step": pl.Int64, "exposed_ns": pl.Int64})
     return pl.concat(rows) if rows else empty
-
-
-def _difference_within(moving: Intervals, computing: Intervals, first: Int64s, last: Int64s) -> Int64s:
-    """How much of ``moving`` lies in each window and not in ``computing``.
-
-    >>> moving, computing = union(np.array([0, 8]), np.array([4, 12])), union(np.array([2]), np.array([9]))
-    >>> _difference_within(moving, computing, np.array([0]), np.array([20])).tolist()
-    [5]
-    """
-    either = union(np.concatenate((moving.start, computing.start)), np.concatenate((moving.end, computing.end)))
-    return either.covered_within(first, last) - computing.covered_within(first, last)

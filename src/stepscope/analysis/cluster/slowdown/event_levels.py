@@ -8,6 +8,7 @@ import numpy as np
 
 from stepscope.analysis.cluster.slowdown.event_windows import Events
 from stepscope.analysis.cluster.slowdown.rank_chain import ENDS, NO_CALL, STARTS, STARTS_BEHIND, STEP_ENDS
+from stepscope.analysis.foundation.intervals import expanded
 from stepscope.arrays import Int32s, Int64s
 
 
@@ -124,8 +125,7 @@ class _Order:
 
     def _held_by(self, calls: Int64s) -> Int64s:
         first, last = self._first_waiting[calls], self._first_waiting[calls + 1]
-        count = last - first
-        index = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + np.repeat(first, count)
+        index, _ = expanded(first, last)
         return np.asarray(self._waiting[index], np.int64)
 
 

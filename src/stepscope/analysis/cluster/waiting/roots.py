@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.computing_time import computing_of
-from stepscope.analysis.foundation.intervals import Intervals
+from stepscope.analysis.foundation.intervals import Intervals, expanded
 from stepscope.arrays import Int64s
 from stepscope.store.run_store import RunStore
 
@@ -169,8 +169,6 @@ def overlaps(start: Int64s, end: Int64s, others: Intervals) -> tuple[Int64s, Int
     [[0, 0, 1], [0, 1, 1], [1, 5, 8], [3, 6, 9]]
     """
     low = np.searchsorted(others.end, start, side="right")
-    count = np.maximum(np.searchsorted(others.start, end, side="left") - low, 0)
-    window = np.repeat(np.arange(len(start)), count)
-    other = np.arange(len(window)) - np.repeat(np.cumsum(count) - count, count) + np.repeat(low, count)
+    other, window = expanded(low, np.searchsorted(others.start, end, side="left"))
     first, last = np.maximum(start[window], others.start[other]), np.minimum(end[window], others.end[other])
     return window, other, first, last

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.host_activity.categories import CATEGORIES, OTHER
-from stepscope.analysis.foundation.intervals import Intervals, joined, union
+from stepscope.analysis.foundation.intervals import Intervals, expanded, joined, union
 from stepscope.arrays import NONE, Bools, Int8s, Int64s
 from stepscope.facts.host_activity import host_activity_facts
 
@@ -39,9 +39,20 @@ class Host:
         """Which slices are of these kinds."""
         return self.kind.is_in(list(kinds)).to_numpy()
 
+    def of_category(self, *names: str) -> Bools:
+        """Which slices are of these categories of activity."""
+        return np.isin(self.category, [CATEGORIES.index(name) for name in names])
+
     def where(self, chosen: Bools) -> Intervals:
         """The union of the chosen slices."""
         return union(self.start[chosen], self.end[chosen])
+
+    def by_thread(self, chosen: Bools) -> dict[int, Intervals]:
+        """The same for each thread that has any of them."""
+        rows = np.flatnonzero(chosen)
+        thread = self.thread[rows]
+        parts = ((each, rows[thread == each]) for each in np.unique(thread).tolist())
+        return {each: union(self.start[own], self.end[own]) for each, own in parts}
 
     def row_of(self, slices: Int64s) -> Int64s:
         """Where the slices with these ids stand in the arrays, NONE where an id is no host slice."""
@@ -176,15 +187,3 @@ class Host:
         low, high = np.concatenate(([0], new)), np.concatenate((new, [len(self.slice)]))
         rows = zip(self.thread[low].tolist(), self.depth[low].tolist(), low.tolist(), high.tolist(), strict=True)
         return sorted(rows, key=lambda row: -row[1])
-
-
-def expanded(first: Int64s, last: Int64s) -> tuple[Int64s, Int64s]:
-    """All numbers of the ranges first..last (without last), and which range each is of.
-
-    >>> [part.tolist() for part in expanded(np.array([3, 7, 9]), np.array([5, 7, 10]))]
-    [[3, 4, 9], [0, 0, 2]]
-    """
-    count = np.maximum(last - first, 0)
-    owner = np.repeat(np.arange(len(first)), count)
-    numbers = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count) + first[owner]
-    return numbers.astype(np.int64), owner.astype(np.int64)
