@@ -26,6 +26,7 @@ from stepscope.cli.options import (
     Thresholds,
     Window,
     language,
+    ranks_meant,
 )
 from stepscope.errors import NoAnswerError
 
@@ -65,21 +66,22 @@ def ask(
 
     del lang
     run = load(paths, window=window, source=source, store=store, parallel=parallel, groups=groups, engine=engine)
+    ranks = ranks_meant(run, rank)
     if explain is not None:
-        _explain(run, question, explain, rank, step, json)
+        _explain(run, question, explain, ranks, step, json)
         return
     if step is not None:
         chosen["steps"] = step
     try:
         with working(language()):
-            answer = run.ask(question, ranks=rank, **chosen)
+            answer = run.ask(question, ranks=ranks, **chosen)
     except NoAnswerError:
         # What is missing or damaged is often the reason; the error itself follows.
-        show_notes(run, [], rank)
+        show_notes(run, [], ranks)
         raise
-    notes = about(rank, answer.notes)
+    notes = about(ranks, answer.notes)
     if json:
-        every = [*about(rank, run.notes), *notes]
+        every = [*about(ranks, run.notes), *notes]
         json_document.write(question, run.describe(), every, answer.plain(), language(), **answer.plain_beside())
         return
     if csv is not None:
@@ -89,9 +91,9 @@ def ask(
         if csv == STANDARD_OUTPUT and len(frames) > 1:
             notes.append(Note("csv_other_tables", {"tables": ", ".join(list(frames)[1:])}, count=len(frames) - 1))
     else:
-        _show_first_line(run, question, rank)
+        _show_first_line(run, question, ranks)
         _show(question, answer, _view_command(run, paths, {"source": source, "store": store, "thresholds": thresholds}))
-    show_notes(run, notes, rank)
+    show_notes(run, notes, ranks)
 
 
 def _show_first_line(run: Run, question: str, ranks: list[int] | None) -> None:

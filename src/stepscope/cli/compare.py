@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Force, Form, Json, Language, Redact, Store, language
+from stepscope.cli.options import Force, Form, Json, Language, Ranks, Redact, Store, language
 from stepscope.cli.sides import Baseline, RankA, RankB, Sides, StepA, StepB, WindowA, WindowB
 
 _GATE_FAILED = 4
@@ -15,7 +15,7 @@ _GATE_FAILED = 4
 
 def compare(
     paths: Annotated[list[Path], typer.Argument(metavar="A B …", show_default=False)],
-    rank: Annotated[list[int] | None, typer.Option("--rank")] = None,
+    rank: Ranks = None,
     rank_a: RankA = None,
     rank_b: RankB = None,
     step: Annotated[list[int] | None, typer.Option("--step")] = None,

@@ -21,6 +21,7 @@ from stepscope.cli.options import (
     Window,
     language,
     one_of,
+    ranks_meant,
 )
 from stepscope.cli.written import tell_written
 
@@ -48,6 +49,7 @@ def export(
     del lang
     deliver.check_target(to)
     run = load(paths, window=window, source=source, store=store, engine=engine)
-    writing = deliver.export(run.store, to, out, captures=paths, ranks=rank, merge=merge, force=force, redact=redact)
+    ranks = ranks_meant(run, rank)
+    writing = deliver.export(run.store, to, out, captures=paths, ranks=ranks, merge=merge, force=force, redact=redact)
     tell_written("export", each_worked_for(writing, language()), json)
     notes.show(run, [])

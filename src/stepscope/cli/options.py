@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stepscope.errors import UsageError
 from stepscope.facts import thresholds
 from stepscope.texts import LANGUAGES, preferred_language
+
+if TYPE_CHECKING:
+    from stepscope.run import Run
 
 _language: ContextVar[str | None] = ContextVar("language", default=None)
 
@@ -56,6 +59,21 @@ def _use_thresholds(value: Path | None) -> Path | None:
     return value
 
 
+def check_ranks(value: list[str] | None) -> list[str] | None:
+    """Refuse what no run could know before anything is read."""
+    from stepscope.questions.rank_choice import pieces_of
+
+    pieces_of(value or [])
+    return value
+
+
+def ranks_meant(run: Run, choice: list[str] | None) -> list[int] | None:
+    """What --rank means in a run; None where it was not given."""
+    from stepscope.questions.rank_choice import chosen_ranks
+
+    return chosen_ranks(run.store, choice) if choice else None
+
+
 def one_of(*words: str, name: str | None = None, **further: Any) -> Any:
     """An option with a few values, which the help lists and the shell completes; who reads it checks them."""
     names = () if name is None else (name,)
@@ -67,7 +85,7 @@ Window = Annotated[str | None, typer.Option()]
 Store = Annotated[Path | None, typer.Option()]
 Form = Annotated[str | None, one_of("text", "db", name="--source", callback=_check_form)]
 Engine = Annotated[str | None, typer.Option(metavar="ENGINE", show_default=False)]
-Ranks = Annotated[list[int] | None, typer.Option("--rank")]
+Ranks = Annotated[list[str] | None, typer.Option("--rank", metavar="RANKS", callback=check_ranks)]
 Parallel = Annotated[str | None, typer.Option(metavar="PLAN")]
 Groups = Annotated[Path | None, typer.Option(metavar="FILE")]
 Thresholds = Annotated[

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepscope.cli.options import Force, Form, Json, Language, Ranks, Redact, Store, Window, language
+from stepscope.cli.options import Force, Form, Json, Language, Ranks, Redact, Store, Window, language, ranks_meant
 from stepscope.cli.sides import Baseline, RankA, RankB, Sides, StepA, StepB, WindowA, WindowB
 from stepscope.cli.written import tell_written
 from stepscope.errors import UsageError
@@ -61,10 +61,11 @@ def report(
         written = report_files.write_comparison(runs, sides.compare(runs), wanted, language())
     else:
         run = load(paths, window=window, source=source, store=store)
+        ranks = ranks_meant(run, rank)
         if issue is None:
-            written = report_files.write_run(run, rank, wanted, language())
+            written = report_files.write_run(run, ranks, wanted, language())
         else:
-            written = report_files.write_issue(run, rank, issue, wanted, language())
+            written = report_files.write_issue(run, ranks, issue, wanted, language())
     tell_written("report", written, json)
 
 

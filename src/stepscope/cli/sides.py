@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stepscope.cli.options import language
+from stepscope.cli.options import check_ranks, language, ranks_meant
 from stepscope.errors import UsageError
 
 if TYPE_CHECKING:
     from stepscope.compare.comparison import Comparison
     from stepscope.run import Run
 
-RankA = Annotated[list[int] | None, typer.Option("--rank-a")]
-RankB = Annotated[list[int] | None, typer.Option("--rank-b")]
+RankA = Annotated[list[str] | None, typer.Option("--rank-a", metavar="RANKS", callback=check_ranks)]
+RankB = Annotated[list[str] | None, typer.Option("--rank-b", metavar="RANKS", callback=check_ranks)]
 StepA = Annotated[list[int] | None, typer.Option("--step-a")]
 StepB = Annotated[list[int] | None, typer.Option("--step-b")]
 WindowA = Annotated[str | None, typer.Option("--window-a")]
@@ -31,7 +31,7 @@ _Chosen = tuple[Sequence[int] | None, Sequence[int] | None]
 class Sides:
     """What to hold against each other: for A and for B ranks, steps and the window."""
 
-    ranks: _Chosen = (None, None)
+    ranks: tuple[list[str] | None, list[str] | None] = (None, None)
     steps: _Chosen = (None, None)
     windows: tuple[str | None, str | None] = (None, None)
     baseline: str | None = None
@@ -63,5 +63,6 @@ class Sides:
 
         if len(runs) == 1 and not self.differ:
             raise UsageError("compare_needs_two")
+        ranks = (ranks_meant(runs[0], self.ranks[0]), ranks_meant(runs[-1], self.ranks[1]))
         with working(language()):
-            return runs[0].compare(*runs[1:], ranks=self.ranks, steps=self.steps, fail_if=fail_if)
+            return runs[0].compare(*runs[1:], ranks=ranks, steps=self.steps, fail_if=fail_if)

@@ -11,6 +11,7 @@ from stepscope.deliver import chrome_trace, cluster_files, parquet, redaction
 from stepscope.deliver.placing import check_outside, place
 from stepscope.errors import UsageError
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 TARGETS: Final = ("chrome", "cluster", "parquet")
 
@@ -40,7 +41,7 @@ def export(
     known = [part.rank for part in store.manifest.parts]
     for rank in ranks or ():
         if rank not in known:
-            raise UsageError("no_such_rank", rank=rank, ranks=", ".join(map(str, known)))
+            raise UsageError("no_such_rank", rank=rank, ranks=ranges(known))
     chosen = ranks or known
     check_outside(out, captures)
     if redact:

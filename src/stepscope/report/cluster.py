@@ -15,6 +15,7 @@ from stepscope.analysis.cluster.slowdown.types import Slowdown
 from stepscope.report.console import Console
 from stepscope.report.tables import cell, show_table
 from stepscope.texts import text
+from stepscope.texts.numbers import ranges
 
 _PART: Final = (
     "period_us",
@@ -66,8 +67,7 @@ def _sentence(slowdown: Slowdown, lang: str) -> None:
     ]
     if slowdown.worst_ranks_share is not None:
         ranks, share = slowdown.worst_ranks, cell(slowdown.worst_ranks_share, unit="%")
-        named = ", ".join(map(str, ranks))
-        said.append(text("report.cluster_worst", lang, count=len(ranks), ranks=named, share=share))
+        said.append(text("report.cluster_worst", lang, count=len(ranks), ranks=ranges(ranks), share=share))
     if slowdown.last_stage_share is not None:
         said.append(text("report.cluster_last", lang, share=cell(slowdown.last_stage_share, unit="%")))
     between = " " if lang == "en" else ""

@@ -12,6 +12,7 @@ from stepscope.report.markdown import escaped
 from stepscope.report.run_report import RunReport
 from stepscope.report.tables import cell
 from stepscope.texts import in_language, text
+from stepscope.texts.numbers import ranges
 from stepscope.version import __version__
 
 _MOST_SLICES: Final = 15
@@ -33,9 +34,7 @@ def issue(report: RunReport, number: int, lang: str, excerpt: str | None) -> str
     lines.append(" · ".join(escaped(in_language(fact, lang)) for fact in finding_facts(finding)))
     if finding.ranks or finding.steps:
         lines.append("")
-        lines.append(
-            f"rank {', '.join(map(str, finding.ranks[:16]))}; step {', '.join(map(str, finding.steps[:16])) or '–'}"
-        )
+        lines.append(f"rank {ranges(finding.ranks)}; step {ranges(finding.steps) or '–'}")
     lines += ["", f"## {text('report_issue.environment', lang)}", "", *_environment(report)]
     lines += ["", f"## {text('report_issue.evidence', lang)}", ""]
     lines += [f"- {escaped(in_language(evidence_line(entry), lang))}" for entry in finding.evidence]
@@ -53,8 +52,7 @@ def _environment(report: RunReport) -> list[str]:
         alike.setdefault("; ".join(escaped(str(fact)) for fact in told if fact), []).append(row["rank"])
     lines = [f"- stepscope {__version__}; {', '.join(report.run['readers'])}"]
     for facts, ranks in list(alike.items())[:_MOST_RANKS]:
-        named = ", ".join(map(str, ranks[:8])) + (" …" if len(ranks) > 8 else "")
-        lines.append(f"- rank {named}: {facts or '?'}")
+        lines.append(f"- rank {ranges(ranks)}: {facts or '?'}")
     return lines
 
 

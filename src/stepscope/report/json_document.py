@@ -8,8 +8,9 @@ from typing import Any
 
 import msgspec
 
-from stepscope.store.note_groups import grouped, level_of, ranges
+from stepscope.store.note_groups import grouped, level_of
 from stepscope.store.notes import Note
+from stepscope.texts.numbers import ranges
 
 
 def write(command: str, run: dict[str, Any], notes: list[Note], data: Any, lang: str = "en", **beside: Any) -> None:

@@ -10,8 +10,8 @@ from rich.text import Text
 from stepscope.diagnosis.finding import Finding
 from stepscope.diagnosis.planted import PlantedFault
 from stepscope.report.tables import wide_console
-from stepscope.store.note_groups import ranges
 from stepscope.texts import text
+from stepscope.texts.numbers import ranges
 
 _COLUMNS = ("planted", "planted_ranks", "planted_cost", "found_kind", "found_ranks", "found_gain")
 

@@ -11,6 +11,7 @@ from stepscope.report.console import Console
 from stepscope.report.sparkline import beside
 from stepscope.report.tables import show_table
 from stepscope.texts import text
+from stepscope.texts.numbers import ranges
 
 _SHOWN = (
     "rank",
@@ -55,8 +56,7 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
         }
         for key, named in apart.items():
             if named:
-                numbers = ", ".join(map(str, named[:_MOST]))
-                console.print("  " + text(key, lang, steps=numbers), markup=False, soft_wrap=True)
+                console.print("  " + text(key, lang, steps=ranges(named)), markup=False, soft_wrap=True)
     show_table(_parts(answer.data), Step, lang, most=_MOST, spare=_SPARE, one_unit=True)
 
 

@@ -9,6 +9,7 @@ from stepscope.analysis.summary import RankSummary, Summary
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
+from stepscope.texts.numbers import ranges
 
 # Shown where there is any.
 _SELDOM = ("overlap_us", "before_window_us", "profiler_overhead_us")
@@ -43,8 +44,8 @@ def show(answer: Answer[Summary], lang: str) -> None:
                 line = text("report.summary_spread", lang, line=line, spread=f"{100 * part.spread_share:.1f}")
             console.print(line, markup=False, soft_wrap=True)
             if part.ranks:
-                ranks = ", ".join(map(str, part.ranks[:16]))
-                console.print("  " + text("report.summary_ranks", lang, ranks=ranks), markup=False, soft_wrap=True)
+                line = text("report.summary_ranks", lang, ranks=ranges(part.ranks))
+                console.print("  " + line, markup=False, soft_wrap=True)
     absent = [name for name in (*_SELDOM, *_NAMES) if not any(getattr(entry, name) for entry in answer.data.ranks)]
     shown = [name for name in _SHOWN if name not in absent]
     rows = [{name: getattr(entry, name) for name in shown} for entry in answer.data.ranks]

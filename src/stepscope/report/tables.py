@@ -17,6 +17,7 @@ from rich.text import Text
 from stepscope.questions.units import units_within
 from stepscope.report.console import Console
 from stepscope.texts import entries, text
+from stepscope.texts.numbers import ranges
 
 _ANY_WIDTH: Final = 10_000
 # Microseconds from here on are shown as milliseconds.
@@ -184,8 +185,8 @@ def cell(value: Any, unit: str = "") -> str:
 
     >>> cell(1234567.8, "ms"), cell(0.123, "%"), cell(3 * 2**20, "MiB"), cell(None)
     ('1,234.568', '12.3', '3.00', '')
-    >>> cell(1234, "count"), cell(1234, "id"), cell([0, 1])
-    ('1,234', '1234', '0, 1')
+    >>> cell(1234, "count"), cell(1234, "id"), cell([0, 1, 2, 3, 8], "id"), cell([2, 3, 4])
+    ('1,234', '1234', '0-3, 8', '2, 3, 4')
     """
     if value is None:
         return ""
@@ -198,4 +199,6 @@ def cell(value: Any, unit: str = "") -> str:
         if isinstance(value, float):
             return f"{value:,.3f}" if abs(value) < 1e6 else f"{value:.4g}"
         return f"{value:,}" if unit == "count" else str(value)
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    if isinstance(value, list):
+        return ranges(value) if unit == "id" else ", ".join(map(str, value))
+    return str(value)

@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from stepscope.report.console import Console
-from stepscope.store.note_groups import grouped, ranges
+from stepscope.store.note_groups import grouped
 from stepscope.store.notes import Note
 from stepscope.texts import text
+from stepscope.texts.numbers import ranges
 
 
 def show_ingest(run: dict[str, Any], data: dict[str, Any], lang: str) -> None:

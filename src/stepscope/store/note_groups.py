@@ -82,18 +82,3 @@ def _group(code: str, alike: list[list[Note]]) -> NoteGroup:
         sum(note.count for note in first),
         len(alike) - 1,
     )
-
-
-def ranges(numbers: list[int]) -> str:
-    """Numbers in order, consecutive ones as a range.
-
-    >>> ranges([0, 1, 2, 5, 7, 8])
-    '0-2, 5, 7-8'
-    """
-    spans: list[list[int]] = []
-    for number in numbers:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
-    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 _UNKNOWN: Final = "?"
 _DIGITS: Final = 4
+_LEAST_OF_RANGE: Final = 3
 _TIMES: Final = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"), (1e-3, "ns"))
 _SIZES: Final = tuple(
     (float(1 << power), name) for power, name in ((50, "PiB"), (40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB"))
@@ -58,3 +60,29 @@ def plain(value: float) -> str:
     rounded = exact.quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
     text = f"{rounded:,f}"
     return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def ranges(numbers: Iterable[int], between: str = ", ") -> str:
+    """Numbers of ranks or steps in their order, three or more consecutive ones as a range.
+
+    >>> ranges([0, 1, 2, 5, 7, 8]), ranges(range(64)), ranges([3, 0, 1], between="、")
+    ('0-2, 5, 7, 8', '0-63', '3、0、1')
+    """
+    return between.join(spans(numbers))
+
+
+def spans(numbers: Iterable[int]) -> list[str]:
+    """The pieces of such a list.
+
+    >>> spans([0, 1, 2, 5])
+    ['0-2', '5']
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return [
+        piece for run in runs for piece in ([f"{run[0]}-{run[-1]}"] if len(run) >= _LEAST_OF_RANGE else map(str, run))
+    ]

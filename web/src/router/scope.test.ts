@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import fc from 'fast-check'
+import cases from './scope.cases.json'
 import { formatScope, parseScope, type ScopeContext } from './scope'
 
 /** Eight ranks on two hosts: dp 0..3 over tp 0..1. */
 const RANKS: ScopeContext = {
-  ranks: Array.from({ length: 8 }, (_, rank) => ({
+  ranks: cases.hosts.map((host, rank) => ({
     rank,
-    host: rank < 4 ? 'a' : 'b',
+    host,
     dp: rank >> 1,
     tp: rank & 1,
     pp: null,
@@ -18,11 +19,7 @@ const RANKS: ScopeContext = {
 const meant = (text: string | undefined, context = RANKS): readonly number[] => parseScope(text, context).ranks
 
 test('numbers, ranges, hosts, groups and all of them in one list', () => {
-  expect(meant('3')).toEqual([3])
-  expect(meant('0-2,6')).toEqual([0, 1, 2, 6])
-  expect(meant('host:b')).toEqual([4, 5, 6, 7])
-  expect(meant('dp:3')).toEqual([6, 7])
-  expect(meant('tp:1,0,3')).toEqual([1, 3, 5, 7, 0])
+  for (const [text, ranks] of Object.entries(cases.meant)) expect(meant(text), text).toEqual(ranks)
   expect(meant(undefined)).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
 })
 
@@ -42,10 +39,9 @@ test('the slowest come worst first, and are awaited until they are known', () =>
 })
 
 test('what means no rank of the run is named, and the rest still counts', () => {
-  expect(parseScope('2,99,pp:0,host:c,dp:x,nonsense,slow:many', RANKS)).toMatchObject({
-    ranks: [2],
-    unknown: ['99', 'pp:0', 'host:c', 'dp:x', 'nonsense', 'slow:many'],
-  })
+  const unknown = [...cases.none, ...cases.unreadable]
+  const context = { ...RANKS, slowest: [5, 2, 7] }
+  expect(parseScope(['2', ...unknown].join(','), context)).toMatchObject({ ranks: [2], unknown })
 })
 
 test('any set of ranks survives the address, written short', () => {

@@ -19,6 +19,7 @@ from stepscope.arrays import Bools, Int64s
 from stepscope.errors import UsageError
 from stepscope.facts.communication import communication_facts
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 COMPUTE: Final = "compute"
 COMMUNICATION: Final = "communication"
@@ -214,10 +215,5 @@ def ranks_of(store: RunStore, ranks: Sequence[int] | None) -> list[int]:
         return known
     for rank in ranks:
         if rank not in known:
-            raise UsageError("no_such_rank", rank=rank, ranks=_listed(known))
+            raise UsageError("no_such_rank", rank=rank, ranks=ranges(known))
     return [rank for rank in known if rank in set(ranks)]
-
-
-def _listed(numbers: list[int]) -> str:
-    shown = ", ".join(str(number) for number in numbers[:16])
-    return shown if len(numbers) <= 16 else f"{shown} … ({len(numbers)})"

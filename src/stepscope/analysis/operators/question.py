@@ -22,6 +22,7 @@ from stepscope.analysis.vendor_tables import no_operators
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 #: Groupings in which every operator of the host has a row, not only those that do the work themselves.
 _OF_CALLS: Final = ("operator", "shape", "module")
@@ -166,7 +167,7 @@ def _step_count(store: RunStore, rank: int, steps: Sequence[int] | None, notes: 
         return len(set(steps))
     marks = step_marks(store, rank)
     if len(marks) and marks["warm_up"].any():
-        numbers = ", ".join(map(str, marks.filter("warm_up")["step"]))
+        numbers = ranges(marks.filter("warm_up")["step"])
         notes.append(Note("warm_up_counted", rank=rank, params={"steps": numbers}))
     return len(marks)
 

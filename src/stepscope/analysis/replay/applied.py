@@ -15,6 +15,7 @@ from stepscope.analysis.replay.weights import Weights
 from stepscope.analysis.replay.whole_rank import whole_rank
 from stepscope.errors import NoAnswerError, StepscopeError, UsageError
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ def _nothing_there(change: Change) -> Callable[[list[int]], StepscopeError]:
 
 
 def _no_such_rank(rank: object, ranks: Sequence[int]) -> UsageError:
-    return UsageError("no_such_rank", rank=rank, ranks=", ".join(map(str, ranks)))
+    return UsageError("no_such_rank", rank=rank, ranks=ranges(ranks))
 
 
 def _number(change: Change) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stepscope.diagnosis.finding import Bilingual
+from stepscope.texts.numbers import spans
 
 _MOST_NAMED = 8
 _BOTH = 2
@@ -15,8 +16,8 @@ def rank_names(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
 
     >>> rank_names([2], [0, 1, 2]).en, rank_names([0, 2], [0, 1, 2]).en, rank_names([0, 1, 2], [0, 1, 2]).en
     ('rank 2', 'ranks 0, 2', 'all 3 ranks')
-    >>> rank_names(range(9), range(64)).zh
-    '9 个 rank（0、1、2、3、4、5、6、7……）'
+    >>> rank_names([*range(8), 20], range(64)).zh, rank_names(range(0, 40, 2), range(64)).en
+    ('rank 0-7、20', '20 ranks (0, 2, 4, 6, 8, 10, 12, 14, …)')
     """
     if len(ranks) == 1:
         return Bilingual(f"rank {ranks[0]}", f"rank {ranks[0]}")
@@ -24,15 +25,11 @@ def rank_names(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
         return Bilingual.of("finding_ranks.both")
     if len(ranks) == len(captured):
         return Bilingual.of("finding_ranks.every", count=len(ranks))
-    if len(ranks) > _MOST_NAMED:
-        return Bilingual.of("finding_ranks.many", ranks=_listed(ranks[:_MOST_NAMED]), count=len(ranks))
-    numbers = _listed(ranks)
+    pieces = spans(ranks)
+    numbers = Bilingual(*(between.join(pieces[:_MOST_NAMED]) for between in (", ", "、")))
+    if len(pieces) > _MOST_NAMED:
+        return Bilingual.of("finding_ranks.many", ranks=numbers, count=len(ranks))
     return Bilingual(f"ranks {numbers.en}", f"rank {numbers.zh}")
-
-
-def _listed(ranks: Sequence[int]) -> Bilingual:
-    numbers = list(map(str, ranks))
-    return Bilingual(", ".join(numbers), "、".join(numbers))
 
 
 def waiting_ranks(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
@@ -41,7 +38,7 @@ def waiting_ranks(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
     >>> waiting_ranks([0], [0, 1]).en, waiting_ranks([0, 1], [0, 1, 2]).en
     ('rank 0 waits', 'ranks 0, 1 wait')
     >>> waiting_ranks([0, *range(2, 64)], range(64)).en
-    'all other 63 ranks wait'
+    'all 63 other ranks wait'
     """
     if len(ranks) == len(captured) - 1 > _MOST_NAMED:
         others = Bilingual.of("finding_ranks.others", count=len(ranks))

@@ -12,6 +12,7 @@ from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, wo
 from stepscope.diagnosis.measures.compiling import compiling_on_processor_us, compiling_us
 from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.rule import Rule
+from stepscope.texts.numbers import ranges
 
 
 def judge(run: RunContext) -> list[Finding]:
@@ -59,7 +60,7 @@ def _warm_up(rank: int, time: RankTime, steps: pl.DataFrame | None) -> Loss | No
         gain_share=None,
         gain_method=None,
         severity="info",
-        words={"steps": ", ".join(map(str, rows["step"].to_list()))},
+        words={"steps": ranges(rows["step"].to_list())},
         evidence=[number("warm_up_us", longest, "us", time.period_us, "steps")],
         steps=rows["step"].to_list(),
         proof=[Proof(rank=rank, page="steps")],

@@ -21,7 +21,8 @@ from stepscope.report.operators import readable_name
 from stepscope.report.run_report import RunReport
 from stepscope.report.step_parts import step_parts
 from stepscope.report.tables import cell, unit_of_time
-from stepscope.store.note_groups import grouped, ranges
+from stepscope.store.note_groups import grouped
+from stepscope.texts.numbers import ranges
 
 _MOST_BARS: Final = 48
 _MOST_STEPS: Final = 60
