@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import bz2
+import lzma
 from pathlib import Path
 
 import pytest
 
 from stepscope.errors import UnreadableInputError
 from stepscope.readers.discovery.detect import sources
+
+_TRACE = b'{"traceEvents": [{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]}'
+_SQLITE = b"SQLite format 3\0" + bytes(100)
 
 
 @pytest.mark.parametrize(
@@ -18,6 +23,27 @@ from stepscope.readers.discovery.detect import sources
         ("trace.pftrace", b"\x0a\x03abc", "Perfetto", "traceconv json"),
         ("trace.rpd", b"SQLite format 3", "rocmProfileData", "rpd2tracing.py"),
         ("et.json", b'{"schema": "1.0.2-chakra.0.0.4", "pid": 7, "nodes": [{"id": 2}]}', "execution trace", "profile("),
+        ("42_results.db", _SQLITE + b"CREATE TABLE `rocpd_info_agent_0000`", "rocpd", "rocpd convert -i"),
+        (
+            "memory.raw.json",
+            b"[[-1, 1, 524288, 0], [1795063323463598000, 2, 2048, 3]]",
+            "memory timeline",
+            "_dump_snapshot",
+        ),
+        (
+            "memory.json",
+            b"[[1795063323463598, 1795063323463599], [[0, 1], [0, 2]]]",
+            "memory timeline",
+            "_dump_snapshot",
+        ),
+        ("top.txt", b"-----  -----\n  Name    Self CPU %   Self CPU\n-----", "key_averages()", "export_chrome_trace"),
+        ("p.json", b'{"$schema":"https://www.speedscope.app/file-format-schema.json"}', "speedscope", "chrometrace"),
+        ("trace.json.bz2", bz2.compress(_TRACE), "bzip2", "bzip2 -dk"),
+        ("trace.json.xz", lzma.compress(_TRACE), "xz", "xz -dk"),
+        ("trace.json.zst", b"\x28\xb5\x2f\xfd\x24\x00", "zstd", "zstd -dk"),
+        ("trace.json.lz4", b"\x04\x22\x4d\x18\x64\x40", "LZ4", "lz4 -dk"),
+        ("traces.7z", b"7z\xbc\xaf\x27\x1c\x00\x04", "7-Zip", "7z x"),
+        ("trace.json", _TRACE.decode().encode("utf-16"), "UTF-16", "iconv -f UTF-16 -t UTF-8"),
         ("memory.html", b"<!DOCTYPE html><html><body>", "HTML", "export_chrome_trace"),
     ],
 )

@@ -233,3 +233,30 @@ def test_one_source_is_read_without_writing_into_it(tmp_path: Path) -> None:
     ascend_text.read(Reading(sources[0], RankWriter(tmp_path, 0), Notes(), seen.append))
     assert digest(directory) == before
     assert sum(seen) == sources[0].bytes
+
+
+@pytest.mark.parametrize("blank", ["\r\n\r\n", "\n\n\n"])
+def test_blank_lines_at_the_end_of_tables_are_no_rows(blank: str, tmp_path: Path) -> None:
+    tables = {name: text + blank for name, text in everything().items() if name.endswith(".csv")}
+    plain = read_directory(write_rank(tmp_path / "plain", everything()), tmp_path / "a")
+    found = read_directory(write_rank(tmp_path / "blank", everything() | tables), tmp_path / "b")
+    assert found.notes.all() == plain.notes.all()
+    assert {name: frame.height for name, frame in found.frames.items()} == {
+        name: frame.height for name, frame in plain.frames.items()
+    }
+
+
+def test_json_files_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    plain = read_directory(write_rank(tmp_path / "plain", everything()), tmp_path / "a")
+    marked = write_rank(tmp_path / "marked", everything())
+    for path in marked.rglob("*.json"):
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    found = read_directory(marked, tmp_path / "b")
+    assert found["collectives"].equals(plain["collectives"])
+    assert found.notes.all() == plain.notes.all()
+
+
+def test_a_table_with_other_separators_is_told(tmp_path: Path) -> None:
+    spoiled = everything() | {"memory_record.csv": MEMORY.replace(",", ";")}
+    found = read_directory(write_rank(tmp_path, spoiled), tmp_path / "a")
+    assert found.count("ascend_file_unreadable") == 1

@@ -173,6 +173,13 @@ def test_an_event_without_a_time_is_counted(opened: Opened) -> None:
     assert reading.codes["event_without_time"] == 1
 
 
+def test_a_device_whose_number_is_a_text_is_one(opened: Opened) -> None:
+    events = [event | {"pid": str(event["pid"])} for event in (operator("a", 0, 100), kernel("gemm", 50, 40, 1))]
+    properties = [{"id": 1, "name": "other"}, {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 5}]
+    (rank,) = opened(events, deviceProperties=properties).rows("ranks")
+    assert (rank["device_kind"], rank["device_index"], rank["device_name"]) == ("gpu", 0, "NVIDIA H200")
+
+
 def test_times_as_texts_are_times(opened: Opened) -> None:
     event = operator("a", 0, 0) | {"ts": "1736405443871466.840", "dur": "1.5", "pid": "7", "tid": "x"}
     row = opened([event]).named("a")

@@ -168,7 +168,7 @@ def _frames(path: Path, reading: Reading) -> Iterator[pl.DataFrame]:
             if not header:
                 header, line_end, piece = piece.removeprefix(b"\xef\xbb\xbf").partition(b"\n")  # noqa: PLW2901
                 header = header.rstrip(b"\r") + b"\n"
-                if not header.strip(b" \t,\n") or b"\0" in header:
+                if b"," not in header.strip(b" \t,\n") or b"\0" in header:
                     reading.notes.add("ascend_file_unreadable", file=path.name)
                     return
                 if not line_end:
@@ -239,7 +239,8 @@ def _tolerantly(text: bytes, path: Path, notes: Notes) -> pl.DataFrame:
 
 
 def _clean(frame: pl.DataFrame) -> pl.DataFrame:
-    """Bare cells and bare headers."""
+    """Bare cells and bare headers, without the blank lines that editors leave at the end."""
+    frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     cells = {}
     for name in frame.columns:
         bare = pl.col(name).str.strip_chars(' \t\r\n"')

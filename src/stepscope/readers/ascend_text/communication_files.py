@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -154,6 +155,7 @@ def _load(path: Path, decoder: Any, reading: Reading) -> Any:
             return {}
         raw = path.read_bytes()
         reading.took(len(raw))
+        raw = raw.removeprefix(codecs.BOM_UTF8)
         return decoder.decode(raw)
     except msgspec.ValidationError:
         return _without_types(raw, decoder, path, reading.notes)

@@ -163,7 +163,7 @@ def _rank_row(
     metadata: dict[str, Any], columns: EventColumns, slices: SliceTable, on_device: Bools, path: Path
 ) -> pl.DataFrame:
     tracks = list(columns.tracks)
-    devices = [tracks[number][0] for number in np.unique(slices.track[on_device]).tolist()]
-    row = identity.rank_row(metadata, sorted({device for device in devices if isinstance(device, int)}), str(path))
+    devices = {identity.integer(tracks[number][0], 31) for number in np.unique(slices.track[on_device]).tolist()}
+    row = identity.rank_row(metadata, sorted(device for device in devices if device is not None), str(path))
     times = dict(zip(("first_ns", "last_ns"), extent(slices), strict=True)) if len(slices) else {}
     return pl.DataFrame([row | times])
