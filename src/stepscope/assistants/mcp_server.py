@@ -53,11 +53,11 @@ def mcp_server(paths: list[Path], store: Path | None) -> MCPServer:
     @server.tool(annotations=reads)
     def diagnose(capture: str | None = None) -> dict[str, Any]:
         """What to fix first: the verdict, findings with evidence, gain and advice, and what was not checked."""
-        return _told(lambda: _asked(run_of(capture), "diagnose", {}))
+        return _bounded_answer(lambda: _asked(run_of(capture), "diagnose", {}))
 
     @server.tool(annotations=reads, description=_ASK.format(questions=", ".join(QUESTIONS)))
     def ask(question: str, options: dict[str, Any] | None = None, capture: str | None = None) -> dict[str, Any]:
-        return _told(lambda: _asked(run_of(capture), question, {"limit": _MOST_ROWS} | (options or {})))
+        return _bounded_answer(lambda: _asked(run_of(capture), question, {"limit": _MOST_ROWS} | (options or {})))
 
     @server.tool(annotations=reads)
     def compare(
@@ -75,12 +75,12 @@ def mcp_server(paths: list[Path], store: Path | None) -> MCPServer:
             described = {"a": first.describe(), "b": second.describe()}
             return json_document.document("compare", described, [], msgspec.to_builtins(comparison))
 
-        return _told(answer)
+        return _bounded_answer(answer)
 
     @server.tool(annotations=reads)
     def whatif(changes: list[str], capture: str | None = None) -> dict[str, Any]:
         """The step recomputed with something changed: ["MatMul*0.5"], ["data=0"], ["rank:5=median"]."""
-        return _told(lambda: _asked(run_of(capture), "whatif", {"changes": changes}))
+        return _bounded_answer(lambda: _asked(run_of(capture), "whatif", {"changes": changes}))
 
     @server.tool(annotations=reads)
     async def sql(query: str, capture: str | None = None) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def mcp_server(paths: list[Path], store: Path | None) -> MCPServer:
             told = msgspec.to_builtins(explained(run.store, question, field, None, None))
             return json_document.document("explain", run.describe(), [], told)
 
-        return _told(answer)
+        return _bounded_answer(answer)
 
     return server
 
@@ -118,7 +118,7 @@ def _asked(run: Run, question: str, options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in document.items() if name != "notes"} | answer.plain_beside()
 
 
-def _told(answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _bounded_answer(answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """A bounded answer; what is wrong with the question or the data comes as an error of the tool."""
     try:
         return bounded(_json_ready(answer()))

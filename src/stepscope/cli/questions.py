@@ -82,16 +82,16 @@ class QuestionCommand(DescribedCommand):
         self.question = name
 
     @cached_property
-    def _whole(self) -> Any:
+    def _full_command(self) -> Any:
         app = typer.Typer(add_completion=False, rich_markup_mode=None)
         app.command()(_command(self.question))
         return typer.main.get_command(app)
 
     def get_params(self, ctx: Any) -> list[Any]:
-        return with_sentences(self.question, self._whole.get_params(ctx))
+        return with_sentences(self.question, self._full_command.get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
-        return self._whole.invoke(ctx)
+        return self._full_command.invoke(ctx)
 
 
 def _command(name: str) -> Any:

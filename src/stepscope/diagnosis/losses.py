@@ -144,7 +144,7 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
     values: dict[str, object] = {
         "ranks": rank_names(ranks, run.ranks),
         "share": percent(share),
-        **_said(evidence),
+        **_numbers_for_title(evidence),
         **worst.words,
     }
     return Finding(
@@ -173,7 +173,7 @@ def _finding(run: RunContext, kind: str, losses: list[Loss], then: Next) -> Find
     )
 
 
-def _said(evidence: list[FindingEvidence]) -> dict[str, object]:
+def _numbers_for_title(evidence: list[FindingEvidence]) -> dict[str, object]:
     """Numbers of the evidence, by metric, for the title: it says what stands below it, of all its ranks."""
     return {
         entry.metric: percent(entry.value) if entry.unit == "share" else plain(round(entry.value)) for entry in evidence

@@ -25,11 +25,11 @@ def accelerator_checks() -> list[Check]:
 
 
 def _gpus() -> list[list[str]]:
-    lines = _said("nvidia-smi", *_QUERY)
+    lines = _printed_by("nvidia-smi", *_QUERY)
     return [[part.strip() for part in line.split(",")] for line in lines.splitlines() if line.count(",") == 3]
 
 
-def _said(program: str, *arguments: str) -> str:
+def _printed_by(program: str, *arguments: str) -> str:
     """What a program prints; nothing where it is missing, fails or hangs."""
     path = shutil.which(program)
     if path is None:
@@ -50,7 +50,7 @@ def _gpu(gpus: list[list[str]]) -> Check:
 
 def _driver(gpus: list[list[str]]) -> Check:
     """The newest CUDA that a driver knows must not be older than the one PyTorch was built for, within a generation."""
-    newest = re.search(r"CUDA Version:\s*([\d.]+)", _said("nvidia-smi"))
+    newest = re.search(r"CUDA Version:\s*([\d.]+)", _printed_by("nvidia-smi"))
     built = torch_cuda()
     too_old = newest is not None and built is not None and int(newest[1].split(".")[0]) < int(built.split(".")[0])
     remedy = Sentence.of("doctor_remedy.driver", driver=newest[1], built=built) if too_old and newest else None

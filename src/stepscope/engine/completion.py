@@ -149,7 +149,7 @@ def _run(
         if progress is not None:
             progress(done, total)
 
-    def results() -> Generator[tuple[RankTask, Part | Exception]]:
+    def outcomes() -> Generator[tuple[RankTask, Part | Exception]]:
         if executor is None and (len(tasks) == 1 or _small_parts(tasks)):
             for task in tasks:
                 try:
@@ -164,7 +164,7 @@ def _run(
     read: list[Part] = []
     failures: dict[Path, StepscopeError] = {}
     # Closed before the failure is reported: other ranks may still be writing.
-    with contextlib.closing(results()) as finished:
+    with contextlib.closing(outcomes()) as finished:
         for task, outcome in finished:
             result = outcome if isinstance(outcome, Part) else failure_of_engine(outcome) or outcome
             ranks_done += 1

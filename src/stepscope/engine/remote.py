@@ -91,7 +91,7 @@ def _mirrored(system: Any, root: str, files: dict[str, tuple[int, str]], mirror:
         for path in files
     }
     private_directory(mirror)
-    known = _known(mirror)
+    known = _kept_state(mirror)
     for path, (size, stamp) in files.items():
         target = mirror / _safe(inside[path])
         if known.get(inside[path]) == [size, stamp] and target.is_file() and target.stat().st_size == size:
@@ -106,7 +106,7 @@ def _mirrored(system: Any, root: str, files: dict[str, tuple[int, str]], mirror:
     return mirror / whole
 
 
-def _known(mirror: Path) -> dict[str, list[Any]]:
+def _kept_state(mirror: Path) -> dict[str, list[Any]]:
     try:
         known: dict[str, list[Any]] = read_document(mirror / _STATE)
         return known

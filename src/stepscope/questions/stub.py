@@ -43,7 +43,8 @@ def _method(question: Question) -> str:
     keywords = "".join(f"        {line},\n" for line in lines)
     name = question.name.replace("-", "_")
     doc = entries("question")[question.name]["en"]
-    return f'    def {name}(\n        self,\n        *,\n{keywords}    ) -> {_data(question)}:\n        """{doc}"""\n'
+    answer = _answer_type(question)
+    return f'    def {name}(\n        self,\n        *,\n{keywords}    ) -> {answer}:\n        """{doc}"""\n'
 
 
 def _type(parameter: Parameter) -> str:
@@ -54,7 +55,7 @@ def _type(parameter: Parameter) -> str:
     return f"{kind} | None" if parameter.default is None else kind
 
 
-def _data(question: Question) -> str:
+def _answer_type(question: Question) -> str:
     if question.rows is not None:
         return "pl.DataFrame"
     _, name = _home(question)

@@ -75,7 +75,7 @@ class Library:
         self._waiting: SimpleQueue[Entry | None] = SimpleQueue()
         # Daemons, so that they end with the server; a store survives that as it survives any kill.
         for number in range(server_facts().captures_at_once):
-            threading.Thread(target=self._work, name=f"stepscope-ingest-{number}", daemon=True).start()
+            threading.Thread(target=self._read_in_turn, name=f"stepscope-ingest-{number}", daemon=True).start()
 
     def entries(self) -> list[Entry]:
         with self._lock:
@@ -146,7 +146,7 @@ class Library:
         """Whether a capture is being read now, or waits for it."""
         return any(entry.state == READING for entry in self.entries())
 
-    def _work(self) -> None:
+    def _read_in_turn(self) -> None:
         while (entry := self._waiting.get()) is not None:
             self._read(entry)
             freed_memory.give_back()

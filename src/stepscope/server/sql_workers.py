@@ -72,7 +72,7 @@ class SqlWorkers:
         if abandoned.is_set():
             raise UsageError("sql_abandoned")
         facts = server_facts()
-        store.whole(lambda: list(store.manifest.sizes))  # mended here, where the capture is known
+        store.intact_files(lambda: list(store.manifest.sizes))  # mended here, where the capture is known
         bounds = Bounds(rows, facts.most_sql_answer_bytes, facts.most_sql_memory_bytes, facts.sql_threads)
         worker = self._worker()
         try:

@@ -24,18 +24,18 @@ class Baseline:
 def save_baseline(name: str, paths: Sequence[Path], window: str) -> None:
     """Give a run a name; one that had it before loses it."""
     entry = {"paths": [str(path.resolve()) for path in paths], "window": window}
-    shared_workspace().keep(_SECTION, {**_known(), name: entry})
+    shared_workspace().keep(_SECTION, {**_kept_baselines(), name: entry})
 
 
 def baseline(name: str) -> Baseline:
     """The run of a name."""
-    known = _known()
+    known = _kept_baselines()
     if name not in known:
         raise UsageError("no_such_baseline", name=name, names=", ".join(sorted(known)) or "–")
     entry = known[name]
     return Baseline([Path(path) for path in entry["paths"]], entry["window"])
 
 
-def _known() -> dict[str, Any]:
+def _kept_baselines() -> dict[str, Any]:
     content = shared_workspace().section(_SECTION)
     return content if isinstance(content, dict) else {}

@@ -55,7 +55,7 @@ def remember_plan(store: RunStore, parallel: str | None, groups: Path | dict[str
     plan = GivenPlan(groups=_groups(groups)) if groups is not None else GivenPlan()
     if parallel is not None:
         sizes, order = _sizes(parallel)
-        plan = msgspec.structs.replace(plan, sizes=_whole(sizes, store), order=order)
+        plan = msgspec.structs.replace(plan, sizes=_completed(sizes, store), order=order)
     store.workspace.keep(SECTION, plan)
 
 
@@ -83,7 +83,7 @@ def _sizes(text: str) -> tuple[dict[str, int], list[str]]:
     return sizes, order
 
 
-def _whole(sizes: dict[str, int], store: RunStore) -> dict[str, int]:
+def _completed(sizes: dict[str, int], store: RunStore) -> dict[str, int]:
     """All sizes: data parallelism is what the others leave, and the product must be the number of ranks."""
     stated = store.scan("ranks").select(world=pl.max("world_size"), last=pl.max("rank")).collect().row(0)
     world = stated[0] or (stated[1] or 0) + 1

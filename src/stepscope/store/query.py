@@ -80,7 +80,7 @@ def _prepare(connection: duckdb.DuckDBPyConnection, store: RunStore, bounds: Bou
         connection.execute(f"SET memory_limit = '{bounds.memory_bytes}B'")
     if bounds.threads is not None:
         connection.execute(f"SET threads = {bounds.threads}")
-    files = [str(store.directory / name) for name in store.whole(lambda: list(store.manifest.sizes))]
+    files = [str(store.directory / name) for name in store.intact_files(lambda: list(store.manifest.sizes))]
     connection.execute(f"SET allowed_paths = {_list(files)}")
     connection.execute("SET temp_directory = ''")
     connection.execute("SET enable_external_access = false")

@@ -22,12 +22,12 @@ class RunLabel(msgspec.Struct, frozen=True):
 
 def run_labels() -> dict[str, RunLabel]:
     """All labels, by :func:`label_key`."""
-    return {key: typed(entry, RunLabel) for key, entry in _known().items() if _is_label(entry)}
+    return {key: typed(entry, RunLabel) for key, entry in _kept_labels().items() if _is_label(entry)}
 
 
 def keep_label(key: str, label: RunLabel) -> None:
     """Remember a label; one that says nothing is forgotten."""
-    known = {**_known(), key: label}
+    known = {**_kept_labels(), key: label}
     if label == RunLabel():
         del known[key]
     shared_workspace().keep(_SECTION, known)
@@ -46,6 +46,6 @@ def _is_label(entry: object) -> bool:
     return True
 
 
-def _known() -> dict[str, Any]:
+def _kept_labels() -> dict[str, Any]:
     content = shared_workspace().section(_SECTION)
     return content if isinstance(content, dict) else {}

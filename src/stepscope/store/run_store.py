@@ -142,7 +142,7 @@ class RunStore:
 
     def scan(self, table: str, ranks: list[int] | None = None) -> pl.LazyFrame:
         """The rows of a table, lazily; only the files of ``ranks`` are touched."""
-        files = self.whole(lambda: self._files(table, ranks))
+        files = self.intact_files(lambda: self._files(table, ranks))
         if not files:
             return schema.empty(table).lazy()
         frame = pl.scan_parquet([self.directory / name for name in files])
@@ -159,7 +159,7 @@ class RunStore:
             known = self._merged[table] = (files, MergedTable(paths, self.manifest.rows(table)))
         return known[1]
 
-    def whole(self, wanted: Callable[[], list[str]]) -> list[str]:
+    def intact_files(self, wanted: Callable[[], list[str]]) -> list[str]:
         """The wanted files, whose bytes are those that were written: damaged ones are made again first."""
         files = wanted()
         if self.damaged(files):

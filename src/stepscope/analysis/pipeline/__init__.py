@@ -37,7 +37,7 @@ def pipeline(
     curves: list[QueueCurve] = []
     batches: list[BatchTimes] = []
     for seen in observed:
-        loop, queues = loop_of(seen, _work(store, seen)), queues_of(seen)
+        loop, queues = loop_of(seen, _device_work(store, seen)), queues_of(seen)
         processors = processors_of(seen.cpu, beside.get(seen.rank, 0.0))
         costs = costs_of(seen, loop.period_us, processors)
         verdicts.append(verdict_of(seen, loop, queues, processors, costs))
@@ -58,7 +58,7 @@ def _hosts(store: RunStore) -> dict[int, str | None]:
     return dict(store.scan("ranks").select("rank", pl.col("host").cast(pl.String)).collect().iter_rows())
 
 
-def _work(store: RunStore, seen: Observed) -> Work | None:
+def _device_work(store: RunStore, seen: Observed) -> Work | None:
     """The device's work, where a loop without sink may hide its waiting behind it."""
     return work_of(store, seen.rank) if seen.mode != "sink" and not seen.marks.is_empty() else None
 

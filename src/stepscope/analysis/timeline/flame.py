@@ -62,12 +62,12 @@ def flame(view: TimelineView, from_ns: int, to_ns: int, rows: Sequence[RowRange]
         from_ns=from_ns,
         to_ns=to_ns,
         total_ns=sum(node.total for node in nodes if node.parent == NONE),
-        nodes=[_told(nodes[node], place) for node in chosen],
+        nodes=[_flame_node(nodes[node], place) for node in chosen],
         nodes_total=len(nodes),
     )
 
 
-def _told(node: _Node, place: dict[int, int]) -> FlameNode:
+def _flame_node(node: _Node, place: dict[int, int]) -> FlameNode:
     parent = None if node.parent == NONE else place[node.parent]
     return FlameNode(node.name, parent, node.depth, node.count, node.total, max(0, node.total - node.below))
 

@@ -56,7 +56,7 @@ def tile(columns: RankColumns, block: int, level: int, index: int) -> Tile:
     base = index << (_BINS_LOG2 + level)
     rows = range(BLOCK_ROWS * block, min(BLOCK_ROWS * (block + 1), columns.rows))
     if not rows or not -_FAR < base < _FAR:
-        return _items(columns, 0, level, *(np.empty(0, np.int64) for _ in range(4)))
+        return _tile_of(columns, 0, level, *(np.empty(0, np.int64) for _ in range(4)))
     edges = base + (np.arange(BINS + 1, dtype=np.int64) << level)
     # One search per row, in that row's stretch: faster than one over a combined key, and no bound on rows or time.
     first_of_bin = np.empty((len(rows), BINS + 1), np.int64)
@@ -82,7 +82,7 @@ def tile(columns: RankColumns, block: int, level: int, index: int) -> Tile:
     rows_of = np.concatenate((reaching, row))
     count = np.concatenate((np.zeros(len(reaching), np.int64), counts[row, column]))
     fill = np.concatenate((np.full(len(reaching), _FULL, np.int64), ((busy * _FULL) + (1 << level) - 1) >> level))
-    return _items(columns, base, level, *(column[order] for column in (positions, rows_of, count, fill)))
+    return _tile_of(columns, base, level, *(column[order] for column in (positions, rows_of, count, fill)))
 
 
 def _busy(
@@ -95,7 +95,7 @@ def _busy(
     return np.asarray(own + np.maximum(reach, 0), np.int64)
 
 
-def _items(
+def _tile_of(
     columns: RankColumns, base: int, level: int, positions: Int64s, row: Int64s, count: Int64s, fill: Int64s
 ) -> Tile:
     start = np.maximum(columns.start[positions] - base, 0)

@@ -60,9 +60,9 @@ def deliver(store: RunStore, rank: int, directory: Path, *, steps: Sequence[int]
         written += _deliver_text(data, out)
     if "db" in wanted:
         file = out / names.database_file(data.backend, rank)
-        written.append(_place(file, partial(write_database, data)))
+        written.append(_written_whole(file, partial(write_database, data)))
         beside = out / names.communication_database_file(data.backend)
-        written.append(_place(beside, partial(write_communication_database, data)))
+        written.append(_written_whole(beside, partial(write_communication_database, data)))
     state(directory, files_not_written(data, {path.name for path in written}))
     return written
 
@@ -72,25 +72,25 @@ def _deliver_text(data: RankData, out: Path) -> list[Path]:
     for pattern, make in _TABLES.items():
         frame = make(data)
         if frame is not None:
-            written.append(_place(out / pattern.format(rank=data.rank), frame.write_csv))
+            written.append(_written_whole(out / pattern.format(rank=data.rank), frame.write_csv))
     for pattern, compose in _DOCUMENTS.items():
         document = compose(data)
         if document is not None:
-            written.append(_place(out / pattern.format(rank=data.rank), partial(_dump, document)))
+            written.append(_written_whole(out / pattern.format(rank=data.rank), partial(_dump, document)))
     recording = pipeline_recording(data)
     if recording is not None:
         summary = pipeline_summary(recording)
         name = f"minddata_pipeline_summary_{data.rank}"
         raw = out / f"minddata_pipeline_raw_{data.rank}.csv"
-        written.append(_place(raw, partial(_dump_rows, pipeline_raw(recording))))
-        written.append(_place(out / f"{name}.json", partial(_dump, summary)))
+        written.append(_written_whole(raw, partial(_dump_rows, pipeline_raw(recording))))
+        written.append(_written_whole(out / f"{name}.json", partial(_dump, summary)))
         rows = [[key, *values] for key, values in summary.items()]
-        written.append(_place(out / f"{name}.csv", partial(_dump_rows, rows)))
-    written.append(_place(out / "trace_view.json", partial(write_trace_view, data)))
+        written.append(_written_whole(out / f"{name}.csv", partial(_dump_rows, rows)))
+    written.append(_written_whole(out / "trace_view.json", partial(write_trace_view, data)))
     return written
 
 
-def _place(final: Path, write: Callable[[Path], Any]) -> Path:
+def _written_whole(final: Path, write: Callable[[Path], Any]) -> Path:
     """Nothing appears under its name before it is whole."""
     draft = final.with_name(f".{final.name}.part")
     try:

@@ -123,7 +123,9 @@ def _recorded_transfers(
         sizes = (row["bytes"] or 0, row["time_ns"] or 0, row["packets"] or 1)
         key = (row["step"], str(row["group"] or "default"), str(row["call"]).partition("@")[0])
         ranks = members.get(key[1])
-        transfers[key].append(Transfer(transport, _place(data.rank, ranks), _place(target, ranks), *sizes))
+        transfers[key].append(
+            Transfer(transport, _index_in_group(data.rank, ranks), _index_in_group(target, ranks), *sizes)
+        )
     return transfers
 
 
@@ -134,10 +136,10 @@ def _message(data: RankData, row: dict[str, Any], ranks: list[int] | None, elaps
     others = [rank for rank in ranks or [] if rank != data.rank]
     peer = row["peer"] if row["peer"] is not None else others[0] if len(others) == 1 else None
     transport = str(row["name"]).partition(":")[0] if ":" in str(row["name"]) else "unknown"
-    yield Transfer(transport, _place(data.rank, ranks), _place(peer, ranks), row["bytes"], elapse, 1)
+    yield Transfer(transport, _index_in_group(data.rank, ranks), _index_in_group(peer, ranks), row["bytes"], elapse, 1)
 
 
-def _place(rank: Rank, ranks: list[int] | None) -> Rank:
+def _index_in_group(rank: Rank, ranks: list[int] | None) -> Rank:
     """The index of a rank in its group; the rank itself if the members are unknown."""
     return ranks.index(rank) if ranks and rank in ranks else rank
 

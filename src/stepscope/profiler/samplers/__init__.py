@@ -83,8 +83,8 @@ class Samplers:
     def start(self, window: Window) -> None:
         """A window records from now on."""
         self.arm()
-        self._each("start", window)
-        self._each("sample", time.time_ns())
+        self._call_all("start", window)
+        self._call_all("sample", time.time_ns())
         self._done.set()  # of a start that was interrupted
         self._done = Flag()
         self._thread = threading.Thread(target=self._look, args=(self._done,), name="stepscope-sampler", daemon=True)
@@ -96,12 +96,12 @@ class Samplers:
         if self._thread is not None and self._thread.is_alive():
             self._thread.join(_PATIENCE_S)
         self._thread = None
-        self._each("sample", time.time_ns())
-        self._each("stop", window)
+        self._call_all("sample", time.time_ns())
+        self._call_all("stop", window)
 
     def disarm(self) -> None:
         """Take all hooks away."""
-        self._each("disarm")
+        self._call_all("disarm")
         self._all.clear()
 
     def _add(self, name: str) -> None:
@@ -112,9 +112,9 @@ class Samplers:
 
     def _look(self, done: Flag) -> None:
         while not done.wait(SAMPLING_S):
-            self._each("sample", time.time_ns())
+            self._call_all("sample", time.time_ns())
 
-    def _each(self, method: str, *args: object) -> None:
+    def _call_all(self, method: str, *args: object) -> None:
         for name, sampler in list(self._all.items()):
             if not attempt(f"{name}.{method}", getattr(sampler, method), *args) and method != "disarm":
                 self._all.pop(name, None)

@@ -163,7 +163,7 @@ def _switch(name: str, value: Any, fallback: bool) -> bool:
     return value if isinstance(value, bool) else bool(_reset(name, value, "bool", fallback))
 
 
-def _one(kind: type[Enum]) -> Callable[[str, Any, Any], Any]:
+def _member_of(kind: type[Enum]) -> Callable[[str, Any, Any], Any]:
     def check(name: str, value: Any, fallback: Any) -> Any:
         chosen = member(kind, value)
         return _reset(name, value, kind.__name__, fallback) if chosen is None else chosen
@@ -171,7 +171,7 @@ def _one(kind: type[Enum]) -> Callable[[str, Any, Any], Any]:
     return check
 
 
-def _several(kind: type[Enum], single: bool = False) -> Callable[[str, Any, Any], Any]:
+def _members_of(kind: type[Enum], single: bool = False) -> Callable[[str, Any, Any], Any]:
     """A list of members, in the user's order; ``single`` also takes one member that is not in a list."""
 
     def check(name: str, value: Any, fallback: Any) -> Any:
@@ -203,14 +203,14 @@ def usable_path(name: str, value: Any, fallback: str = DEFAULT_OUTPUT) -> str:
 
 
 _CHECKS: dict[str, Callable[[str, Any, Any], Any]] = {
-    "activities": _several(ProfilerActivity),
+    "activities": _members_of(ProfilerActivity),
     "schedule": _callable,
     "on_trace_ready": _callable,
     "output_path": usable_path,
-    "profiler_level": _one(ProfilerLevel),
-    "aic_metrics": _one(AicoreMetrics),
-    "export_type": _several(ExportType, single=True),
-    "host_sys": _several(HostSystem),
+    "profiler_level": _member_of(ProfilerLevel),
+    "aic_metrics": _member_of(AicoreMetrics),
+    "export_type": _members_of(ExportType, single=True),
+    "host_sys": _members_of(HostSystem),
     "mstx_domain_include": _words,
     "mstx_domain_exclude": _words,
 }

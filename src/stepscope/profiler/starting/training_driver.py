@@ -22,7 +22,7 @@ class TrainingDriver:
         self.profiler: Any = profiler
         self._first: int | None = None
         if profiler is None:
-            self.profiler = self._own(start_step, stop_step, parameters)
+            self.profiler = self._profile_of_steps(start_step, stop_step, parameters)
         elif not isinstance(profiler, (Profile, DynamicProfilerMonitor)):
             warn("callback_profiler", value=repr(profiler)[:100])
             self.profiler = None
@@ -56,7 +56,7 @@ class TrainingDriver:
         if isinstance(self.profiler, DynamicProfilerMonitor) or (self.profiler is not None and self.profiler.running):
             self.profiler.stop(keep=keep)
 
-    def _own(self, start: Any, stop: Any, parameters: dict[str, Any]) -> Profile | None:
+    def _profile_of_steps(self, start: Any, stop: Any, parameters: dict[str, Any]) -> Profile | None:
         numbers = [value for value in (start, stop) if isinstance(value, int) and not isinstance(value, bool)]
         if len(numbers) != 2 or not 0 < numbers[0] <= numbers[1]:
             warn("callback_steps", start=repr(start)[:50], stop=repr(stop)[:50])

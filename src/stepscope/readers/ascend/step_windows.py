@@ -40,3 +40,11 @@ def device_windows(steps: Steps, slices: SliceTable, work: Bools, cause: Int64s)
     start[where] = per_step["start"].to_numpy()
     end[where] = np.maximum(per_step["end"].to_numpy(), steps.end[where])
     return start, end
+
+
+def steps_on_device(steps: Steps, window: tuple[Int64s, Int64s]) -> Steps:
+    """The same steps where they lie on the device; those that launched nothing are left out."""
+    start, end = window
+    launched = np.flatnonzero(start != NULL)
+    launched = launched[np.argsort(start[launched], kind="stable")]
+    return Steps(steps.number[launched], start[launched], end[launched], steps.marks_from)

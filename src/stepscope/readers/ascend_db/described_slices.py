@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from stepscope.arrays import NONE, NULL, Bools, Int64s
-from stepscope.readers.ascend.step_windows import device_windows
+from stepscope.arrays import NONE, Bools, Int64s
+from stepscope.readers.ascend.step_windows import device_windows, steps_on_device
 from stepscope.readers.ascend_db.links import Causes
 from stepscope.readers.ascend_db.timeline import numbers
 from stepscope.readers.files.exact_time import LARGEST_NS
@@ -73,11 +73,8 @@ def _step_of_slices(
     """On the device the step of the launch, else the one whose window there holds the start."""
     step = steps.at(np.where(behind != NONE, slices.start[behind], slices.start)) if len(slices) else behind
     loose = np.flatnonzero(on_device & (behind == NONE))
-    start, end = window
-    having = np.flatnonzero(start != NULL)
-    if len(having):
-        ordered = having[np.argsort(start[having], kind="stable")]
-        there = Steps(steps.number[ordered], start[ordered], end[ordered], steps.marks_from)
+    there = steps_on_device(steps, window)
+    if len(there.number):
         step[loose] = there.at(slices.start[loose])
     return step
 

@@ -25,7 +25,7 @@ def write_memory(database: Database, strings: Strings, framework: str | None, ou
     """All memory tables to ``memory`` and ``allocations``."""
     operations = _operations(database, strings, notes)
     blocks = _blocks(database, strings, _POOLS.get(framework or "", "device"), notes)
-    curves = [_curves(database, strings, notes), _process(database, strings), _modules(database, strings, notes)]
+    curves = [_curves(database, strings, notes), _process_memory(database, strings), _modules(database, strings, notes)]
     lists = [blocks]
     if blocks.filter(pl.col("pool") == _GE).height:
         # Both tables list the graph engine's blocks; only the second one knows their addresses.
@@ -68,7 +68,7 @@ def _curves(database: Database, strings: Strings, notes: Notes) -> pl.DataFrame:
     )
 
 
-def _process(database: Database, strings: Strings) -> pl.DataFrame:
+def _process_memory(database: Database, strings: Strings) -> pl.DataFrame:
     """The process's own memory, which the text form lists among the allocators; here it is a table of its own."""
     rows = database.frame("NPU_MEM", ["ddr", "hbm", "timestampNs", "deviceId"], ids=["type"])
     rows = rows.filter(as_texts(strings.coded(rows["type"])).str.to_lowercase().eq_missing(pl.Series([_APP])))

@@ -18,7 +18,7 @@ from stepscope.readers.ascend.rank_directory import (
     is_rank_directory,
     read_json,
 )
-from stepscope.readers.ascend_text.files import known
+from stepscope.readers.ascend_text.files import known_file
 from stepscope.readers.discovery.source import WITH_TIMELINE, Source
 
 READER: Final = "ascend_text"
@@ -48,7 +48,7 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
 
 def claim_file(path: Path, head: bytes) -> Source | None:
     """A file that a user named: a table by its name, a timeline also by what it holds."""
-    file = known(path)
+    file = known_file(path)
     if file is not None and file.extension == "csv":
         return _source(path, [path], ()) if file.stem not in _SHARED_STEMS else None
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -106,7 +106,7 @@ def _source(path: Path, own_files: Sequence[Path], infos: Sequence[Path]) -> Sou
 def _completeness(files: Sequence[Path], weight: int) -> int:
     """How much there is, for choosing between text and db; empty files tell nothing."""
     filled = [file for file in files if file.stat().st_size > _EMPTY_BYTES]
-    stems = {file.stem for path in filled if (file := known(path)) is not None}
+    stems = {file.stem for path in filled if (file := known_file(path)) is not None}
     return weight * len(filled) + (WITH_TIMELINE if stems & _TIMELINES else 0)
 
 
@@ -114,13 +114,13 @@ def _on_host(directory: Path, folders: list[str], own_files: Sequence[Path]) -> 
     """Whether MindSpore recorded without a device: the timeline then only repeats what FRAMEWORK has exactly."""
     if FRAMEWORK_FOLDER not in folders or any(folder.startswith(_PROF) for folder in folders):
         return False
-    stems = {file.stem for path in own_files if (file := known(path)) is not None}
+    stems = {file.stem for path in own_files if (file := known_file(path)) is not None}
     exact = (directory / FRAMEWORK_FOLDER).glob(f"{_CPU_OPERATORS}*")
     return stems <= {"trace_view", *_SHARED_STEMS} and next(exact, None) is not None
 
 
 def _enough(files: Sequence[Path]) -> bool:
-    return any((file := known(path)) is not None and file.stem not in _SHARED_STEMS for path in files)
+    return any((file := known_file(path)) is not None and file.stem not in _SHARED_STEMS for path in files)
 
 
 def _in(folder: Path) -> list[Path]:
@@ -136,7 +136,7 @@ def _only_known(paths: Iterable[Path]) -> list[Path]:
 
 def is_read(path: Path) -> bool:
     """Whether a file of the output is read, by this reader or by that of MindSpore's input pipeline."""
-    return known(path) is not None or minddata.subject_of(path.name) not in _NO_PIPELINE
+    return known_file(path) is not None or minddata.subject_of(path.name) not in _NO_PIPELINE
 
 
 def _device_infos(prof: Path) -> list[Path]:

@@ -43,13 +43,13 @@ class Deliverables:
         return self.tables.get(f"{stem}.json", [])
 
 
-def known(path: Path) -> KnownFile | None:
+def known_file(path: Path) -> KnownFile | None:
     """What a file is, if it is one of those that are read.
 
-    >>> known(Path("op_summary_slice_1_20250109123456.csv"))
+    >>> known_file(Path("op_summary_slice_1_20250109123456.csv"))
     KnownFile(path=PosixPath('op_summary_slice_1_20250109123456.csv'), stem='op_summary', extension='csv', piece=1, \
 stamp=20250109123456)
-    >>> known(Path("parallel_strategy_3.json")).stem, known(Path("zebra.csv"))
+    >>> known_file(Path("parallel_strategy_3.json")).stem, known_file(Path("zebra.csv"))
     ('parallel_strategy', None)
     """
     match = _NAME.fullmatch(path.name)
@@ -68,7 +68,7 @@ def deliverables(paths: Iterable[Path]) -> Deliverables:
     """Sort files into tables. Of several exports of one table the newest counts; its slices stand in order."""
     by_table: dict[str, list[KnownFile]] = defaultdict(list)
     for path in paths:
-        if (file := known(path)) is not None:
+        if (file := known_file(path)) is not None:
             by_table[f"{file.stem}.{file.extension}"].append(file)
     result = Deliverables()
     for table, files in sorted(by_table.items()):

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int64s
+from stepscope.readers.ascend.step_windows import steps_on_device
 from stepscope.readers.ascend_text.timeline import TraceTimeline
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.slice_table import SliceTable
@@ -87,10 +88,7 @@ def step_of_slices(
     if steps.marks_from == _KERNEL_TABLE:
         return np.where(in_table, stated, step)
     loose = np.flatnonzero(on_device & (cause == NONE))
-    start, end = window
-    having = np.flatnonzero(start != NULL)
-    if len(having):
-        ordered = having[np.argsort(start[having], kind="stable")]
-        on_the_device = Steps(steps.number[ordered], start[ordered], end[ordered], steps.marks_from)
-        step[loose] = on_the_device.at(slices.start[loose])
+    there = steps_on_device(steps, window)
+    if len(there.number):
+        step[loose] = there.at(slices.start[loose])
     return step

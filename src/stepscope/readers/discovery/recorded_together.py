@@ -113,7 +113,7 @@ def _transposed(ranks: list[list[Source]]) -> list[list[Source]]:
 
 def _by_name(sources: list[Source], root: Path) -> list[list[Source]]:
     """Groups whose paths differ only in the number that is the rank; none if the paths do not tell."""
-    paths = [_place(source, root) for source in sources]
+    paths = [_telling_path(source, root) for source in sources]
     for which in range(min(len(_NUMBER.findall(path)) for path in paths)):
         groups: dict[str, dict[int, Source]] = defaultdict(dict)
         for source, path in zip(sources, paths, strict=True):
@@ -132,7 +132,7 @@ def _naturally(item: tuple[str, dict[int, Source]]) -> list[str | int]:
     return natural(item[0])
 
 
-def _place(source: Source, root: Path) -> str:
+def _telling_path(source: Source, root: Path) -> str:
     """The part of the path that may say what belongs together; names with a time in them are unlike anyway."""
     path = source.path if source.span is None else source.path.parent
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)

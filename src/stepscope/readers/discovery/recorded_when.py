@@ -60,7 +60,7 @@ def _of_trace(path: Path) -> Recorded:
         return Recorded(empty=begun is not None and len(first) < _LOOK_BYTES)
     last = tail(path).decode("utf-8", "replace")
     host = _HOST.search(first) or _HOST.search(last)
-    process = next((pid for event in events if (pid := _process(event)) is not None), None)
+    process = next((pid for event in events if (pid := _host_process(event)) is not None), None)
     about = Recorded(process=process, host=host[1] if host else None)
     base = _BASE.search(first) or _BASE.search(last)
     offset = int(base[1]) if base else 0
@@ -94,7 +94,7 @@ def _events(text: str, at: int) -> Iterator[dict[str, Any]]:
         yield event
 
 
-def _process(event: dict[str, Any]) -> int | None:
+def _host_process(event: dict[str, Any]) -> int | None:
     """The process of an event of the host; events of a device have the number of the device instead."""
     pid = event.get("pid")
     return pid if isinstance(pid, int) and str(event.get("cat", "")).lower() in _HOST_CATEGORIES else None

@@ -83,8 +83,8 @@ def _with_odd_ones(texts: Sequence[bytes | memoryview]) -> Int64s:
         plain[row] = b"0"
     times = _all_lines(_lines(plain), len(plain))
     if times is None:
-        return np.fromiter(map(_one, texts), np.int64, len(texts))
-    times[odd] = [_one(texts[row]) for row in odd]
+        return np.fromiter(map(_nanoseconds, texts), np.int64, len(texts))
+    times[odd] = [_nanoseconds(texts[row]) for row in odd]
     return times
 
 
@@ -143,11 +143,11 @@ def _padded(text: Bytes, starts: Int64s, points: Int64s, ends: Int64s, widest: i
     below = text[points[longer] + 4]
     total[longer[below > _ZERO + 5]] += 1
     for line in longer[below == _ZERO + 5]:  # perhaps a tie
-        total[line] = _one(text[starts[line] : ends[line]].tobytes())
+        total[line] = _nanoseconds(text[starts[line] : ends[line]].tobytes())
     return total
 
 
-def _one(text: bytes | memoryview) -> int:
+def _nanoseconds(text: bytes | memoryview) -> int:
     if not text:
         return NULL
     try:

@@ -84,7 +84,7 @@ class _Interpreter:
         affordable = _FREE_CONTAINERS
         while True:
             if position >= limit:
-                data, limit = self._more(position)
+                data, limit = self._read_on(position)
                 position = 0
             code = data[position]
             position += 1
@@ -175,7 +175,7 @@ class _Interpreter:
                 if length > _LONGEST_TEXT:
                     raise self._too_large("text")
                 if position + width + length > limit and not self.ended:
-                    data, limit = self._more(position, width + length)
+                    data, limit = self._read_on(position, width + length)
                     position = 0
                 position += width + length
                 push(str(data[position - length : position], "utf-8", errors))
@@ -201,7 +201,7 @@ class _Interpreter:
             elif code in _LINES:
                 end = data.find(b"\n", position)
                 if end < 0 and not self.ended:
-                    data, limit = self._more(position, _LONGEST_TEXT)
+                    data, limit = self._read_on(position, _LONGEST_TEXT)
                     position = 0
                     end = data.find(b"\n")
                 if end < 0:
@@ -211,7 +211,7 @@ class _Interpreter:
             else:
                 raise self._forbidden(code, data, position)
 
-    def _more(self, position: int, length: int = 0) -> tuple[bytes, int]:
+    def _read_on(self, position: int, length: int = 0) -> tuple[bytes, int]:
         """Drop what was executed and read on, to ``length`` bytes at least; gives the bytes, and how far to go."""
         if self.ended:
             raise self._truncated()

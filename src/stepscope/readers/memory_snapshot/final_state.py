@@ -102,12 +102,12 @@ def read_segments(listed: Any, stacks: StackTexts) -> FinalState:
         address = segment.address
         blocks = item.get("blocks")
         for block in blocks if isinstance(blocks, list) else ():
-            size = _whole(block.get("size"), largest=LARGEST_SIZE) if isinstance(block, dict) else None
+            size = _number_below(block.get("size"), largest=LARGEST_SIZE) if isinstance(block, dict) else None
             if size is None:
                 dropped += 1
                 continue
             # Blocks lie one behind the other; older versions do not say where.
-            address = _whole(block.get("address"), address)
+            address = _number_below(block.get("address"), address)
             state = block.get("state")
             if isinstance(state, str) and state.startswith("active"):
                 requested, frames = _asked_for(block, size)
@@ -124,19 +124,19 @@ def read_segments(listed: Any, stacks: StackTexts) -> FinalState:
 def _segment(item: Any) -> Segment | None:
     if not isinstance(item, dict):
         return None
-    address, size = _whole(item.get("address")), _whole(item.get("total_size"), largest=LARGEST_SIZE)
+    address, size = _number_below(item.get("address")), _number_below(item.get("total_size"), largest=LARGEST_SIZE)
     if address is None or size is None:
         return None
     kind = item.get("segment_type")
     return Segment(
-        device=_whole(item.get("device"), 0, MOST_DEVICES),
+        device=_number_below(item.get("device"), 0, MOST_DEVICES),
         address=address,
         size=size,
-        stream=_whole(item.get("stream"), 0),
+        stream=_number_below(item.get("stream"), 0),
         kind=kind[:40] if isinstance(kind, str) else None,
         expandable=item.get("is_expandable") is True,
         pool=pool_of(item.get("segment_pool_id")) or DEFAULT_POOL,
-        stated=_whole(item.get("active_size")),
+        stated=_number_below(item.get("active_size")),
     )
 
 
@@ -144,10 +144,10 @@ def _asked_for(block: dict[str, Any], size: int) -> tuple[int, Any]:
     """Bytes asked for, and the stack; until version 2.0 both stand in a history, newest first."""
     history = block.get("history")
     if isinstance(history, list) and history and isinstance(history[0], dict):
-        return _whole(history[0].get("real_size"), size), history[0].get("frames")
-    return _whole(block.get("requested_size"), size), block.get("frames")
+        return _number_below(history[0].get("real_size"), size), history[0].get("frames")
+    return _number_below(block.get("requested_size"), size), block.get("frames")
 
 
-def _whole(value: Any, otherwise: Any = None, largest: int = _HIGHEST_ADDRESS) -> Any:
+def _number_below(value: Any, otherwise: Any = None, largest: int = _HIGHEST_ADDRESS) -> Any:
     """The value if it is a number that a size or an address can be."""
     return value if type(value) is int and 0 <= value < largest else otherwise

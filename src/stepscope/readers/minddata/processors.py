@@ -117,11 +117,11 @@ def _rows(
                 sample[metric] = (sample[metric] or 0.0) * share
         length = (times[sample_number] - times[sample_number - 1]) * 10**6 if sample_number else None
         row = {"time_ns": times[sample_number] * 10**6, "scope": scope, "id": number_of, "dur_ns": length}
-        rows.append(row | _whole(sample))
+        rows.append(row | _as_row(sample))
     return rows
 
 
-def _whole(sample: dict[str, float | None]) -> dict[str, Any]:
+def _as_row(sample: dict[str, float | None]) -> dict[str, Any]:
     counts: dict[str, int | None] = {
         metric: integer(sample[metric], 1 << 62) for metric in ("runnable", "context_switches") if metric in sample
     }

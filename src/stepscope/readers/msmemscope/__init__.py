@@ -50,7 +50,7 @@ def read(reading: Reading) -> None:
     slices = timeline.finish()
     real = blocks.filter(pl.col("shadow").is_null())
     moments = pl.concat([real["time"], others["time"], pl.Series(slices.start), pl.Series(slices.end)])
-    window = (_whole(moments.min()), _whole(moments.max()))
+    window = (_integer_or_zero(moments.min()), _integer_or_zero(moments.max()))
     steps, incomplete = marked_steps(others, slices, window)
     reading.notes.add("msmemscope_without_steps", file=file, count=int(not len(steps.number)))
     slices.integers["step"] = steps.at(slices.start)
@@ -120,5 +120,5 @@ def _switches(source: Source, notes: Notes) -> str | None:
     return None
 
 
-def _whole(moment: object) -> int:
+def _integer_or_zero(moment: object) -> int:
     return moment if isinstance(moment, int) else 0

@@ -103,13 +103,13 @@ def _of_process(directory: Path) -> list[Source]:
     if not devices:
         return _sources(directory, host, [], directory) if host else []
     first, *others = sorted(devices, key=lambda name: (len(name), name))
-    sources = _sources(_place(directory, first), devices[first], host, directory)
+    sources = _sources(_device_folder(directory, first), devices[first], host, directory)
     for name in others:
-        sources += _sources(_place(directory, name), devices[name], [], directory)
+        sources += _sources(_device_folder(directory, name), devices[name], [], directory)
     return sources
 
 
-def _place(directory: Path, device: str) -> Path:
+def _device_folder(directory: Path, device: str) -> Path:
     return directory / f"device_{device}" if device else directory
 
 

@@ -169,7 +169,7 @@ def _from_database(path: Path, wanted: dict[str, str], notes: Notes) -> Iterator
     try:
         with (
             tempfile.TemporaryDirectory() as folder,
-            closing(_connect(_whole(path, Path(folder)))) as connection,
+            closing(_connect(_intact(path, Path(folder)))) as connection,
         ):
             names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
             for (table,) in names:
@@ -217,7 +217,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _whole(path: Path, folder: Path) -> Path:
+def _intact(path: Path, folder: Path) -> Path:
     """The file itself; a copy of it, where a killed process left a write-ahead log or it ends within a page."""
     journal = path.with_name(path.name + "-wal")
     has_journal = journal.exists() and journal.stat().st_size > 0

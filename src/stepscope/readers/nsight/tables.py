@@ -37,15 +37,15 @@ def read_tables(database: Database, process: int | None) -> Tables:
         _copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", ()),
         _syncs(database),
     ]
-    on_device = pl.concat(device, how="diagonal").filter(_own("globalPid", process))
+    on_device = pl.concat(device, how="diagonal").filter(_of_process("globalPid", process))
     host = [_calls(database, strings), _overheads(database, strings), _ranges(database, strings)]
-    on_host = pl.concat(host, how="diagonal").filter(_own("globalTid", process))
+    on_host = pl.concat(host, how="diagonal").filter(_of_process("globalTid", process))
     devices = sorted(on_device["deviceId"].drop_nulls().unique().to_list())
     rows = pl.concat([_on_streams(on_device, tracks), _on_threads(on_host, tracks)], how="diagonal")
     return Tables(rows, tracks, devices, _base(database))
 
 
-def _own(column: str, process: int | None) -> pl.Expr:
+def _of_process(column: str, process: int | None) -> pl.Expr:
     return pl.lit(True) if process is None else (pl.col(column) & pl.lit(~_THREAD_MASK)) == process
 
 

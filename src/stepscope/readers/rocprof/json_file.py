@@ -30,7 +30,9 @@ def rows_of_document(path: Path, tracks: TrackNumbers, reading: Reading) -> tupl
     records: list[tuple[Any, ...]] = []
     about: dict[str, Any] = {}
     for process in processes:
-        agents = {_handle(agent.get("id")): agent for agent in _list(process.get("agents")) if isinstance(agent, dict)}
+        agents = {
+            _handle_of(agent.get("id")): agent for agent in _list(process.get("agents")) if isinstance(agent, dict)
+        }
         records += list(_records(process, agents))
         about = about or _about(process, agents)
     complete = [record for record in records if record[0] is not None and record[1] is not None]
@@ -47,12 +49,12 @@ def _records(process: dict[str, Any], agents: dict[int | None, dict[str, Any]]) 
     for record in _dicts(buffers.get("kernel_dispatch")):
         info = _mapping(record.get("dispatch_info"))
         name = names.get(_integer(info.get("kernel_id")), f"kernel {info.get('kernel_id')}")
-        queue = _handle(record.get("stream_id")) or _handle(info.get("queue_id"))
+        queue = _handle_of(record.get("stream_id")) or _handle_of(info.get("queue_id"))
         yield (*_times(record), name, "kernel", _gpu(info.get("agent_id"), agents), queue, None, _correlation(record))
     words = _list(_mapping(process.get("strings")).get("buffer_records"))
     for record in _dicts(buffers.get("memory_copy")):
         ends = (record.get("dst_agent_id"), record.get("src_agent_id"))
-        agent = next((end for end in ends if _mapping(agents.get(_handle(end))).get("type") == _GPU), ends[0])
+        agent = next((end for end in ends if _mapping(agents.get(_handle_of(end))).get("type") == _GPU), ends[0])
         name = copy_name(_operation(record, words))
         size = _integer(record.get("bytes"))
         yield (*_times(record), name, "copy", _gpu(agent, agents), 0, size, _correlation(record))
@@ -75,7 +77,7 @@ _GPU: Final = 2  # type of an agent
 
 def _about(process: dict[str, Any], agents: dict[int | None, dict[str, Any]]) -> dict[str, Any]:
     used = [_mapping(record.get("dispatch_info")).get("agent_id") for record in _dicts(_kernels(process))[:1]]
-    agent = _mapping(agents.get(_handle(used[0]))) if used else {}
+    agent = _mapping(agents.get(_handle_of(used[0]))) if used else {}
     node = _mapping(_mapping(process.get("metadata")).get("node"))
     return {
         "host": node.get("hostname") if isinstance(node.get("hostname"), str) else None,
@@ -115,11 +117,11 @@ def _correlation(record: dict[str, Any]) -> int | None:
 
 
 def _gpu(agent: Any, agents: dict[int | None, dict[str, Any]]) -> str:
-    known = _mapping(agents.get(_handle(agent)))
-    return f"GPU {known.get('logical_node_type_id', known.get('node_id', _handle(agent)))}"
+    known = _mapping(agents.get(_handle_of(agent)))
+    return f"GPU {known.get('logical_node_type_id', known.get('node_id', _handle_of(agent)))}"
 
 
-def _handle(value: Any) -> int | None:
+def _handle_of(value: Any) -> int | None:
     return _integer(_mapping(value).get("handle"))
 
 

@@ -84,11 +84,11 @@ class SliceTable:
                 "parent": nullable(np.where(parent == NONE, NULL, self.id[parent])),
                 "start_ns": pl.Series(self.start[piece]),
                 "dur_ns": pl.Series(self.dur[piece]),
-                "name": _said(self.name[piece], names),
-                "kind": _said(self.kind[piece], kinds),
+                "name": _in_words(self.name[piece], names),
+                "kind": _in_words(self.kind[piece], kinds),
             }
             frame |= {column: nullable(values[piece]) for column, values in self.integers.items()}
-            frame |= {column: _said(codes[piece], words[column]) for column, (codes, _) in self.texts.items()}
+            frame |= {column: _in_words(codes[piece], words[column]) for column, (codes, _) in self.texts.items()}
             out.add("slices", pl.DataFrame(frame))
 
 
@@ -97,7 +97,7 @@ def _words(texts: Sequence[str | None]) -> pl.Series:
     return pl.Series([*texts, None], dtype=pl.String).cast(pl.Categorical)
 
 
-def _said(codes: npt.NDArray[Any], words: pl.Series) -> pl.Series:
+def _in_words(codes: npt.NDArray[Any], words: pl.Series) -> pl.Series:
     return words.gather(codes.astype(np.int64, copy=False))
 
 

@@ -71,7 +71,7 @@ def router(library: Library, answers: AnswerTypes) -> APIRouter:
         """All questions, and what each field of their answers means."""
 
         def encode() -> bytes:
-            return msgspec.json.encode([_info(question) for question in QUESTIONS.values()])
+            return msgspec.json.encode([_question_info(question) for question in QUESTIONS.values()])
 
         return library.sent.reply(request, [], encode)
 
@@ -168,7 +168,7 @@ def _type(parameter: Parameter) -> Any:
     return kind if parameter.default is not None else kind | None
 
 
-def _info(question: Question) -> QuestionInfo:
+def _question_info(question: Question) -> QuestionInfo:
     meanings = []
     for field in fields(question):
         entry = description(question, field)

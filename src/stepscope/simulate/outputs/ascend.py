@@ -30,13 +30,13 @@ def ascend(model: Model, directory: Path, coarse: bool, *, form: str) -> Result:
             host = model.layout.host_of(part.rank)
             capture = directory / names.capture_name(f"host{host:03d}_{4100 + part.rank}", stamp, backend)
             capture.mkdir()
-            _write(capture / names.info_file(part.rank), _info(model, part.rank, form))
+            _write(capture / names.info_file(part.rank), _profiler_info(model, part.rank, form))
             _write(capture / names.METADATA_FILE, _metadata(model, part.rank))
             deliver(store, part.rank, capture)
     return result
 
 
-def _info(model: Model, rank: int, form: str) -> dict[str, Any]:
+def _profiler_info(model: Model, rank: int, form: str) -> dict[str, Any]:
     """``profiler_info_N.json`` with what tools look for in it."""
     level = model.scenario.level
     if model.scenario.framework == "mindspore":

@@ -21,7 +21,7 @@ def anchors(collectives: Sequence[pl.LazyFrame], domain_of: pl.DataFrame) -> pl.
     ``domain_of`` tells for each ``rank`` the ``domain`` that its clock belongs to. ``collectives`` come in pieces, one
     of which is looked at after the other.
     """
-    known = [_known(piece, domain_of) for piece in collectives]
+    known = [_common_ends(piece, domain_of) for piece in collectives]
     # First which groups: most calls of a large job stay within a host, and those need not be in memory.
     seen = pl.concat([piece.select("group", "domain").unique().collect(engine="streaming") for piece in known]).unique()
     groups = seen.group_by("group").len().filter(pl.col("len") > 1).lazy()
@@ -34,7 +34,7 @@ def anchors(collectives: Sequence[pl.LazyFrame], domain_of: pl.DataFrame) -> pl.
     return _best_of_each_group(calls.with_columns(size=_size()))
 
 
-def _known(collectives: pl.LazyFrame, domain_of: pl.DataFrame) -> pl.LazyFrame:
+def _common_ends(collectives: pl.LazyFrame, domain_of: pl.DataFrame) -> pl.LazyFrame:
     """Calls whose members end together, with their clocks. Their order does not matter here."""
     return (
         collectives.select(pl.col("group", "kind").cast(pl.String), *(set(_COLUMNS) - {"group", "kind"}))
