@@ -30,13 +30,19 @@ def pattern_of(step: Int64s, period_us: Float64s) -> Pattern | None:
     """
     limits = steps_facts().pattern
     least = limits.least_steps
+    if len(step) < 2 * least:
+        return None
+    # The longest steps are all due, so the rhythm divides the distances between them.
+    longest = step[np.argsort(period_us)[-least:]]
+    apart = np.gcd.reduce(longest - longest[0])
     for every in range(2, len(step) // least + 2):
-        for rest in range(every):
-            due: Bools = step % every == rest
-            if due.sum() < least or (~due).sum() < least or len(np.unique(np.diff(step[due]))) != 1:
-                continue
-            long, short = period_us[due], period_us[~due]
-            if long.min() > short.max() and np.median(long) >= limits.longer_than_others * np.median(short):
-                extra = float(long.mean() - short.mean())
-                return Pattern(every, step[due].tolist(), float(long.mean()), float(short.mean()), extra)
+        if apart % every:
+            continue
+        due: Bools = step % every == longest[0] % every
+        if due.sum() < least or (~due).sum() < least or len(np.unique(np.diff(step[due]))) != 1:
+            continue
+        long, short = period_us[due], period_us[~due]
+        if long.min() > short.max() and np.median(long) >= limits.longer_than_others * np.median(short):
+            extra = float(long.mean() - short.mean())
+            return Pattern(every, step[due].tolist(), float(long.mean()), float(short.mean()), extra)
     return None
