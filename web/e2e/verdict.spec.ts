@@ -15,8 +15,8 @@ interface Expected {
   readonly severity?: string
   /** Where the proof is. */
   readonly page: string
-  /** The rank that the proof is of. */
-  readonly rank: number
+  /** The rank that the proof is of; null where it lies between ranks. */
+  readonly rank: number | null
   readonly seen: (page: Page) => Promise<void>
 }
 
@@ -32,7 +32,7 @@ async function walk(app: App, page: Page, run: Run, expected: Expected): Promise
   await expect(page.getByRole('link', { name: 'Show me' }).and(page.locator('.primary'))).toHaveCount(1)
   await verdict.getByRole('link', { name: 'Show me' }).click()
   expect(page.url()).toContain(`/${expected.page}`)
-  expect((app.param('rank') ?? '').split(',')[0]).toBe(String(expected.rank))
+  expect((app.param('rank') ?? '').split(',')[0]).toBe(String(expected.rank ?? ''))
   await expected.seen(page)
 }
 
@@ -118,6 +118,7 @@ plainTest.describe('simulated', () => {
     memory: join(folder, 'memory'),
     healthy: join(folder, 'healthy'),
     large: join(folder, 'large'),
+    link: join(folder, 'link'),
     absent: join(folder, 'absent'),
   }
   let server: Awaited<ReturnType<typeof serve>> | undefined
@@ -136,6 +137,7 @@ plainTest.describe('simulated', () => {
     takeRankAway(runs.absent, 2)
     simulate('healthy', '--ranks', '4', '--steps', '4', '-o', runs.healthy)
     simulate('slow-rank', '--ranks', '512', '--steps', '2', '--detail', 'steps', '-o', runs.large)
+    simulate('slow-link', '--steps', '2', '-o', runs.link)
     server = await serve(Object.values(runs), join(folder, 'store'), 4)
   })
 
@@ -184,6 +186,20 @@ plainTest.describe('simulated', () => {
     await expect(verdict).toContainText('No problem')
     await expect(verdict.getByText('slow ranks')).toBeInViewport()
     await expect(page.getByRole('article')).toHaveCount(0)
+  })
+
+  plainTest('slow link: who waits for its ends is in sight, and all that there is to see', async ({ page }) => {
+    plainTest.setTimeout(600_000)
+    const [app, run] = await open(page, runs.link)
+    await app.api(`run/${run.id}/diagnose`)
+    await walk(app, page, run, {
+      says: ['link between rank 2 and rank 10'],
+      page: 'communication',
+      rank: null,
+      seen: async () =>
+        expect(page.locator('canvas[aria-label^="Who waits for whom"]')).toBeInViewport({ ratio: 1, timeout: 60_000 }),
+    })
+    await expect(page.getByRole('link', { name: /^Walk through/ })).toHaveCount(0)
   })
 
   plainTest('slow rank of 512: named in the first sentence, and seen among all', async ({ page }) => {

@@ -15,3 +15,10 @@ export function inSight(seen: () => void): (element: Element) => () => void {
     return () => watcher.disconnect()
   }
 }
+
+/** An attachment that brings its element to the top of the visible part of the page, where the address asks for it. */
+export function broughtIntoSight(wanted: boolean): (element: Element) => void {
+  return (element) => {
+    if (wanted) element.scrollIntoView({ block: 'start' })
+  }
+}

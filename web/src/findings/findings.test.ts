@@ -3,7 +3,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Finding, Proof, RunDetails } from '../api/schema'
 import { language } from '../i18n/language.svelte'
 import FindingCard from './FindingCard.svelte'
+import { hiddenGainUs } from './hiddenGain'
 import { proofLink } from './links'
+import { stopsOf } from './tour'
 import { pagesOf } from './pages'
 import { firstProofLink } from './proofs'
 import { worstOf } from './severity'
@@ -76,6 +78,26 @@ test('a slow group is proved among its calls', () => {
   const slow = finding({ kind: 'slow_link', where: { group: 'dp_0' } as Finding['where'] })
   const params = { rank: null, t: null, group: 'dp_0' }
   expect(proofLink(proof({ page: 'communication' }), slow, RUN)).toEqual({ page: 'communication', params })
+})
+
+test('a slow link is proved where the links are; its two ends are one stop', () => {
+  const ends = [proof({ page: 'communication', rank: 2 }), proof({ page: 'communication', rank: 10 })]
+  const slow = finding({ kind: 'slow_link', where: { link: '2-10' } as Finding['where'], proof: ends })
+  const params = { rank: null, t: null, group: null, at: 'links' }
+  expect(stopsOf(slow, RUN)).toEqual([{ page: 'communication', params }])
+})
+
+test('proofs at different moments are stops of their own', () => {
+  const moments = [proof({ start_ns: '1100', end_ns: '1200' }), proof({ start_ns: '1500', end_ns: '1600' })]
+  expect(stopsOf(finding({ proof: moments }), RUN)).toHaveLength(2)
+})
+
+test('what saves nothing alone is told with what it saves together with another', () => {
+  const evidence = (value: number): Finding['evidence'][number] =>
+    ({ metric: 'gain_together', value, unit: 'us' }) as Finding['evidence'][number]
+  expect(hiddenGainUs(finding({ gain_us: 0, evidence: [evidence(30), evidence(50)] }))).toBe(50)
+  expect(hiddenGainUs(finding({ gain_us: 10, evidence: [evidence(30)] }))).toBeNull()
+  expect(hiddenGainUs(finding({ gain_us: 0, evidence: [] }))).toBeNull()
 })
 
 test('a page shows findings that it proves or whose numbers it has; the most serious gives its dot', () => {

@@ -36,8 +36,13 @@ export function proofLink(proof: Proof, finding: Finding, run: RunDetails): Proo
   const rank = String(proof.rank)
   const step = finding.steps[0]
   // What is said about a group is seen among its calls; a link lies between ranks, of which none is chosen.
-  if (proof.page === 'communication')
-    return { page: proof.page, params: { rank: null, t: null, group: finding.where.group ?? null } }
+  if (proof.page === 'communication') {
+    const { group } = finding.where
+    return {
+      page: proof.page,
+      params: { rank: null, t: null, group: group ?? null, ...(group ? {} : partOf(finding)) },
+    }
+  }
   if (proof.page !== 'timeline') return { page: proof.page, params: { rank, t: null, ...tabOf(finding) } }
   const span = spanOf(proof, run)
   if (span) {
@@ -60,6 +65,11 @@ function companions(proof: Proof, span: Span, finding: Finding, run: RunDetails)
     return theirs !== null && theirs.start < span.end && theirs.end > span.start
   })
   return other ? [other.rank] : []
+}
+
+/** The part of a long page that proves the finding. */
+function partOf(finding: Finding): Record<string, string> {
+  return finding.kind === 'slow_link' ? { at: 'links' } : {}
 }
 
 /** A page with tabs opens on the one that proves the finding. */

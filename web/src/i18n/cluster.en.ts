@@ -4,7 +4,7 @@ import type { clusterZh } from './cluster.zh'
 export const clusterEn: Record<keyof typeof clusterZh, string> = {
   'cluster.backward': 'Backward',
   'cluster.bubble': 'Bubble',
-  'cluster.bubble_share': 'Bubble of the pipeline',
+  'cluster.bubble_share': 'Waiting in the pipeline',
   'cluster.by_dimension': 'Slowdown by parallel line',
   'cluster.by_operation': 'Slowdown by operation',
   'cluster.by_rank': 'Slowdown by rank',

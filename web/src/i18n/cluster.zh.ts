@@ -2,7 +2,7 @@
 export const clusterZh = {
   'cluster.backward': '反向',
   'cluster.bubble': '流水空泡',
-  'cluster.bubble_share': '流水空泡占比',
+  'cluster.bubble_share': '流水线等待占比',
   'cluster.by_dimension': '各并行维度的放慢倍数',
   'cluster.by_operation': '各类算子的放慢倍数',
   'cluster.by_rank': '各 rank 的放慢倍数',

@@ -8,6 +8,7 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'finding.info': 'worth knowing',
   'finding.healthy': 'healthy',
   'finding.gain': 'up to {gain} less per step',
+  'finding.gain_together': 'saves nothing alone; with another fault mended, too, up to {gain} less per step',
   'finding.baseline': 'vs. {value}',
   'finding.do': 'What to do:',
   'finding.show': 'Show me',

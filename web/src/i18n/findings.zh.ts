@@ -6,6 +6,7 @@ export const findingsZh = {
   'finding.info': '供参考',
   'finding.healthy': '正常',
   'finding.gain': '每个迭代最多可省 {gain}',
+  'finding.gain_together': '单独解决无收益；与另一问题一并解决，每个迭代最多可省 {gain}',
   'finding.baseline': '对照 {value}',
   'finding.do': '怎么做：',
   'finding.show': '查看证据',

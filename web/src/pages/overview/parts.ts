@@ -49,10 +49,11 @@ export function partsOf(rank: Timed): SpanParts | null {
   }
 }
 
-/** By number, or the largest of one part first. */
-export type RankOrder = 'rank' | 'span' | 'computing' | 'exposedCommunication' | 'idle'
+/** As given, by number, or the largest of one part first. */
+export type RankOrder = 'given' | 'rank' | 'span' | 'computing' | 'exposedCommunication' | 'idle'
 
 export function inOrder<T extends SpanParts & { readonly rank: number }>(rows: readonly T[], order: RankOrder): T[] {
+  if (order === 'given') return [...rows]
   return rows.toSorted((a, b) => (order === 'rank' ? a.rank - b.rank : b[order] - a[order] || a.rank - b.rank))
 }
 
