@@ -43,7 +43,7 @@ class _Family:
     groups: list[list[int]]
     calls: float  # calls per rank and step
     bytes: float
-    first_reduction: float  # as a share of the step; beyond 1 where it never reduces
+    first_reduction: float  # as a share of a step without reductions; beyond 1 where it never reduces
     all_to_all: bool
 
     @property
@@ -94,7 +94,7 @@ def _data_parallel(inferred: Inferred, families: list[_Family]) -> None:
 
 
 def _calls(store: RunStore) -> pl.DataFrame:
-    """Calls of all ranks with how far into their step they ended: a host that runs ahead begins them early."""
+    """Calls of all ranks, with the span of their step."""
     span = store.scan("steps").select(
         "rank",
         "step",
@@ -103,12 +103,33 @@ def _calls(store: RunStore) -> pl.DataFrame:
     )
     return (
         store.scan("collectives")
-        .select("rank", "step", "peer", "bytes", "end_ns", pl.col("group", "kind").cast(pl.String))
+        .select("rank", "step", "peer", "bytes", "start_ns", "end_ns", pl.col("group", "kind").cast(pl.String))
         .join(span, on=["rank", "step"], how="left")
-        .with_columns(reached=(pl.col("end_ns") - pl.col("begins")) / (pl.col("ends") - pl.col("begins")))
-        .drop("end_ns", "begins", "ends")
         .collect()
     )
+
+
+def first_reductions(calls: pl.DataFrame) -> pl.DataFrame:
+    """By group: how much of the rest of a usual step of a usual rank lies before the end of its first reduction.
+
+    Its end, because a host that runs ahead begins it early; the rest, because a slow network makes a step of nothing
+    but reductions, all of which are early then.
+    """
+    span = pl.col("begins").is_not_null() & (pl.col("start_ns") >= pl.col("begins"))
+    own = ["group", "rank", "step"]
+    rows = calls.filter(pl.col("kind").is_in(parallel_facts().calls.reductions) & span).sort(*own, "start_ns")
+    covered_until = pl.max_horizontal("start_ns", pl.col("end_ns").cum_max().shift(1).over(own))
+    rows = rows.with_columns(
+        first_end=pl.col("end_ns").min().over(own),
+        covered=(pl.col("end_ns") - covered_until).clip(0),
+        # Calls that overlap with the first one count up to its end.
+        before=(pl.min_horizontal("end_ns", pl.col("end_ns").min().over(own)) - covered_until).clip(0),
+    )
+    in_steps = rows.group_by(own).agg(pl.first("begins", "ends", "first_end"), pl.sum("covered", "before"))
+    rest = pl.col("ends") - pl.col("begins") - pl.col("covered")
+    passed = pl.col("first_end") - pl.col("begins") - pl.col("before")
+    shares = in_steps.filter(rest > 0).with_columns(first=passed / rest)
+    return shares.group_by("group", "rank").agg(pl.median("first")).group_by("group").agg(pl.median("first"))
 
 
 def _members(store: RunStore, calls: pl.DataFrame, world: int) -> dict[str | None, list[int]]:
@@ -165,15 +186,14 @@ def _joined(pairs: Iterable[list[int]]) -> list[list[int]]:
 
 
 def _families(calls: pl.DataFrame, members: dict[str | None, list[int]]) -> list[_Family]:
-    reduces = pl.col("kind").is_in(parallel_facts().calls.reductions)
     in_group = calls.filter(~pl.col("kind").is_in(POINT_TO_POINT))
     steps = max(1, calls["step"].n_unique())
     rows = in_group.group_by("group").agg(
         calls=pl.len() / pl.col("rank").n_unique() / steps,
         bytes=pl.col("bytes").sum() / pl.col("rank").n_unique() / steps,
-        first=pl.col("reached").filter(reduces).min(),
         all_to_all=(pl.col("kind") == _ALL_TO_ALL).any() & pl.col("group").first().is_not_null(),
     )
+    rows = rows.join(first_reductions(in_group), on="group", how="left", nulls_equal=True)
     shapes: dict[tuple[bool, tuple[int, ...]], list[dict[str, Any]]] = {}
     for row in rows.iter_rows(named=True):
         ranks = members.get(row["group"], [])
