@@ -10,6 +10,7 @@ import polars as pl
 from stepscope.analysis.foundation.idle import CAUSES
 from stepscope.analysis.step_statistics import typical
 from stepscope.analysis.summary import RankSummary, Summary
+from stepscope.facts.steps import steps_facts
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def _rank_time(entry: RankSummary, rows: pl.DataFrame) -> RankTime:
 def _spread(entry: RankSummary, rows: pl.DataFrame) -> Spread | None:
     """By the rhythm of long steps where there is one, else by those that stand out."""
     pattern = entry.pattern
-    long = pattern.steps if pattern is not None else entry.statistics.outlier_steps
+    long = pattern.steps if pattern is not None else entry.statistics.outlier_steps or _far_above_the_median(rows)
     is_long = rows["step"].is_in(long)
     if not is_long.any() or is_long.all():
         return None
@@ -98,3 +99,15 @@ def _spread(entry: RankSummary, rows: pl.DataFrame) -> Spread | None:
         rhythm=None if pattern is None else pattern.every,
         idle_share={name.removesuffix("_us"): inside[name] / total for name, total in whole.items() if total},
     )
+
+
+def _far_above_the_median(rows: pl.DataFrame) -> list[int]:
+    """Long steps too many to be outliers: from a quarter of the steps on, they raise the upper quartile itself.
+
+    The quicker half tells how far steps scatter; as far above the median as Tukey's fence where they do so evenly.
+    """
+    limits, period = steps_facts().outlier, rows["period_us"]
+    median, low = float(period.quantile(0.5, "linear") or 0.0), float(period.quantile(0.25, "linear") or 0.0)
+    fence = median + (1 + 2 * limits.interquartile_ranges) * (median - low)
+    least = max(fence, median * (1 + limits.least_share_over_median))
+    return [int(step) for step in rows.filter(pl.col("period_us") > least)["step"]]
