@@ -16,6 +16,7 @@ from stepscope.readers.ascend.rank_directory import (
     OUTPUT_FOLDER,
     describe,
     is_rank_directory,
+    rank_in_names,
     read_json,
 )
 from stepscope.readers.ascend_text.files import known_file
@@ -91,6 +92,8 @@ def _claim_rank(directory: Path, folders: list[str], files: list[str]) -> list[S
 
 def _source(path: Path, own_files: Sequence[Path], infos: Sequence[Path]) -> Source:
     rank = next((rank for info in infos if (rank := _rank(read_json(info).get("rank_id"))) is not None), None)
+    if rank is None and path.is_dir():
+        rank = rank_in_names(path)
     span = re.search(r"_(\d{14,20})_", path.name)
     return Source(
         path,

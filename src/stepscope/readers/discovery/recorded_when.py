@@ -43,18 +43,24 @@ class Recorded:
 
 def recorded_when(source: Source) -> Recorded:
     """What a look at the trace of a source tells; nothing where it has none or cannot be read."""
-    trace = next((file for file in (source.path, *source.files) if file.is_file() and _JSON.search(file.name)), None)
-    if trace is None:
-        return Recorded()
-    try:
-        return _of_trace(trace)
-    except (OSError, UnreadableInputError):
-        return Recorded()
+    for file in dict.fromkeys((source.path, *source.files)):
+        if not (file.is_file() and _JSON.search(file.name)):
+            continue
+        try:
+            about = _of_trace(file)
+        except (OSError, UnreadableInputError):
+            continue
+        if about is not None:  # beside a timeline, directories hold summaries in JSON
+            return about
+    return Recorded()
 
 
-def _of_trace(path: Path) -> Recorded:
+def _of_trace(path: Path) -> Recorded | None:
+    """What the events tell; None where the file is made for something else than events."""
     first = head(path, _LOOK_BYTES).decode("utf-8", "replace")
     begun = _EVENTS.search(first)
+    if begun is None and len(first) < _LOOK_BYTES:
+        return None
     events = [event for event in _events(first, begun.end()) if event.get("ph") != "M"] if begun else []
     if not events:
         return Recorded(empty=begun is not None and len(first) < _LOOK_BYTES)
