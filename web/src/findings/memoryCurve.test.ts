@@ -23,6 +23,12 @@ test('a value holds until the next, and the moment lies where it is', () => {
   expect([drawn.reserved, drawn.others, drawn.moment]).toEqual([null, null, 500])
 })
 
+test('a moment behind the last change is in the picture, and the last value holds until then', () => {
+  const drawn = stairs(picture({ moment_ns: 400 }))
+  expect(drawn.allocated).toBe('M0 100H0V75H125V0H250V50H1000V100Z')
+  expect(drawn.moment).toBe(998)
+})
+
 test('what others hold lies above all that is ours', () => {
   const drawn = stairs(picture({ reserved_bytes: [40, 40, 40], others_bytes: 160 }))
   expect(drawn.others).toBe(80)

@@ -18,7 +18,8 @@ export function stairs(picture: MemoryPicture): MemoryLines {
   const { steps, allocated_bytes: allocated, reserved_bytes: reserved } = picture
   const byStep = steps.length > 0
   const times = byStep ? steps.map((_, index) => index) : picture.time_ns.map(Number)
-  const end = Math.max(1, (times.at(-1) ?? 0) + (byStep ? 1 : 0))
+  // The moment may lie behind the last change: the picture reaches to it.
+  const end = Math.max(1, (times.at(-1) ?? 0) + (byStep ? 1 : 0), Number(picture.moment_ns ?? 0))
   const others = picture.others_bytes ?? null
   // Without others the curve fills the picture: how much is left of the device is a number, not a shape.
   const most = Math.max(1, ...allocated, ...(reserved ?? [])) + (others ?? 0)
@@ -30,7 +31,8 @@ export function stairs(picture: MemoryPicture): MemoryLines {
     allocated: `M0 ${HEIGHT}${line(allocated)}V${HEIGHT}Z`,
     reserved: reserved ? `M0 ${y(reserved[0] ?? 0)}${line(reserved)}` : null,
     others: others === null ? null : y(most - others),
-    moment: picture.moment_ns == null ? null : x(Number(picture.moment_ns)),
+    // A line at the very edge would be cut in half.
+    moment: picture.moment_ns == null ? null : Math.min(WIDTH - 2, x(Number(picture.moment_ns))),
   }
 }
 

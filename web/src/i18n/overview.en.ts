@@ -69,4 +69,12 @@ export const overviewEn: Record<keyof typeof overviewZh, string> = {
   'overview.env_start': 'Started',
   'overview.env_level': 'Level',
   'overview.env_readers': 'Format',
+  'reader.stepscope_capture': 'Stepscope capture',
+  'reader.mindspore_cpu': 'MindSpore operators of the CPU',
+  'reader.ascend_text': 'Ascend text files',
+  'reader.ascend_db': 'Ascend database',
+  'reader.cluster_analysis': 'Cluster analysis of msprof-analyze',
+  'reader.expert_load': 'Load of experts',
+  'reader.trace_and_snapshot': 'Kineto trace with memory snapshot',
+  'reader.memory_snapshot': 'Memory snapshot',
 }

@@ -65,4 +65,12 @@ export const overviewZh = {
   'overview.env_start': '开始时间',
   'overview.env_level': '采集级别',
   'overview.env_readers': '数据格式',
+  'reader.stepscope_capture': 'Stepscope 采集结果',
+  'reader.mindspore_cpu': 'MindSpore CPU 算子',
+  'reader.ascend_text': 'Ascend 文本文件',
+  'reader.ascend_db': 'Ascend 数据库',
+  'reader.cluster_analysis': 'msprof-analyze 集群分析',
+  'reader.expert_load': '专家负载',
+  'reader.trace_and_snapshot': 'Kineto trace 与内存快照',
+  'reader.memory_snapshot': '内存快照',
 } as const

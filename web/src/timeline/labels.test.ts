@@ -19,3 +19,12 @@ test('a label never overruns its slice, whatever letters it begins with', () => 
   // 24 + 7 × 3 + 7 pixels are the 52 that a slice of 60 leaves beside its padding.
   expect(fitter.fit('WWiiiiiiiiii', 60)).toBe('WWiiiiiii…')
 })
+
+test('a name without room gives up what many begin with, then its end, and at last says nothing', () => {
+  const fitter = new TextFitter(measure)
+  const name = 'nn.Module: Linear_0'
+  expect(fitter.fit(name, 8 + measure(name))).toBe(name)
+  expect(fitter.fit(name, 8 + measure(name) - 1)).toBe('Linear_0')
+  expect(fitter.fit(name, 8 + measure('Lin…'))).toBe('Lin…')
+  expect(fitter.fit(name, 8 + measure('Li…') - 1)).toBe('')
+})

@@ -1,8 +1,11 @@
 // Names on slices. A slice that spans several tiles arrives once per tile and is labelled once.
 import { LABEL_PIXELS, type LabelSink } from './raster'
+import { tellingName } from './shortName'
 
 const MOST_LABELS = 3000
 const PADDING = 4
+/** Fewer letters than this before the ellipsis say nothing. */
+const LEAST_LETTERS = 2
 
 export class LabelList implements LabelSink {
   #line = new Int32Array(MOST_LABELS)
@@ -55,15 +58,17 @@ export class TextFitter {
 
   constructor(private readonly measure: (text: string) => number) {}
 
-  /** The text, or its beginning with an ellipsis, or nothing. */
-  fit(text: string, pixels: number): string {
+  /** The text, or what tells it from others, or the beginning of that with an ellipsis, or nothing. */
+  fit(whole: string, pixels: number): string {
     const room = pixels - 2 * PADDING
+    if (this.#width(whole) <= room) return whole
+    const text = tellingName(whole)
     const width = this.#width(text)
     if (width <= room) return text
     // Letters differ in width: begin with what the mean allows and take letters off until the rest fits.
     for (
       let letters = Math.min(text.length - 1, Math.floor((text.length * room) / width));
-      letters >= 1;
+      letters >= LEAST_LETTERS;
       letters -= 1
     ) {
       const cut = `${text.slice(0, letters).trimEnd()}…`

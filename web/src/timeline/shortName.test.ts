@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shortName } from './shortName'
+import { shortName, tellingName } from './shortName'
 
 test.each([
   [
@@ -15,6 +15,16 @@ test.each([
     'ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)',
     'ncclDevKernel_AllReduce_Sum_f32_RING_LL',
   ],
+  [
+    'void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>(cutlass_80_simt_sgemm::Params)',
+    'cutlass_80_simt_sgemm_256x128_8x4_nn_align1',
+  ],
+  // As c++filt has it: void aiter::add_rmsnorm_quant_kernel<std::bfloat16_t, ...>(...).
+  [
+    '_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb0ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_diiiiiiib',
+    'add_rmsnorm_quant_kernel',
+  ],
+  ['_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_8PipelineEEEEEvT0_', 'Rmsnorm2dFwd'],
 ])('a kernel is called by its function: %s', (name, short) => {
   expect(shortName(name)).toBe(short)
 })
@@ -31,4 +41,23 @@ test.each([
   'Optimizer.step#AdamW.step',
 ])('a name that is no C++ function stays as it is: %s', (name) => {
   expect(shortName(name)).toBe(name)
+})
+
+test.each([
+  ['Default/network-TrainOneStepCell/network-WithLossCell/_backbone-AlexNet/fc3-Dense/MatMul-op19', 'MatMul-op19'],
+  ['Gradients/Default/network-TrainOneStepCell/fc3-Dense/gradMatMul/MatMul-op56', 'MatMul-op56'],
+  ['Default/BiasAdd-op3', 'BiasAdd-op3'],
+])('an operator within scopes is called by its own name: %s', (name, short) => {
+  expect(shortName(name)).toBe(short)
+})
+
+test.each([
+  ['autograd::engine::evaluate_function: AddmmBackward0', 'AddmmBackward0'],
+  ['nn.Module: Qwen2DecoderLayer_0', 'Qwen2DecoderLayer_0'],
+  ['aten::mm', 'mm'],
+  ['torch::autograd::AccumulateGrad', 'AccumulateGrad'],
+  ['aten::', 'aten::'],
+  ['ProfilerStep#3', 'ProfilerStep#3'],
+])('where room is scarce, what many names begin with goes first: %s', (name, telling) => {
+  expect(tellingName(name)).toBe(telling)
 })

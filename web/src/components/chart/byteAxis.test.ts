@@ -5,9 +5,9 @@ import { byteTicks } from './byteAxis'
 const MIB = 1024 ** 2
 
 test('sizes have ticks at round numbers of their unit', () => {
-  expect(byteTicks(151.3 * MIB)).toEqual({ interval: 50 * MIB, max: 200 * MIB })
-  expect(byteTicks(1.3 * 1024 * MIB)).toEqual({ interval: 0.25 * 1024 * MIB, max: 1.5 * 1024 * MIB })
-  expect(byteTicks(0)).toEqual({ interval: 1, max: 1 })
+  expect(byteTicks(151.3 * MIB)).toMatchObject({ interval: 50 * MIB, max: 200 * MIB })
+  expect(byteTicks(1.3 * 1024 * MIB)).toMatchObject({ interval: 0.25 * 1024 * MIB, max: 1.5 * 1024 * MIB })
+  expect(byteTicks(0)).toMatchObject({ interval: 1, max: 1 })
 })
 
 test('any size fits below the end of its axis, with few ticks', () => {

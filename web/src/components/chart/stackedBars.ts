@@ -1,6 +1,7 @@
 // Bars of ranks or of parts of a job, each made of parts that take time.
 import { durationUs } from '../../format/units'
 import { cssVariable } from '../../state/theme.svelte'
+import { timeTicks } from './axisUnit'
 
 export interface StackedPart {
   readonly name: string
@@ -21,6 +22,7 @@ export function stackedBars(
   of?: string,
 ): Record<string, unknown> {
   const zoomed = labels.length > MOST_AT_ONCE
+  const sums = labels.map((_, index) => parts.reduce((sum, { data }) => sum + (data[index] ?? 0), 0))
   return {
     legend: {},
     tooltip: { trigger: 'axis', valueFormatter: (value: unknown) => durationUs(value as number) },
@@ -31,7 +33,7 @@ export function stackedBars(
       data: labels,
       ...(of === undefined ? { axisLabel: { interval: 0, hideOverlap: true } } : { name: of }),
     },
-    yAxis: { type: 'value', axisLabel: { formatter: (value: number) => durationUs(value) } },
+    yAxis: { type: 'value', ...timeTicks(sums) },
     series: parts.map(({ name, colour, data }) => ({
       type: 'bar',
       stack: 'all',

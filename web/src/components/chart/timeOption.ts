@@ -1,5 +1,5 @@
 // The ECharts option of curves over time.
-import { durationNs } from '../../format/units'
+import { durationNs, withMinus } from '../../format/units'
 import { locale } from '../../i18n/language.svelte'
 import { byteTicks } from './byteAxis'
 import type { Band } from './moments'
@@ -94,7 +94,12 @@ export function timeOption(wanted: Wanted): Loose {
     xAxis: {
       type: 'value',
       ...(span ? { min: span[0], max: span[1] } : {}),
-      axisLabel: { formatter: (value: number) => axisText(value, span) },
+      // Both ends follow the curves and are seldom round numbers.
+      axisLabel: {
+        formatter: (value: number) => axisText(value, span),
+        ...(span?.[0] === 0 ? {} : { showMinLabel: false }),
+        showMaxLabel: false,
+      },
       splitLine: { show: false },
       axisPointer: { label: { show: false } },
       axisLine: { onZero: false },
@@ -105,13 +110,16 @@ export function timeOption(wanted: Wanted): Loose {
       minInterval: wanted.least,
       ...(wanted.most !== null ? { max: wanted.most } : {}),
       ...(wanted.limits.length > 0 ? { max: (value: { max: number }) => topOf(value.max, wanted.limits) } : {}),
-      ...(wanted.inBytes ? byteTicks(topOf(highestOf(series), wanted.limits) ?? highestOf(series)) : {}),
       axisLine: { onZero: false },
-      // The upper end follows a limit and is seldom a round number.
-      axisLabel: {
-        formatter: (value: number) => text(value),
-        ...(wanted.limits.length > 0 && !wanted.inBytes ? { showMaxLabel: false } : {}),
-      },
+      ...(wanted.inBytes
+        ? byteTicks(topOf(highestOf(series), wanted.limits) ?? highestOf(series))
+        : {
+            axisLabel: {
+              formatter: (value: number) => text(value),
+              // The upper end follows a limit and is seldom a round number.
+              ...(wanted.limits.length > 0 ? { showMaxLabel: false } : {}),
+            },
+          }),
     },
     dataZoom: zoom
       ? [
@@ -225,15 +233,18 @@ const UNITS: readonly (readonly [number, string])[] = [
   [1, 'ns'],
 ]
 
-/** A moment with as many decimals as tell neighbouring ticks apart. */
+/** How much closer than at first ticks can be told apart when the chart is zoomed, as a power of ten. */
+const ZOOM_DECIMALS = 3
+
+/** A moment with as many decimals as tell neighbouring ticks apart; round numbers have fewer. */
 export function axisText(value: number, span: readonly [number, number] | null): string {
   if (!span) return durationNs(value)
   const largest = Math.max(Math.abs(span[0]), Math.abs(span[1]))
   const [scale, unit] = UNITS.find(([limit]) => largest >= limit) ?? [1, 'ns']
   const tick = (span[1] - span[0]) / scale / 8
-  const decimals = Math.max(0, Math.min(9, Math.ceil(-Math.log10(tick))))
+  const decimals = Math.max(0, Math.min(9, Math.ceil(-Math.log10(tick)) + ZOOM_DECIMALS))
   const text = new Intl.NumberFormat(locale(), { maximumFractionDigits: decimals }).format(value / scale)
-  return `${text} ${unit}`
+  return `${withMinus(text)} ${unit}`
 }
 
 /** Limits far above the curve would flatten it: they are shown only where they fit. */

@@ -19,6 +19,10 @@ test('a cause that the run lacks has no slider', () => {
   expect(subjectsOf([finding('data_starved', [0])], undefined, [0]).map((one) => one.id)).toEqual(['data'])
 })
 
+test('what keeps memory has no slider: a step would not be shorter without it', () => {
+  expect(subjectsOf([finding('memory_leak', [0], 'aten::empty')], recorded(0, 0), [0])).toEqual([])
+})
+
 test('only what was moved is changed; a rank becomes like the others', () => {
   expect(changesOf({ data: 0.5, host: 1, 'rank:5': 0, 'void add<float*>': 0.25 })).toEqual([
     'data*0.5',

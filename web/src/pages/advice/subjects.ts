@@ -13,6 +13,8 @@ export interface Subject {
 /** A rank cannot be scaled as a whole: it becomes like the others, or stays as it is. */
 export const RANK = 'rank:'
 const MOST_NAMED = 6
+/** What these accuse takes memory: a replay of time has nothing to say of it. */
+const OF_MEMORY: ReadonlySet<string> = new Set(['memory_pressure', 'memory_leak', 'memory_fragmentation'])
 /** The kinds of findings that a category of the replay explains. */
 const CATEGORIES: readonly (readonly [id: string, label: PlainKey, kinds: readonly string[]])[] = [
   ['data', 'advice.subject_data', ['data_starved']],
@@ -46,7 +48,9 @@ export function subjectsOf(
   const ranks = findings
     .filter((one) => one.kind === 'slow_rank')
     .flatMap((one) => one.ranks.filter((rank) => known.includes(rank)))
-  const operators = findings.flatMap((one) => (one.where.operator ? [one.where.operator] : []))
+  const operators = findings
+    .filter((one) => !OF_MEMORY.has(one.kind))
+    .flatMap((one) => (one.where.operator ? [one.where.operator] : []))
   const named: Subject[] = [
     ...[...new Set(ranks)].map((rank) => ({ id: `${RANK}${rank}`, label: null, name: `rank ${rank}` })),
     ...[...new Set(operators)].map((name) => ({ id: name, label: null, name })),

@@ -47,4 +47,9 @@ test('what lies in unknown phases stands in their place, and the known ones keep
   ])
   expect(lengths({ duration_us: 100, interval_us: 10, forward_backward_us: 70, tail_us: 20 })).toHaveLength(3)
   expect(lengths({ duration_us: 100, interval_us: null, forward_backward_us: null, tail_us: null })).toEqual([])
+  // Inference has an interval and a forward pass only, however long its mark on the host lasts.
+  expect(lengths({ duration_us: 100, interval_us: 0, forward_backward_us: 10, tail_us: null })).toEqual([
+    ['interval_us', 0],
+    ['forward_backward_us', 10],
+  ])
 })

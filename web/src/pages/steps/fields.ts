@@ -84,7 +84,9 @@ export function phaseLengths(from: object): readonly PhaseLength[] {
   const known = PHASES.map((field) => ({ field, value: valueOf(field, from) }))
   const duration = numberIn(from, 'duration_us') ?? 0
   const rest = duration - known.reduce((sum, { value }) => sum + (value ?? 0), 0)
-  const hole = known.findIndex(({ value }) => value === null)
+  // A step without a backward pass has no tail: nothing is unknown behind its forward pass.
+  const ends = known[1]?.value !== null && known[2]?.value === null ? 2 : known.length
+  const hole = known.slice(0, ends).findIndex(({ value }) => value === null)
   return known.flatMap(({ field, value }, index): PhaseLength[] => {
     if (value !== null) return [{ field, value }]
     return index === hole && rest > 0 && known.some((one) => one.value !== null) ? [{ field: null, value: rest }] : []
