@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from stepscope.readers.formats import READERS
 from stepscope.texts import LANGUAGES, catalogue
 
 _DICTIONARIES = Path(__file__).parents[1] / "web/src/i18n"
@@ -53,6 +54,19 @@ def test_no_sentence_of_the_catalogue_is_repeated_in_the_page(language: str) -> 
         if len(words & known) > _ALIKE * len(words | known)
     ]
     assert repeated == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_format_has_a_name_on_the_page(language: str) -> None:
+    if not _DICTIONARIES.is_dir():
+        pytest.skip("the page's sources are not here")
+    named = {key.removeprefix("reader.") for key, _ in _page_sentences(language) if key.startswith("reader.")}
+    # Those that are called by their own name in every language stand where they are shown.
+    proper = re.findall(
+        r"^    (\w+): '", (_DICTIONARIES.parent / "pages/overview/Environment.svelte").read_text("utf-8"), re.M
+    )
+    assert named <= set(READERS)
+    assert set(READERS) <= named | set(proper)
 
 
 def test_a_polished_repetition_is_seen() -> None:

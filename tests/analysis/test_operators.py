@@ -306,6 +306,25 @@ def test_kernels_of_no_duration_have_no_share(tmp_path: Path) -> None:
         ("void at::native::(anonymous namespace)::CatArrayBatchedCopy<int, 4>(int*)", "CatArrayBatchedCopy"),
         ("triton_red_fused_add_native_layer_norm_3", "triton_red_fused_add_native_layer_norm"),
         ("MatMulV2", "MatMulV2"),
+        ("Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD"),
+        # As c++filt has them: aiter::add_rmsnorm_quant_kernel<...>, sgl_hip::activation::act_and_mul_kernel<...>.
+        (
+            "_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb0ELb0ELb1ELi1EEEvPT0_PT_PfS4_S4_S4_diiiiiiib",
+            "add_rmsnorm_quant_kernel",
+        ),
+        (
+            "_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i",
+            "act_and_mul_kernel",
+        ),
+        ("_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdINS_8PipelineEEEEEvT0_", "Rmsnorm2dFwd"),
+        ("_Z9saxpy_1x1iPf", "saxpy"),
+        ("_Zx", "_Zx"),
+        # The type of its result is no part of a function's name.
+        (
+            "std::enable_if<(((8)>(0)))&&vllm::_typeConvert<c10::BFloat16>::exists, void>::type "
+            "vllm::fused_add_rms_norm_kernel<c10::BFloat16, 8>(c10::BFloat16*, long)",
+            "fused_add_rms_norm_kernel",
+        ),
         ("<broken", "<broken"),
         ("", ""),
     ],

@@ -30,7 +30,8 @@ def test_the_numbers_of_a_sentence_fit_each_other(capsys: pytest.CaptureFixture[
     _sentence(_slowdown(0.5, None), "en")
     assert capsys.readouterr().out == (
         "In the replay a step takes 1.250 times as long as the ideal one (100.000 ms replayed, 80.000 ms ideal). "
-        "Recorded were 101.000 ms; the replay is off by 1.0%. The worst rank (2) explains 50.0% of the loss.\n"
+        "The recorded step took 101.000 ms, so the replay is off by 1.0%. "
+        "The worst rank (2) explains 50.0% of the loss.\n"
     )
 
 

@@ -92,7 +92,8 @@ def ask(
             notes.append(Note("csv_other_tables", {"tables": ", ".join(list(frames)[1:])}, count=len(frames) - 1))
     else:
         _show_first_line(run, question, ranks)
-        _show(question, answer, _view_command(run, paths, {"source": source, "store": store, "thresholds": thresholds}))
+        words = _words_for(run, paths, {"source": source, "store": store, "thresholds": thresholds})
+        _show(question, answer, {"run": words, "view_command": _view_command(run, paths, words)})
     show_notes(run, notes, ranks)
 
 
@@ -106,15 +107,20 @@ def _show_first_line(run: Run, question: str, ranks: list[int] | None) -> None:
         show_sentence(sentence, language())
 
 
-def _view_command(run: Run, paths: list[Path], options: dict[str, Path | str | None]) -> str | None:
-    """What opens the pages of this run: they show several paths as several runs, and of a directory the newest."""
-    if len(paths) > 1 or run.window != run.windows[-1]:
-        return None
+def _words_for(run: Run, paths: list[Path], options: dict[str, Path | str | None]) -> str:
+    """What a command has to be told to ask this run."""
+    if run.window != run.windows[-1]:
+        options = {"window": run.window, **options}
     further = [f"--{name} {shlex.quote(str(value))}" for name, value in options.items() if value is not None]
-    return " ".join(["stepscope view", shlex.quote(str(paths[0])), *further])
+    return " ".join([*(shlex.quote(str(path)) for path in paths), *further])
 
 
-def _show(name: str, answer: Any, view_command: str | None) -> None:
+def _view_command(run: Run, paths: list[Path], words: str) -> str | None:
+    """What opens the pages of this run: they show several paths as several runs, and of a directory the newest."""
+    return None if len(paths) > 1 or run.window != run.windows[-1] else f"stepscope view {words}"
+
+
+def _show(name: str, answer: Any, further: dict[str, str | None]) -> None:
     """By the question's own report, which may want to know how to see more; a plain list needs none."""
     from stepscope.questions import QUESTIONS
     from stepscope.report import csv_tables, tables
@@ -122,8 +128,8 @@ def _show(name: str, answer: Any, view_command: str | None) -> None:
     module = f"stepscope.report.{name.replace('-', '_')}"
     if importlib.util.find_spec(module) is not None:
         show = importlib.import_module(module).show
-        further = {"view_command": view_command} if "view_command" in inspect.signature(show).parameters else {}
-        show(answer, language(), **further)
+        wanted = inspect.signature(show).parameters
+        show(answer, language(), **{name: value for name, value in further.items() if name in wanted})
         return
     question = QUESTIONS[name]
     rows = tuple.__class_getitem__((question.type, *question.beside.values()))

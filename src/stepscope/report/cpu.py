@@ -8,6 +8,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cpu import Cpu, CpuRank, CpuUse
 from stepscope.report.console import Console
+from stepscope.report.rank_lines import of_first_ranks
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 
@@ -15,7 +16,7 @@ from stepscope.texts import text
 def show(answer: Answer[Cpu], lang: str) -> None:
     """A line per rank on who uses the machine, then everything that was sampled."""
     console = Console(highlight=False)
-    for entry in answer.data.ranks:
+    for entry in of_first_ranks(answer.data.ranks, console, lang):
         console.print(f"rank {entry.rank}: {_verdict(entry, lang)}", markup=False, soft_wrap=True)
     uses = pl.DataFrame([msgspec.to_builtins(entry) for entry in answer.data.uses], infer_schema_length=None)
     shown = [name for name in uses.columns if uses[name].null_count() < len(uses)]

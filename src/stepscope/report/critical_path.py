@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.critical_path import BoundShare, CriticalPath, NameShare
 from stepscope.report.console import Console
+from stepscope.report.kernel_labels import distinct_names
+from stepscope.report.rank_lines import of_first_ranks
 from stepscope.report.tables import show_table
 from stepscope.texts import text
-
-_LONGEST_NAME: Final = 80
 
 
 def show(answer: Answer[list[CriticalPath]], lang: str) -> None:
     """Per path what bounds it, all shares, and its longest parts."""
     console = Console(highlight=False)
-    for path in answer.data:
+    for path in of_first_ranks(answer.data, console, lang):
         largest = path.by_bound[0]
         line = text(
             "report.path_of_step",
@@ -33,5 +31,5 @@ def show(answer: Answer[list[CriticalPath]], lang: str) -> None:
         console.print(line, markup=False, soft_wrap=True)
         show_table(pl.DataFrame([msgspec.to_builtins(entry) for entry in path.by_bound]), BoundShare, lang)
         longest = pl.DataFrame([msgspec.to_builtins(entry) for entry in path.by_name], infer_schema_length=None)
-        shown = longest.with_columns(pl.col("name").cast(pl.String).str.slice(0, _LONGEST_NAME))
+        shown = longest.with_columns(pl.Series("name", distinct_names(longest["name"].to_list()), dtype=pl.String))
         show_table(shown, NameShare, lang, title=text("report.path_parts_title", lang))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rich.padding import Padding
@@ -12,7 +12,7 @@ from rich.text import Text
 from stepscope.analysis.answer import Answer
 from stepscope.diagnosis.finding import Bilingual, Diagnosis, Finding, FindingEvidence, NotChecked, PathStep
 from stepscope.report.console import Console
-from stepscope.report.tables import cell, wide_console
+from stepscope.report.tables import wide_console
 from stepscope.texts import in_language, text
 from stepscope.texts.numbers import byte_size, duration, percent, plain
 
@@ -22,28 +22,30 @@ _INDENT: Final = 4
 _AT_A_GLANCE: Final = 3
 
 
-def show(answer: Answer[Diagnosis], lang: str, view_command: str | None = None) -> None:
+def show(answer: Answer[Diagnosis], lang: str, view_command: str | None = None, run: str = "PATH") -> None:
     """The verdict, each finding with evidence, advice, its proof and what to ask next, then what was not checked.
 
-    ``view_command`` opens the pages of this run; None where they would show another one.
+    ``view_command`` opens the pages of this run; None where they would show another one. ``run`` is what every command
+    needs to be told to ask this run.
     """
     console = wide_console()
     data = answer.data
     _line(console, in_language(data.verdict.sentence, lang), style=_STYLES[data.verdict.severity])
     for number, finding in enumerate(data.findings, 1):
         console.print()
-        _show_finding(console, number, data.findings, lang)
+        _show_finding(console, number, data.findings, run, lang)
         if finding.proof and view_command is not None:
             command = f"{view_command} --finding {finding.id}"
             _line(console, text("report.finding_proof", lang, command=command), _INDENT)
     if data.path:
         console.print()
-        _line(console, text("report.path", lang), style="bold")
+        _line(console, text("report.path" if data.findings else "report.path_without_findings", lang), style="bold")
         for step in data.path:
             _line(console, in_language(path_line(step, data.findings), lang), 2 + 2 * step.depth)
     if data.not_checked:
         console.print()
-        _line(console, text("report.not_checked", lang), style="bold")
+        heading = "not_checked" if any(entry.recordable for entry in data.not_checked) else "not_checked_at_all"
+        _line(console, text(f"report.{heading}", lang), style="bold")
         for line in not_checked_lines(data.not_checked):
             _line(console, in_language(line, lang), 2)
 
@@ -64,7 +66,7 @@ def show_sentence(sentence: Bilingual, lang: str) -> None:
     _line(wide_console(), in_language(sentence, lang))
 
 
-def _show_finding(console: Console, number: int, findings: Sequence[Finding], lang: str) -> None:
+def _show_finding(console: Console, number: int, findings: Sequence[Finding], run: str, lang: str) -> None:
     finding, before = findings[number - 1], findings[: number - 1]
     console.print(_head(number, finding, lang), soft_wrap=True)
     _line(console, " · ".join(in_language(fact, lang) for fact in finding_facts(finding)), _INDENT, style="dim")
@@ -75,7 +77,7 @@ def _show_finding(console: Console, number: int, findings: Sequence[Finding], la
     if position is not None:
         _line(console, in_language(position, lang), _INDENT)
     _line(console, f"→ {in_language(_advice(finding, before), lang)}", _INDENT)
-    following = next_line(finding)
+    following = next_line(finding, run)
     if following is not None:
         _line(console, in_language(following, lang), _INDENT)
 
@@ -143,12 +145,19 @@ def _amount(value: float, unit: str) -> str:
             return f"{plain(value)} {_SIGNS.get(unit, '')}".rstrip()
 
 
-def next_line(finding: Finding) -> Bilingual | None:
+def next_line(finding: Finding, run: str = "PATH") -> Bilingual | None:
     """What to ask next."""
     if not finding.next_commands:
         return None
-    commands = ", ".join(f"stepscope {command}" for command in finding.next_commands)
+    commands = ", ".join(next_commands(finding, run))
     return Bilingual.of("report.finding_next", commands=commands)
+
+
+def next_commands(finding: Finding, run: str) -> Iterator[str]:
+    """The same as commands to copy; ``run`` stands for the capture in each."""
+    for command in finding.next_commands:
+        name, _, options = command.partition(" ")
+        yield " ".join(["stepscope", name, run, options]).rstrip()
 
 
 def path_line(step: PathStep, findings: Sequence[Finding]) -> Bilingual:
@@ -156,7 +165,7 @@ def path_line(step: PathStep, findings: Sequence[Finding]) -> Bilingual:
     numbers = ", ".join(str(number) for number, finding in enumerate(findings, 1) if finding.id in step.findings)
     seen = Bilingual("", "")
     if step.value is not None and step.threshold is not None:
-        value, limit = cell(step.value, unit="%"), cell(step.threshold, unit="%")
+        value, limit = _told_apart(step.value, step.threshold)
         seen = Bilingual.of("report.path_seen", value=value, limit=limit)
     answer = Bilingual.of(f"decision_answer.{step.answer}")
     whose, then = (f"{step.group}: " if step.group else ""), (f" → {numbers}" if numbers else "")
@@ -164,6 +173,19 @@ def path_line(step: PathStep, findings: Sequence[Finding]) -> Bilingual:
         f"{whose}{step.text.en} {answer.en}{' ' if seen.en else ''}{seen.en}{then}",
         f"{whose}{step.text.zh}{answer.zh}{seen.zh}{then}",
     )
+
+
+def _told_apart(value: float, limit: float) -> tuple[str, str]:
+    """Two shares in percent, with as many digits as it takes to see which is larger.
+
+    >>> _told_apart(0.123, 0.1), _told_apart(0.09996, 0.1)
+    (('12.3', '10.0'), ('9.996', '10.000'))
+    """
+    for digits in range(1, 4):
+        shown = f"{100 * value:.{digits}f}", f"{100 * limit:.{digits}f}"
+        if value == limit or shown[0] != shown[1]:
+            break
+    return shown
 
 
 def not_checked_lines(entries: Sequence[NotChecked]) -> list[Bilingual]:

@@ -11,6 +11,7 @@ from stepscope.analysis.flops import Flops
 from stepscope.analysis.flops.question import RankFlops, StepFlops
 from stepscope.analysis.flops.rates import OperatorFlops
 from stepscope.report.console import Console
+from stepscope.report.rank_lines import of_first_ranks
 from stepscope.report.tables import show_table
 from stepscope.texts import text
 
@@ -22,7 +23,7 @@ def show(answer: Answer[Flops], lang: str) -> None:
     """For each rank a verdict, then operators by FLOPs, then the steps."""
     console = Console(highlight=False)
     data = answer.data
-    for rank in data.ranks:
+    for rank in of_first_ranks(data.ranks, console, lang):
         console.print(_verdict(rank, lang), markup=False, soft_wrap=True)
     most = data.operators[0]
     if most.bound is not None and most.attainable_share is not None:
@@ -72,14 +73,20 @@ def show(answer: Answer[Flops], lang: str) -> None:
 
 
 def _verdict(rank: RankFlops, lang: str) -> str:
+    """What a rank reaches; what it computes again is told where there is any."""
+    known = rank.mfu_share is not None
+    again = ""
+    if rank.flops_per_s != rank.model_flops_per_s:
+        rate, share = f"{(rank.flops_per_s or 0) / _TERA:,.3f}", f"{100 * (rank.hfu_share or 0):.1f}"
+        key = "report.flops_recomputed" if known else "report.flops_recomputed_without_peak"
+        again = text(key, lang, rate=rate, hfu=share)
     return text(
-        "report.flops_rank_without_peak" if rank.mfu_share is None else "report.flops_rank",
+        "report.flops_rank" if known else "report.flops_rank_without_peak",
         lang,
         rank=rank.rank,
         device=rank.device or text("flops_words.no_device_name", lang),
         model_rate=f"{(rank.model_flops_per_s or 0) / _TERA:,.3f}",
         mfu=f"{100 * (rank.mfu_share or 0):.1f}",
-        rate=f"{(rank.flops_per_s or 0) / _TERA:,.3f}",
-        hfu=f"{100 * (rank.hfu_share or 0):.1f}",
+        recomputed=again,
         tensor_cores="?" if rank.tensor_core_share is None else f"{100 * rank.tensor_core_share:.1f}",
     )

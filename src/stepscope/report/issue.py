@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stepscope.diagnosis.finding import Finding
 from stepscope.errors import UsageError
-from stepscope.report.diagnose import evidence_line, finding_facts
+from stepscope.report.diagnose import evidence_line, finding_facts, next_commands
 from stepscope.report.markdown import escaped
 from stepscope.report.run_report import RunReport
 from stepscope.report.tables import cell
@@ -87,4 +87,4 @@ def _about_excerpt(finding: Finding, lang: str, excerpt: str | None) -> str:
 
 
 def _commands(finding: Finding) -> list[str]:
-    return ["stepscope diagnose PATH", *(f"stepscope {command} PATH" for command in finding.next_commands)]
+    return ["stepscope diagnose PATH", *next_commands(finding, "PATH")]

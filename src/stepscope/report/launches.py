@@ -12,6 +12,8 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.launches import Launches
 from stepscope.analysis.launches.types import RankLaunches
 from stepscope.report.console import Console
+from stepscope.report.kernel_labels import readable_name
+from stepscope.report.rank_lines import of_first_ranks
 from stepscope.report.tables import cell, show_table
 from stepscope.texts import text
 from stepscope.texts.numbers import duration
@@ -43,14 +45,13 @@ _IDLE: Final = (
     "gaps",
 )
 _GAPS: Final = ("rank", "step", "duration_us", "cause", "activity", "host_name", "sync_name", "next_name")
-_LONGEST_NAME: Final = 60
 
 
 def show(answer: Answer[Launches], lang: str) -> None:
     """A verdict per rank, then steps, idle time, gaps and what else was found."""
     data = answer.data
     console = Console(highlight=False)
-    for entry in data.ranks:
+    for entry in of_first_ranks(data.ranks, console, lang):
         console.print(_verdict(entry, lang), markup=False, soft_wrap=True)
     launched = any(entry.launches for entry in data.steps)
     _table(data.steps if launched else [], "launches_steps_title", lang, _STEPS, one_unit=True)
@@ -65,11 +66,10 @@ def show(answer: Answer[Launches], lang: str) -> None:
 
 def _verdict(entry: RankLaunches, lang: str) -> str:
     """One sentence on all steps of a rank."""
-    told: dict[str, Any] = {
-        "rank": entry.rank,
-        "idle": cell(entry.idle_share, unit="%"),
-        "cause": text(f"idle_cause.{entry.cause}", lang),
-    }
+    idle = cell(entry.idle_share, unit="%")
+    cause = text(f"idle_cause.{entry.cause}", lang)
+    why = "" if idle == cell(0.0, unit="%") else text("report.launches_why", lang, cause=cause)
+    told: dict[str, Any] = {"rank": entry.rank, "idle": idle, "why": why}
     if entry.latency_median_us is None or entry.host_bound_share is None:
         return text("report.launches_idle_of_rank", lang, **told)
     told["bound"] = text(f"report.{_BOUNDS[entry.bound]}", lang)
@@ -85,6 +85,10 @@ def _table(
         return
     frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
     names = [name for name in frame.columns if name.endswith("name")]
-    shortened = frame.with_columns(pl.col(name).cast(pl.String).str.slice(0, _LONGEST_NAME) for name in names)
+    shortened = frame.with_columns(_short(frame[name]) for name in names)
     chosen = shortened.select(columns or shortened.columns)
     show_table(chosen, type(entries[0]), lang, title=text(f"report.{title}", lang), one_unit=one_unit)
+
+
+def _short(names: pl.Series) -> pl.Series:
+    return pl.Series(names.name, [None if name is None else readable_name(name) for name in names], dtype=pl.String)

@@ -7,9 +7,9 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.leaks.structures import Leaks, Site
 from stepscope.report.console import Console
-from stepscope.report.memory import mib
 from stepscope.report.tables import show_table
 from stepscope.texts import text
+from stepscope.texts.numbers import byte_size
 
 _MOST = 20
 _LEAK = "leak"
@@ -27,13 +27,13 @@ def show(answer: Answer[Leaks], lang: str) -> None:
     leaking = [site for site in data.sites if site.verdict == _LEAK]
     others = [site for site in data.sites if site.verdict != _LEAK and site.bytes_at_end]
     for graph in data.graphs:
-        say("report.leaks_graph", where=graph.where, sites=graph.sites, rate=mib(graph.bytes_per_step))
+        say("report.leaks_graph", where=graph.where, sites=graph.sites, rate=byte_size(graph.bytes_per_step))
     for pool in data.pools:
         named = {"pool": pool.pool, "device": pool.device, "rank": pool.rank}
         if pool.verdict == _UNEXPLAINED:
-            say("report.leaks_unexplained", rate=mib(pool.unexplained_bytes_per_step), **named)
+            say("report.leaks_unexplained", rate=byte_size(pool.unexplained_bytes_per_step), **named)
         elif pool.verdict == _RESERVED:
-            say("report.leaks_reserved", rate=mib(pool.reserved_bytes_per_step), **named)
+            say("report.leaks_reserved", rate=byte_size(pool.reserved_bytes_per_step), **named)
     if leaking:
         show_table(_frame(leaking, lang), Site, lang, _MOST)
     if others:

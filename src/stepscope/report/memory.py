@@ -12,9 +12,9 @@ from stepscope.analysis.memory.structures import Memory, OutOfMemory, Owner
 from stepscope.report.console import Console
 from stepscope.report.tables import show_table
 from stepscope.texts import text
+from stepscope.texts.numbers import byte_size
 
 _MOST = 20
-_MIB = 1 << 20
 _DIFFERENCE = ("site", "verdict", "base_blocks", "blocks", "base_bytes", "bytes", "delta_bytes")
 _PEAK = ("rank", "device", "component", "measure", "peak_bytes", "peak_step", "reserved_peak_bytes", "last_bytes")
 
@@ -29,16 +29,16 @@ def show(answer: Answer[Memory], lang: str) -> None:
 
     named = {"rank": data.rank, "device": data.device, "component": data.component, "measure": data.measure}
     key = "report.memory_peak" if data.peak_step is None else "report.memory_peak_in_step"
-    say(key, peak=mib(data.peak_bytes), step=data.peak_step, **named)
+    say(key, peak=byte_size(data.peak_bytes), step=data.peak_step, **named)
     for failure in data.out_of_memory:
         say(f"memory_cause.{failure.cause}", **_sizes(failure))
     main = next(peak for peak in data.peaks if (peak.rank, peak.device, peak.component) == _space(data))
     if main.capacity_bytes is not None:
-        held = mib(main.reserved_peak_bytes or main.peak_bytes)
-        sizes = {"capacity": mib(main.capacity_bytes), "headroom": mib(main.headroom_bytes)}
+        held = byte_size(main.reserved_peak_bytes or main.peak_bytes)
+        sizes = {"capacity": byte_size(main.capacity_bytes), "headroom": byte_size(main.headroom_bytes)}
         say("report.memory_capacity", reserved=held, **sizes)
     _show_fragmentation(data, console, lang)
-    say("report.memory_owners", bytes=mib(data.at_bytes))
+    say("report.memory_owners", bytes=byte_size(data.at_bytes))
     show_table(_owners(data.owners, lang), Owner, lang, _MOST)
     _table(data.categories, "report.memory_categories", lang)
     _table(data.lifetimes, "report.memory_lifetimes", lang)
@@ -48,25 +48,13 @@ def show(answer: Answer[Memory], lang: str) -> None:
             "report.memory_difference",
             step=difference.step,
             base=difference.base_step,
-            delta=mib(difference.delta_bytes),
-            net=mib(difference.net_delta_bytes),
+            delta=byte_size(difference.delta_bytes),
+            net=byte_size(difference.net_delta_bytes),
             same=difference.same_sites,
         )
         _table(difference.sites, None, lang, _DIFFERENCE)
     used = [peak for peak in data.peaks if peak.peak_bytes or peak.reserved_peak_bytes]
     _table(used, "report.memory_peaks", lang, _PEAK)
-
-
-def mib(size: int | float | None) -> str:
-    """Bytes in MiB, with as many digits as small sizes need.
-
-    >>> mib(3 << 20), mib(512), mib(None)
-    ('3.00', '0.0005', '?')
-    """
-    if size is None:
-        return "?"
-    value = size / _MIB
-    return f"{value:,.2f}" if abs(value) >= 0.01 or not value else f"{value:.4f}"
 
 
 def _space(data: Memory) -> tuple[int, str, str]:
@@ -75,10 +63,10 @@ def _space(data: Memory) -> tuple[int, str, str]:
 
 def _sizes(failure: OutOfMemory) -> dict[str, str]:
     return {
-        "requested": f"{mib(failure.requested_bytes)} MiB",
-        "free": f"{mib(failure.pool_free_bytes)} MiB",
-        "device_free": f"{mib(failure.device_free_bytes)} MiB",
-        "others": f"{mib(failure.others_bytes)} MiB",
+        "requested": byte_size(failure.requested_bytes),
+        "free": byte_size(failure.pool_free_bytes),
+        "device_free": byte_size(failure.device_free_bytes),
+        "others": byte_size(failure.others_bytes),
     }
 
 
@@ -89,16 +77,16 @@ def _show_fragmentation(data: Memory, console: Console, lang: str) -> None:
     line = text(
         "report.memory_idle",
         lang,
-        idle=mib(parts.peak_idle_bytes),
+        idle=byte_size(parts.peak_idle_bytes),
         share=f"{100 * parts.peak_idle_share:.1f}",
-        reserved=mib(parts.peak_reserved_bytes),
+        reserved=byte_size(parts.peak_reserved_bytes),
     )
     console.print(line, markup=False, soft_wrap=True)
     if parts.growths:
         line = text("report.memory_growths", lang, growths=parts.growths, rooms=parts.growths_with_room)
         console.print(line, markup=False, soft_wrap=True)
     if parts.largest_free_bytes is not None:
-        sizes = {"largest": mib(parts.largest_free_bytes), "free": mib(parts.free_bytes)}
+        sizes = {"largest": byte_size(parts.largest_free_bytes), "free": byte_size(parts.free_bytes)}
         line = text("report.memory_external", lang, runs=parts.free_runs, **sizes)
         console.print(line, markup=False, soft_wrap=True)
 

@@ -8,13 +8,13 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.operators.question import Operator, OperatorTotal
-from stepscope.facts.kernel_names import short_name
 from stepscope.report.console import Console
+from stepscope.report.kernel_labels import readable_name
+from stepscope.report.rank_lines import of_first_ranks
 from stepscope.report.tables import cell, show_table
 from stepscope.texts import text
 
 _MOST: Final = 20
-_LONG: Final = 60
 _ALWAYS: Final = ("name", "core", "operator", "count", "total_us", "avg_us", "p50_us", "p95_us", "max_us", "share")
 _WHERE_KNOWN: Final = ("self_us", "device_total_us", "device_self_us", "per_step_us", "input_shapes")
 
@@ -23,7 +23,7 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
     """For each rank and side a verdict, then the longest rows."""
     console = Console(highlight=False)
     totals: list[OperatorTotal] = answer.beside["totals"]
-    for total in totals:
+    for total in of_first_ranks(totals, console, lang):
         rows = answer.data.filter(rank=total.rank, side=total.side)
         console.print(_verdict(rows, total, lang), markup=False, soft_wrap=True)
         shown = [name for name in _ALWAYS if name in ("name", "share") or rows[name].null_count() < len(rows)]
@@ -36,7 +36,17 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
             Operator,
             lang,
             most=_MOST,
-            spare=("p50_us", "max_us", "avg_us", "core"),
+            spare=(
+                "p50_us",
+                "max_us",
+                "avg_us",
+                "core",
+                "p95_us",
+                "per_step_us",
+                "self_us",
+                "device_self_us",
+                "operator",
+            ),
         )
 
 
@@ -50,10 +60,3 @@ def _verdict(rows: pl.DataFrame, total: OperatorTotal, lang: str) -> str:
     name, share = readable_name(longest["name"]), cell(longest["share"] or 0.0, unit="%")
     key = "report.operators_device" if total.side == "device" else "report.operators_host"
     return text(key, lang, name=name, share=share, **told)
-
-
-def readable_name(name: str | None) -> str:
-    """Long names of kernels made short, so that a row fits a line."""
-    if name is None:
-        return "-"
-    return short_name(name) if len(name) > _LONG and any(bracket in name for bracket in "<(") else name

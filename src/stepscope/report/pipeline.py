@@ -11,6 +11,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.pipeline.structure import BatchTimes, Pipeline, PipelineOp, Starving, Verdict
 from stepscope.report.console import Console
+from stepscope.report.rank_lines import of_first_ranks
 from stepscope.report.tables import show_table
 from stepscope.texts import in_language, text
 
@@ -30,7 +31,6 @@ _OPS: Final = (
     "cost_us",
 )
 _MOST_NAMED: Final = 20
-_MOST_RANKS: Final = 8
 
 
 def show(answer: Answer[Pipeline], lang: str) -> None:
@@ -41,11 +41,9 @@ def show(answer: Answer[Pipeline], lang: str) -> None:
     first = sorted(
         pipeline.verdicts, key=lambda verdict: (verdict != pipeline.verdict, verdict.bound == "none", verdict.rank)
     )
-    for verdict in first[:_MOST_RANKS]:
+    for verdict in of_first_ranks(first, console, lang):
         for line in _lines(verdict, starving[verdict.rank], lang):
             console.print(line, markup=False, soft_wrap=True)
-    if len(first) > _MOST_RANKS:
-        console.print(text("pipeline_report.more_ranks", lang, count=len(first) - _MOST_RANKS), markup=False)
     if pipeline.ops:
         show_table(_frame(pipeline.ops).select(_OPS), PipelineOp, lang, title=text("pipeline_report.ops", lang))
     if pipeline.batches:

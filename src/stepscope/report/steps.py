@@ -8,6 +8,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.step_statistics import StepStatistics
 from stepscope.analysis.steps import Step
 from stepscope.report.console import Console
+from stepscope.report.rank_lines import of_first_ranks
 from stepscope.report.sparkline import beside
 from stepscope.report.tables import show_table
 from stepscope.texts import text
@@ -36,7 +37,7 @@ def show(answer: Answer[pl.DataFrame], lang: str) -> None:
     """A line per rank with median and p95, then the steps."""
     console = Console(highlight=False)
     statistics: list[StepStatistics] = answer.beside["statistics"]
-    for entry in statistics:
+    for entry in of_first_ranks(statistics, console, lang):
         period = next(spread for spread in entry.spreads if spread.field == "period_us")
         line = text(
             "report.steps_of_rank",

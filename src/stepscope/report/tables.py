@@ -50,7 +50,7 @@ def show_table(
     console = wide_console()
     if title:
         console.print(title, markup=False, soft_wrap=True)
-    frame = frame.select(name for name in frame.columns if frame.is_empty() or frame[name].null_count() < len(frame))
+    frame = frame.select(name for name in frame.columns if frame.is_empty() or _tells(frame[name]))
     left_out: list[str] = []
     units = units_within(rows)
     shown_units = readable_units(frame, units, one_unit)
@@ -67,6 +67,11 @@ def show_table(
     if left_out:
         names = ", ".join(name for name in frame.columns if name in left_out)
         console.print(text("report.columns_left_out", lang, columns=names), markup=False, style="dim")
+
+
+def _tells(column: pl.Series) -> bool:
+    """Whether anything is known in a column."""
+    return bool((column.fill_null("") != "").any()) if column.dtype == pl.String else column.null_count() < len(column)
 
 
 def _width(console: Console, table: Table) -> int:

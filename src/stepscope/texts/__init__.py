@@ -21,8 +21,8 @@ def text(key: str, lang: str = "en", **params: Any) -> str:
 
     >>> text("error.no_such_path", path="a.json")
     'There is no file or directory a.json. Check the path.'
-    >>> text("pipeline_report.more_ranks", count=1), text("pipeline_report.more_ranks", count=2)
-    ('… 1 more rank; use --json to see all.', '… 2 more ranks; use --json to see all.')
+    >>> text("report.more_rows", count=1), text("report.more_rows", count=2)
+    ('… 1 more row; use --json or --csv to see all.', '… 2 more rows; use --json or --csv to see all.')
     """
     section, _, name = key.partition(".")
     # Parsing all files takes longer than most commands work, so only the one with the key is parsed.

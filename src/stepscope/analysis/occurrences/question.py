@@ -116,7 +116,7 @@ def occurrences(
         if len(rows):
             answers.append(_described(store, rank, rows, group, rows_side, limit))
     if not answers:
-        raise NoAnswerError("no_such_row", by=by, name=name or "?")
+        raise NoAnswerError("no_such_row", by=by, name=name) if name else NoAnswerError("no_row_without_name", by=by)
     return Answer(answers)
 
 

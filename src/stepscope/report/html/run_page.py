@@ -17,7 +17,7 @@ from stepscope.report.diagnose import evidence_line, facts_in_words, next_line, 
 from stepscope.report.html.page_labels import labels, made_with
 from stepscope.report.html.sections import Bar, BarPart, Bars, Card, Cards, Lines, Page, Section, Table, Tone, Words
 from stepscope.report.html.tables import of_entries, table
-from stepscope.report.operators import readable_name
+from stepscope.report.kernel_labels import readable_name
 from stepscope.report.run_report import RunReport
 from stepscope.report.step_parts import step_parts
 from stepscope.report.tables import cell, unit_of_time
