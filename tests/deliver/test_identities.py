@@ -55,7 +55,7 @@ def _redacted(*texts: str, hosts: tuple[str, ...] = (), known: tuple[str, ...] =
         ("file:///data/alice%20b/x.py", "file:///dir-1/x.py"),
         ("[fe80::1:a11ce]:29500", "host-1:29500"),
         ("tcp://[fe80::1:a11ce]:29500", "tcp://host-1:29500"),
-        ("git@alice-host.corp:team/x.git", "user-1@host-1:team/x.git"),
+        ("git@alice-host.corp:team/x.git", "user-1@host-1:dir-1/x.git"),
         ("a\\n/opt/alice/x.py", "a\\ndir-1/x.py"),
         ("file:///home/alice/x.py", "file:///dir-1/x.py"),
         ("s3://alice-data/secret/x.pt", "s3://host-1/dir-1/x.pt"),
@@ -98,6 +98,15 @@ def test_directories_go_and_what_makes_a_trace_useful_stays(text: str, expected:
         "C:\\",
         "",
         "训练/步骤",
+        "AscendCL@aclrtSynchronizeStreamWithTimeout",
+        "Node@launch",
+        "Dequeue@aclnnConv2d",
+        "hcom_allReduce__210_0_1@17148521525495523210",
+        "memcpy@plt",
+        "q@k",
+        "torch.nn.functional.linear",
+        "model.net.forward",
+        "USER=root HOSTNAME=localhost",
     ],
 )
 def test_what_names_nobody_stays(text: str) -> None:
@@ -112,6 +121,34 @@ def test_hosts_are_found_in_any_text_by_full_and_short_name_in_any_case() -> Non
         "gpu170 and mygpu17 stay",
         "host-2",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mail alice.b@corp-x.cn now", "mail user-1@host-1 now"),
+        ("alice@node17: step", "user-1@host-1: step"),
+        ("alice@box:~/x$ python", "user-1@host-1:~/x$ python"),
+        ("by alice@box", "by user@host"),
+        ("gpu-a-12.corp.net:29500", "host-1:29500"),
+        ("filer01.corp.net:/export/alice/x.py", "host-1:dir-1/x.py"),
+        ("on gpu-a-12.cluster.local now", "on host-1 now"),
+        (
+            "USER=alice HOSTNAME=dgx-a-017 MASTER_ADDR=dgx-a-016:29500",
+            "USER=user-1 HOSTNAME=host-1 MASTER_ADDR=host-2:29500",
+        ),
+        ("USERNAME='al'", "USERNAME='user-1'"),
+        ("\\\\服务器\\共享\\alice\\a.py(3): f", "dir-1/a.py(3): f"),
+        ("/tmp/torchinductor_alice/4z/c4z.py(31): call of alice", "dir-1/c4z.py(31): call of user-1"),
+        ("/users/alice/x.py(1): f by alice", "dir-1/x.py(1): f by user-1"),
+    ],
+)
+def test_accounts_machines_and_variables_of_the_environment_go(text: str, expected: str) -> None:
+    assert _redacted(text) == [expected]
+
+
+def test_what_only_may_be_an_account_names_nobody_elsewhere() -> None:
+    assert _redacted("attn@proj", "attn of proj") == ["user@host", "attn of proj"]
 
 
 def test_users_known_from_a_path_are_found_as_words() -> None:

@@ -183,3 +183,26 @@ def test_real_captures_keep_no_home_directory(shared_data: Path, tmp_path: Path)
         assert str(shared_data) not in text
         assert "90.91.105.46" not in text
         assert "spawn.py(116): spawn_main" in text
+
+
+def test_variables_of_the_environment_name_nobody(tmp_path: Path) -> None:
+    environment = json.dumps(
+        {"ENV_VARIABLES": {"USER": "lihua", "MASTER_ADDR": "cn0411", "NB_USER": "wu", "HCCL": "1"}}
+    )
+    rows = pl.DataFrame({"rank": [0], "switches": [environment], "source": ["/data/a.json"], "first_ns": [1]})
+    store = make_store(
+        tmp_path / "store", ranks=rows, notes=pl.DataFrame({"code": ["x"], "params": ['"seen by lihua"']})
+    )
+    (out,) = _exported(store, "parquet", tmp_path / "out")
+    text = "\n".join(_decoded(file) for file in out.iterdir())
+    assert [name for name in ("lihua", "cn0411", '"wu"') if name in text] == []
+    assert json.loads(pl.read_parquet(out / "ranks.parquet")["switches"][0])["ENV_VARIABLES"]["HCCL"] == "1"
+
+
+def test_names_of_layers_calls_and_types_are_no_accounts(shared_data: Path, tmp_path: Path) -> None:
+    run = stepscope.load(shared_data / "ascend" / "db_level1", store=tmp_path / "store")
+    (out,) = _exported(run.store, "parquet", tmp_path / "out")
+    kept = pl.read_parquet(out / "slices.parquet").select(pl.col("name", "type", "operator", "module").cast(pl.String))
+    assert_frame_equal(
+        kept, run.store.scan("slices").select(kept.columns).collect().cast(pl.String), check_row_order=False
+    )

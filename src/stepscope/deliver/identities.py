@@ -29,6 +29,15 @@ _BARE: Final = r"""(?<![^\s"'=:,(])/(?P<bare>[A-Za-z_][\w.\-]*)(?=[\s"',;)]|:[/\
 _ENDINGS: Final = "|".join(_FACTS.file_endings)
 _SOME_FILE: Final = rf"(?=[\w.\-]+\.(?:{_ENDINGS})\b)"
 _RELATIVE: Final = rf"(?<![\w/\\.:~)\]}}\-])(?:(?:[\w.][\w.\-]*/)+|(?:[\w.][\w.\-]*\\)+){_SOME_FILE}"
+# Behind a port or a path a rarer ending will do.
+_DOMAINS: Final = (
+    rf"(?:{'|'.join(map(re.escape, _FACTS.domains))})(?![\w\-]|\.\w)"
+    rf"|(?:{'|'.join(map(re.escape, _FACTS.domains_with_port))})(?=:\d{{2,5}}\b|:/)"
+)
+_VARIABLE: Final = (
+    rf"(?P<variable>(?<![A-Za-z0-9_])(?P<key>{'|'.join((*_FACTS.user_variables, *_FACTS.host_variables))})=[\"']?)"
+    r"(?P<named>(?!\w+://)[^\s\"',;|<>/\\]+)"
+)
 _IN_HOME: Final = "(?:" + "|".join(rf"(?<=[\\/]{home}[\\/])|(?<=[\\/]{home}\\\\)" for home in _FACTS.homes) + ")"
 
 
@@ -43,7 +52,7 @@ def _location_pattern(known: Iterable[str]) -> re.Pattern[str]:
         rf"(?<=[\"']){_ROOT}[^\"']*[\\/](?=[^\"'\\/]*[\"'])",
         rf"(?<=\(){_ROOT}[^()\"]*?[\\/](?=[^\\/()\"]*:\d+\))",
         rf"(?<![A-Za-z0-9])[A-Za-z]:[\\/]+(?:{_WIDE_PART}[\\/]+)+(?:{_IN_HOME}{_WIDE_PART})?",
-        rf"(?<![\\\w])\\\\[A-Za-z0-9][^\\/\s\"':<>|]*\\+(?:{_WIDE_PART}[\\/]+)*",
+        rf"(?<![\\\w])\\\\\w[^\\/\s\"':<>|]*\\+(?:{_WIDE_PART}[\\/]+)*",
         rf"/(?:{_HOMES})/+{_PART}(?: {_PART}(?=/)){{0,3}}(?:/+{_INNER})*(?:/+{_LAST_DIRECTORY}{_END})?/*",
         r"(?:(?<![\w.)\]}/*+~\\])|(?<=\\[nrt])|(?<=^-[A-Z])|(?<=[\s\"']-[A-Z]))"
         rf"(?:~[\w.\-]+/+(?:{_PART}/+)*|~?/+(?:(?:{_INNER}/+)+(?:{_IN_HOME}{_PART}|{_LAST_DIRECTORY}{_END})?|root{_END}))",
@@ -52,20 +61,25 @@ def _location_pattern(known: Iterable[str]) -> re.Pattern[str]:
         rf"(?P<scheme>\b[A-Za-z][A-Za-z0-9+.\-]{{0,20}}://)(?P<authority>[^/\\\s\"'<>|,;]*)"
         rf"(?P<below>(?:/{_INNER})*/(?:{_IN_HOME}{_PART})?)?"
         r"|(?P<address>(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?=%|:\d{2,5}\b)|\[[0-9A-Fa-f]*:[0-9A-Fa-f:.]*(?:%\w+)?\](?=:\d))"
-        r"|(?P<login>(?<![\w.+\-])[A-Za-z_][\w.+\-]*)@(?P<machine>[A-Za-z0-9][A-Za-z0-9.\-]*[A-Za-z0-9])"
+        rf"|{_VARIABLE}"
+        r"|(?P<login>(?<![\w.+\-])[^\W\d][\w.+\-]*)@(?P<machine>\w[\w.\-]*\w)(?::(?P<cloned>(?:[\w.\-]+/)+))?"
+        rf"|(?P<domain>(?<![\w.@/\\\-])(?:\w[\w\-]*\.)+(?:{_DOMAINS}))"
         r"|(?P<bare_address>(?<![\w.\-])(?:\d{1,3}\.){3}\d{1,3}(?![\w.\-])"
         r"|(?<![\w:])(?i:fe80|f[cd][0-9a-f]{2}|[23][0-9a-f]{3})(?::[0-9A-Fa-f]{0,4}){2,7}(?![\w:]))"
         rf"|(?P<directory>{'|'.join(directories if known else directories[1:])})|(?P<relative>{_RELATIVE})|{_BARE}"
     )
 
 
-_USER: Final = re.compile(rf"(?:(?:^|/)(?:{_HOMES})/|^~)([^/]+)")
+_USER: Final = re.compile(rf"(?:(?:^|/)(?:{_HOMES})/|^~|/(?:{'|'.join(_FACTS.before_user)}))([^/]+)")
 _PACKAGES: Final = re.compile(rf".*[\\/](?=(?:{'|'.join(_FACTS.packages)})(?:[\\/]|$))", re.DOTALL)
 _HOST_IN_NAME: Final = [re.compile(pattern) for pattern in _FACTS.host_in_name]
 _VERSION_BEFORE: Final = re.compile(rf"(?:{'|'.join(_FACTS.version_words)})[\w.]*[\s:=\"']*$", re.IGNORECASE)
 _PORT: Final = re.compile(r":\d+$")
 _CAPTURE_ENDING: Final = re.compile(rf"(?:\.pt)?(?:\.trace)?(?:\.(?:{_ENDINGS}))+$|_ascend_(?:pt|ms)$", re.IGNORECASE)
 _USUAL_IN_NAMES: Final = frozenset((*_FACTS.plain_words, *_FACTS.capture_words))
+_DOTTED: Final = re.compile(r"(?:[\w\-]+\.)+[^\W\d_]{2,}")
+_FILE: Final = re.compile(rf"\.(?:{_ENDINGS})$")
+_NUMBERED_NODE: Final = re.compile(rf"(?i:{'|'.join(_FACTS.node_words)})[\-_]?\d+")
 _ENCODED: Final = re.compile(r"%2F|%5C|^file://.*%", re.IGNORECASE)
 
 
@@ -106,10 +120,14 @@ class Finder:
         for sibling in self._siblings.findall(text):
             self.host(sibling)
         for match in self.pattern.finditer(text.lstrip()):
-            if match["machine"]:
+            if match["machine"] and _is_login(match):
                 self.addresses.add(match["machine"].lower())
                 self.users.add(match["login"])
-            if directory := match["directory"] or match["below"]:
+            if match["named"]:
+                (self.users.add if match["key"] in _FACTS.user_variables else self.host)(_without_port(match["named"]))
+            if match["domain"]:
+                self.addresses.add(match["domain"].lower())
+            if directory := match["directory"] or match["below"] or match["cloned"]:
                 self.users.update(_USER.findall(_normal(directory)))
                 if not _PACKAGES.match(directory):
                     self.directories.add(_normal(directory))
@@ -211,12 +229,30 @@ class Pseudonyms:
             return self.host(match[0]) if _names_a_host(match) else match[0]
         if match["address"]:
             return self.host(match["address"])
+        if match["named"]:
+            return match["variable"] + self._of_variable(match["key"], match["named"])
+        if match["domain"]:
+            return self.host(match[0])
         if match["machine"]:
-            return f"{self._users.get(match['login'].lower(), 'user')}@{self.host(match['machine'])}"
+            return self._login(match)
         port = _PORT.search(match["authority"])
         host = self.host(_PORT.sub("", match["authority"])) + (port[0] if port else "")
         below = f"/{self._directory(match['below'])}" if match["below"] and _normal(match["below"]) else match["below"]
         return match["scheme"] + host + (below or "")
+
+    def _of_variable(self, key: str, named: str) -> str:
+        name = _without_port(named)
+        if name.lower() in (*_FACTS.plain_hosts, *_FACTS.plain_words):
+            return named
+        known = self._users if key in _FACTS.user_variables else self._hosts
+        return known.get(name.lower(), "name") + named[len(name) :]
+
+    def _login(self, match: re.Match[str]) -> str:
+        """Of what only may be a login, the place alone is replaced: ``a@b`` may as well be a product of matrices."""
+        if not _is_login(match):
+            return "user@host" if _may_be_login(match) else match[0]
+        cloned = f":{self._directory(match['cloned'])}" if match["cloned"] else ""
+        return f"{self._users.get(match['login'].lower(), 'user')}@{self.host(match['machine'])}{cloned}"
 
     def _directory(self, directory: str) -> str:
         if package := _PACKAGES.match(directory):
@@ -240,6 +276,31 @@ def _names_a_host(match: re.Match[str]) -> bool:
     return all(int(part) < 256 for part in numbers.split(".")) and not _VERSION_BEFORE.search(
         match.string, max(0, match.start() - 40), match.start()
     )
+
+
+def _is_login(match: re.Match[str]) -> bool:
+    """Whether ``login@machine`` is an account of somebody: Ascend joins the names of layers and calls that way too."""
+    machine = match["machine"]
+    if _DOTTED.fullmatch(machine):
+        return not _FILE.search(machine)
+    follows = match.string[match.end("machine") : match.end("machine") + 2]
+    is_prompt = follows[:1] == ":" and not follows[1:].isspace() and not re.search("[a-z][A-Z]", machine)
+    return (is_prompt and not machine.isdigit()) or _NUMBERED_NODE.fullmatch(machine) is not None
+
+
+def _may_be_login(match: re.Match[str]) -> bool:
+    login, machine = match["login"], match["machine"]
+    return (
+        min(len(login), len(machine)) >= _FACTS.least_letters
+        and login.islower()
+        and machine.islower()
+        and machine not in _FACTS.no_machines
+        and not _FILE.search(machine)
+    )
+
+
+def _without_port(name: str) -> str:
+    return _PORT.sub("", name) if name.count(":") == 1 else name
 
 
 def _decoded(text: str) -> str:

@@ -18,14 +18,17 @@ import msgspec
 import polars as pl
 
 from stepscope.deliver.identities import Finder, Pseudonyms, pieces
+from stepscope.facts.redaction import redaction_facts
 from stepscope.store import schema
 from stepscope.store.run_store import RunStore
 
 _JSON_COLUMNS: Final = {("details", "json"), ("notes", "params")} | {
     ("ranks", name) for name in ("peak_facts", "versions", "switches")
 }
-_LITERAL: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_MAY_NAME_A_PLACE: Final = r"[/\\%@.]|:[0-9A-Fa-f:]*:"
+_FACTS: Final = redaction_facts()
+_VARIABLES: Final = "|".join((*_FACTS.user_variables, *_FACTS.host_variables))
+_LITERAL: Final = re.compile(rf'(?:"(?P<key>{_VARIABLES})"\s*:\s*)?(?P<literal>"[^"\\]*(?:\\.[^"\\]*)*")', re.DOTALL)
+_MAY_NAME_A_PLACE: Final = rf"[/\\%@.]|:[0-9A-Fa-f:]*:|(?:{_VARIABLES})(?:=|\"\s*:)"
 
 
 @dataclass(kw_only=True)
@@ -131,7 +134,7 @@ def _strings(text: str) -> list[str]:
     """The strings of a JSON text; of what is none, the text itself."""
     if not _is_json(text):
         return [text]
-    return [_meant(found) for found in _LITERAL.findall(text)]
+    return [_assigned(found) for found in _LITERAL.finditer(text)]
 
 
 def _changed_json(names: Pseudonyms, text: str) -> str:
@@ -140,11 +143,20 @@ def _changed_json(names: Pseudonyms, text: str) -> str:
         return names.text(text)
 
     def literal(found: re.Match[str]) -> str:
-        before = _meant(found[0])
+        before = _assigned(found)
         after = names.text(before)
-        return found[0] if after == before else json.dumps(after)
+        if after == before:
+            return found[0]
+        unchanged = found[0].removesuffix(found["literal"])
+        return unchanged + json.dumps(after.removeprefix(f"{found['key']}="))
 
     return _LITERAL.sub(literal, text)
+
+
+def _assigned(found: re.Match[str]) -> str:
+    """What a literal says; with the variable of the environment of which it is the value."""
+    text = _meant(found["literal"])
+    return text if found["key"] is None else f"{found['key']}={text}"
 
 
 def _meant(literal: str) -> str:
