@@ -73,7 +73,7 @@ def _simulated(data: Path, ranks: int) -> Measured:
     scenario = data / "one-slow-rank.toml"
     scenario.write_text(_SCENARIO, "utf-8")
     code = _SIMULATE.format(scenario=str(scenario), ranks=ranks, steps=STEPS, out=str(_job_folder(data, ranks)))
-    setup = "from pathlib import Path\nfrom stepscope.simulate.scenario import load_scenario, resized\n"
+    setup = "from pathlib import Path\nfrom stepscope.simulate.scenario_files import load_scenario, resized\n"
     return measure(code, setup + "from stepscope.simulate.writing import simulate")
 
 

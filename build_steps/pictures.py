@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.server.library import run_id
-from stepscope.simulate.scenario import load_scenario, resized
+from stepscope.simulate.scenario_files import load_scenario, resized
 from stepscope.simulate.writing import simulate
 
 _ROOT = Path(__file__).resolve().parents[1]

@@ -101,7 +101,8 @@ def test_the_simulator_is_documented_whole() -> None:
     """Each fault, look-alike, scenario and setting has its word on the page."""
     from stepscope.simulate.faults.registry import kinds
     from stepscope.simulate.look_alikes import LOOK_ALIKES
-    from stepscope.simulate.scenario import FaultEntry, Scenario, names
+    from stepscope.simulate.scenario import FaultEntry, Scenario
+    from stepscope.simulate.scenario_files import names
     from stepscope.simulate.writing import FORMATS
 
     page = _page("docs/simulate.md")

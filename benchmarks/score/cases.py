@@ -11,7 +11,8 @@ from typing import Any, Final, Literal
 import msgspec
 
 from score.culprits import planted
-from stepscope.simulate.scenario import FaultEntry, Scenario, of_table
+from stepscope.simulate.scenario import FaultEntry, Scenario
+from stepscope.simulate.scenario_files import of_table
 
 HEALTHY: Final = "healthy"
 MIXED: Final = "mixed"

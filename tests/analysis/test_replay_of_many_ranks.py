@@ -11,7 +11,7 @@ from stepscope.analysis.replay.estimate import Estimate, estimate_of
 from stepscope.analysis.whatif import whatif
 from stepscope.errors import NoAnswerError
 from stepscope.facts.replay import replay_facts
-from stepscope.simulate.scenario import of_table
+from stepscope.simulate.scenario_files import of_table
 from stepscope.simulate.writing import simulate
 from stepscope.store.run_store import RunStore, open_store
 

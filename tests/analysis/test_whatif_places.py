@@ -15,7 +15,7 @@ from stepscope.analysis.replay import effects
 from stepscope.analysis.whatif import whatif
 from stepscope.diagnosis.rules.bandwidth_contention import _slower_beside_computing
 from stepscope.errors import NoAnswerError
-from stepscope.simulate.scenario import of_table
+from stepscope.simulate.scenario_files import of_table
 from stepscope.simulate.writing import simulate
 from stepscope.store.run_store import RunStore, open_store
 

@@ -55,11 +55,21 @@ def test_mistakes_get_a_sentence(stepscope: Command, tmp_path: Path) -> None:
     assert stepscope("simulate", "no-such", "-o", out).code == 2
     assert stepscope("simulate", tmp_path / "absent.toml", "-o", out).code == 3
     broken = tmp_path / "broken.toml"
-    for text in ("[plan]\ndp = 0\n", "[plan]\ntypo = 1\n", "not toml", "[plan]\ndp = 3\nep = 2\n"):
+    slow = "[[faults]]\nkind = 'slow_host'\nhosts = [{host}]\nstrength = 0.2\n"
+    for text, reason in (
+        ("[plan]\ndp = 0\n", "at plan.dp"),
+        ("[plan]\nmicro_batch = 1\n", "Similar keys: micro_batches"),
+        ("not toml", "not valid TOML"),
+        ("[plan]\ndp = 3\nep = 2\n", "multiple of plan.ep"),
+        ("[network]\nbetween = 'wire'\n", "nothing is known about the network wire"),
+        ("[device]\nkind = 'gpu'\nname = 'Abacus'\n", "how fast Abacus is"),
+        (slow.format(host=7), "the job has hosts 0 to 0"),
+    ):
         broken.write_text(text, "utf-8")
         failed = stepscope("simulate", broken, "-o", out)
         assert failed.code == 3
         assert "cannot be used" in failed.err
+        assert reason in failed.err
     assert stepscope("simulate", "healthy-3d", "-o", out, "--ranks", 3).code == 2
     assert stepscope("simulate", "healthy", "-o", out, "--format", "wax").code == 2
     assert stepscope("simulate", "healthy", "-o", out, "--detail", "some").code == 2

@@ -14,7 +14,7 @@ import stepscope
 from stepscope.compare.comparison import Comparison
 from stepscope.compare.credit import PARTS, credited_slices
 from stepscope.run import Run
-from stepscope.simulate.scenario import load_scenario, resized
+from stepscope.simulate.scenario_files import load_scenario, resized
 from stepscope.simulate.writing import simulate
 from support.recordings import DATA, capture_of, facts_of
 from support.samples import open_sample

@@ -9,7 +9,7 @@ import pytest
 
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.finding import Diagnosis
-from stepscope.simulate.scenario import of_table
+from stepscope.simulate.scenario_files import of_table
 from stepscope.simulate.writing import simulate
 from stepscope.store.run_store import open_store
 

@@ -11,7 +11,7 @@ from diagnosis.cases import context, mean_step
 from stepscope.analysis.foundation.dispatch_time import dispatch_time
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.measures.dispatching import Dispatching, as_busy_as, launches_like_others
-from stepscope.simulate.scenario import of_table
+from stepscope.simulate.scenario_files import of_table
 from stepscope.simulate.writing import simulate
 from stepscope.store.run_store import open_store
 

@@ -18,7 +18,7 @@ from stepscope.facts.decision_trees import decision_trees_facts
 from stepscope.facts.findings import finding_facts
 from stepscope.facts.thresholds import in_use, use
 from stepscope.report.diagnose import path_line
-from stepscope.simulate.scenario import of_table
+from stepscope.simulate.scenario_files import of_table
 from stepscope.simulate.writing import simulate
 from stepscope.store.run_store import RunStore, open_store
 from stepscope.texts import text

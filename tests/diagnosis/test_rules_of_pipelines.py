@@ -11,7 +11,7 @@ from diagnosis.cases import judged
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.finding import Finding
-from stepscope.simulate.scenario import of_table
+from stepscope.simulate.scenario_files import of_table
 from stepscope.simulate.writing import simulate
 from stepscope.store.run_store import open_store
 

@@ -14,7 +14,8 @@ from stepscope.simulate.calibration import planted_faults
 from stepscope.simulate.faults.registry import kinds
 from stepscope.simulate.look_alikes import LOOK_ALIKES
 from stepscope.simulate.model import Result, build
-from stepscope.simulate.scenario import FaultEntry, Host, Plan, Scenario, Workload, load_scenario, names
+from stepscope.simulate.scenario import FaultEntry, Host, Plan, Scenario, Workload
+from stepscope.simulate.scenario_files import load_scenario, names
 from stepscope.simulate.truth import truth
 from support.scenarios import small
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import stepscope
-from stepscope.simulate.scenario import load_scenario, names, resized
+from stepscope.simulate.scenario_files import load_scenario, names, resized
 from stepscope.simulate.writing import simulate
 
 HEALTHY = [name for name in names() if not load_scenario(name).faults]

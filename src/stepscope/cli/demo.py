@@ -81,7 +81,7 @@ def _simulated(directory: Path) -> dict[str, Any]:
     """The cluster's truth; what an earlier demo left here is the same to the byte."""
     import msgspec
 
-    from stepscope.simulate.scenario import load_scenario
+    from stepscope.simulate.scenario_files import load_scenario
     from stepscope.simulate.truth import FILE
     from stepscope.simulate.writing import simulate
 

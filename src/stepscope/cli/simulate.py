@@ -27,7 +27,7 @@ def simulate(
     """Simulate a distributed training job with planted faults, to try a plan or to test a diagnosis."""
     from stepscope.report import json_document, terminal
     from stepscope.report.progress import working
-    from stepscope.simulate.scenario import load_scenario, resized
+    from stepscope.simulate.scenario_files import load_scenario, resized
     from stepscope.simulate.writing import simulate as write
 
     del lang

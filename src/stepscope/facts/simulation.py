@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from stepscope.facts import load
@@ -34,8 +36,8 @@ class HostFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Transport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A kind of link between two ranks."""
 
-    gb_per_s: float
-    latency_us: float
+    gb_per_s: Annotated[float, msgspec.Meta(gt=0)]
+    latency_us: Annotated[float, msgspec.Meta(ge=0)]
 
 
 class CollectiveFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

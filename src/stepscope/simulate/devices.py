@@ -13,6 +13,19 @@ from stepscope.simulate.scenario import Device
 _MATRIX = ("matmul", "expert")
 
 
+def has_rates(device: Device) -> bool:
+    """Whether it is known how fast it is: by its own rates, by its name, or as one that stands for its kind."""
+    stated = device.tflops is not None and device.memory_gb_per_s is not None
+    return stated or device.kind != "gpu" or _published(device.name) is not None
+
+
+def _published(name: str) -> tuple[dict[str, float], float | None] | None:
+    for entry in devices_facts().device:
+        if re.search(entry.pattern, name):
+            return entry.tflops, entry.memory_gb_per_s
+    return None
+
+
 @dataclass(frozen=True)
 class Rates:
     """The rates of a device."""
@@ -40,10 +53,7 @@ class Rates:
 
     @cached_property
     def _published(self) -> tuple[dict[str, float], float | None] | None:
-        for entry in devices_facts().device:
-            if re.search(entry.pattern, self.device.name):
-                return entry.tflops, entry.memory_gb_per_s
-        return None
+        return _published(self.device.name)
 
     def kernel_ns(self, operator: str, flops: float, moved_bytes: float, dtype: str) -> float:
         """Nanoseconds of a kernel of some arithmetic and traffic.

@@ -33,10 +33,8 @@ class Links:
         """The link from a rank to another; both directions are alike."""
         inside = self.layout.host_of(rank) == self.layout.host_of(peer)
         name = self.network.inside if inside else self.network.between
-        stated = self.network.rates.get(name)
-        transport = simulation_facts().transports[name]
-        rate = (stated or transport).gb_per_s
-        latency = (stated or transport).latency_us
+        transport = self.network.rates.get(name) or simulation_facts().transports[name]
+        rate, latency = transport.gb_per_s, transport.latency_us
         factor = self.rate_factor.get((min(rank, peer), max(rank, peer)), 1.0)
         if not inside:
             factor *= min(self.card_factor.get(rank, 1.0), self.card_factor.get(peer, 1.0))

@@ -17,7 +17,8 @@ from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.simulate.model import build
 from stepscope.simulate.outputs.store import write_store
 from stepscope.simulate.plan import Layout
-from stepscope.simulate.scenario import Plan, Scenario, Workload, load_scenario, names, resized
+from stepscope.simulate.scenario import Plan, Scenario, Workload
+from stepscope.simulate.scenario_files import load_scenario, names, resized
 from stepscope.store.run_store import RunStore
 from support.samples import open_sample
 from support.scenarios import small
