@@ -46,6 +46,7 @@ def test_a_mended_event_keeps_what_joins_it_with_others() -> None:
         (rb'{"ph": "X", "name": "C:\Users\me\new.py", "ts": 3, "dur": 1}', "C:\\Users\\me\new.py"),
         (rb'{"ph": "X", "name": "D:\data\x", "ts": 3, "dur": 1}', "D:\\data\\x"),
         (b'{"ph": "X", "name": "f("a", "b")", "ts": 3, "dur": 1}', 'f("a", "b")'),
+        (b'{"ph": "X", "name": "a,}", "ts": 3, "dur": 1, "args": {"x": [1, ], }, }', "a,}"),
         (b'{"ph": "X", "ts": 3, "dur": 1, "name": "say "hi""}', 'say "hi"'),
         (b'{"ph": "X", "name": "two\nlines\tand\x01more", "ts": 3, "dur": 1}', "two\nlines\tand\x01more"),
         (b'{"ph": "X", "name": "nul\x00byte", "ts": 3, "dur": 1}', "nul\0byte"),

@@ -14,6 +14,7 @@ class CommunicationFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     enqueueing: str
     host_prefixes: tuple[str, ...]
     host_operators: str
+    host_transfers: tuple[str, ...]
     staging: str
     kernel_kinds: dict[str, str]
     kinds: dict[str, str]

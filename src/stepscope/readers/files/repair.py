@@ -1,7 +1,7 @@
 """Second chances for JSON that a strict decoder refuses, for the faults that are seen in the field.
 
 Raw control characters and bytes that are not UTF-8, bare NaN, Infinity and N/A, Windows paths with single
-backslashes, and names with quotes in them (generated code).
+backslashes, commas behind the last part, and names with quotes in them (generated code).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ def _number(text: str) -> decimal.Decimal | float:
 _LENIENT: Final = json.JSONDecoder(strict=False, parse_float=_number)
 _ENCODE: Final = msgspec.json.Encoder(decimal_format="number")
 _BAD_ESCAPE: Final = re.compile(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
+_TRAILING_COMMA: Final = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|,(?=\s*[}\]])', re.DOTALL)
 _NOT_AVAILABLE: Final = re.compile(r"(?<=[:\[,\s])N/A(?=[\s,\]}])")
 # A name ends before the next one begins: looking for its end costs no more than the text is long.
 _QUOTED_NAME: Final = re.compile(
@@ -40,7 +41,7 @@ _EVENT_RAW: Final = ("ts", "dur", "args", "id", "id2", "scope", "bp", "bind_id",
 def lenient(text: bytes) -> Any:
     """The value of a JSON text after as much repair as it needs, or None."""
     candidate = text.decode("utf-8", "replace")
-    for fix in (_as_it_is, _escape_backslashes, _null_for_not_available, _escape_quotes_in_name):
+    for fix in (_as_it_is, _escape_backslashes, _null_for_not_available, _no_trailing_commas, _escape_quotes_in_name):
         candidate = fix(candidate)
         try:
             return _without_surrogates(_LENIENT.decode(candidate))
@@ -96,6 +97,10 @@ def _escape_backslashes(text: str) -> str:
 
 def _null_for_not_available(text: str) -> str:
     return _NOT_AVAILABLE.sub("null", text)
+
+
+def _no_trailing_commas(text: str) -> str:
+    return _TRAILING_COMMA.sub(lambda match: match[1] or "", text)
 
 
 def _escape_quotes_in_name(text: str) -> str:

@@ -136,7 +136,9 @@ def _collectives(trace: TraceSlices, joins: Joins, arguments: ArgumentColumns, g
     slices = trace.table
     own = np.flatnonzero(slices.is_kind("collective"))
     enqueued = _enqueued(slices, joins.launch)[own]
-    calls = communication.Calls(arguments.collectives, _described(slices, own), _described(slices, enqueued), groups)
+    calls = communication.Calls(
+        arguments.collectives, arguments.host_transfers, _described(slices, own), _described(slices, enqueued), groups
+    )
     step, stream = slices.integers["step"], slices.integers["stream"]
     return communication.collectives(slices, calls, joins.operator, step, stream)
 

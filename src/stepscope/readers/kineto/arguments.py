@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stepscope.arrays import NULL, Int64s
+from stepscope.facts.communication import communication_facts
 from stepscope.readers.kineto.categories import kind_of_category
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import Batch, EventColumns, arguments
@@ -68,6 +69,7 @@ class ArgumentColumns:
     def __init__(self) -> None:
         self.texts = {name: Codes() for name in _TEXTS}
         self.collectives: dict[int, dict[str, Any]] = {}  # arguments of communication calls, by event index
+        self.host_transfers: dict[int, dict[str, Any]] = {}  # of operators that send or receive on the host
         self._parts: dict[str, list[npt.NDArray[Any]]] = {name: [] for name in (*_INTEGERS, *_TEXTS)}
 
     def add(self, batch: Batch, columns: EventColumns) -> None:
@@ -85,9 +87,9 @@ class ArgumentColumns:
                 wanted = np.array([candidate is structure for candidate in structures])[batch.category] & having
                 if wanted.any():
                     self._fill(structure, batch, np.flatnonzero(wanted), columns_of_batch)
-            if _COLLECTIVE_OPERATOR in columns.names:
-                for row in np.flatnonzero(batch.name == columns.names[_COLLECTIVE_OPERATOR]).tolist():
-                    self.collectives[int(batch.index[row])] = arguments(batch.arguments[row])
+            self._keep(self.collectives, _COLLECTIVE_OPERATOR, batch, columns)
+            for name in communication_facts().host_transfers:
+                self._keep(self.host_transfers, name, batch, columns)
         for name, values in columns_of_batch.items():
             self._parts[name].append(values)
 
@@ -102,6 +104,12 @@ class ArgumentColumns:
             missing = count - sum(map(len, parts))
             taken[name] = np.concatenate([*parts, np.broadcast_to(_ABSENT[name], missing)])
         return taken
+
+    def _keep(self, kept: dict[int, dict[str, Any]], name: str, batch: Batch, columns: EventColumns) -> None:
+        """All arguments of the events of a name."""
+        if name in columns.names:
+            for row in np.flatnonzero(batch.name == columns.names[name]).tolist():
+                kept[int(batch.index[row])] = arguments(batch.arguments[row])
 
     def _fill(
         self, structure: type[msgspec.Struct], batch: Batch, chosen: Int64s, columns: dict[str, npt.NDArray[Any]]

@@ -12,6 +12,7 @@ import polars as pl
 
 from stepscope.arrays import NONE, Int64s
 from stepscope.facts.communication import communication_facts
+from stepscope.readers.kineto.host_transfers import peers_of_host_transfers
 from stepscope.readers.kineto.identity import group_rows, integer, rank_list
 from stepscope.readers.slices.collective_names import collective_kind
 from stepscope.readers.slices.slice_table import SliceTable
@@ -34,6 +35,7 @@ class Calls:
     """What is known about communication calls besides their slices."""
 
     arguments: dict[int, dict[str, Any]]  # of calls that describe themselves, by slice id
+    host_transfers: dict[int, dict[str, Any]]  # of operators that send or receive on the host, by slice id
     own: list[Described]  # of each call
     enqueued: list[Described]  # of the annotation around the launch of each call: "nccl:all_to_all"
     groups: pl.DataFrame  # those that the job states
@@ -46,6 +48,7 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
     members = _members_of_any(calls.groups)
     rows = []
     positions = np.flatnonzero(slices.is_kind("collective"))
+    host_peers = peers_of_host_transfers(slices, positions, calls.host_transfers, calls.groups)
     for row, position in enumerate(positions.tolist()):
         own = calls.arguments.get(int(slices.id[position]), {})
         if not own and operator[position] != NONE:
@@ -70,7 +73,7 @@ def collectives(slices: SliceTable, calls: Calls, operator: Int64s, step: Int64s
                 "end_ns": int(slices.end[position]),
                 "bytes": size,
                 "dtype": None if dtype is None else str(dtype)[:40],
-                "peer": _peer(kind, own),
+                "peer": _peer(kind, own) if own else host_peers.get(row),
             }
         )
     if not rows:
