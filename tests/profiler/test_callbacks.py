@@ -110,6 +110,21 @@ def test_a_resumed_training_is_recorded_by_its_own_numbers(tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("_frameworks")
+@pytest.mark.parametrize(("first", "start"), [(0, 9), (7, 3)])
+def test_a_start_step_that_the_training_does_not_make_is_told(
+    first: int, start: int, tmp_path: Path, said: list[str]
+) -> None:
+    _transformers(
+        callbacks.TransformersProfiling(start_step=start, stop_step=start, output_path=str(tmp_path)), 3, first
+    )
+    assert said == [
+        f"The training made steps {first + 1} to {first + 3}, and start_step={start} is none of them: "
+        "nothing was recorded. Choose one that it comes to."
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("_frameworks")
 def test_lightning_takes_any_profile(tmp_path: Path) -> None:
     prof = profile(schedule=schedule(wait=1, active=2, repeat=2), start_profile=False, output_path=str(tmp_path))
     _lightning(callbacks.LightningProfiling(prof), 8)

@@ -172,6 +172,17 @@ def test_steps_come_from_the_optimizer_where_nobody_calls_step(tmp_path: Path, s
     assert said == []
 
 
+def test_steps_come_from_the_optimizer_also_where_a_schedule_is_never_driven(tmp_path: Path, said: list[str]) -> None:
+    training = Training()
+    with profile(schedule=schedule(wait=0, active=2, repeat=1), output_path=str(tmp_path)) as prof:
+        for _ in range(4):
+            training.step()
+    assert len(said) == 1
+    assert "Call step()" in said[0]
+    run = stepscope.load(prof.windows[0].directory, store=tmp_path / "store")
+    assert len(run.steps()) == 4
+
+
 def test_step_calls_win_over_the_optimizer(tmp_path: Path) -> None:
     training = Training()
     with profile(output_path=str(tmp_path)) as prof:

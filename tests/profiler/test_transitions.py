@@ -87,12 +87,12 @@ def test_between_two_steps(
     ("last", "expected", "kept", "warning"),
     [
         (N, [], 0, None),
-        (W, ["drop"], 0, "nothing was recorded"),
-        (R, ["stop", "finalize", "hand_over"], 1, "0 of ? steps"),
-        (S, ["stop", "finalize", "hand_over"], 1, "0 of ? steps"),
+        (W, ["drop"], 0, "there was none: nothing was recorded"),
+        (R, ["stop", "finalize", "hand_over"], 1, "there was none: the window never ended"),
+        (S, ["stop", "finalize", "hand_over"], 1, "there was none: the window never ended"),
     ],
 )
-def test_at_the_end(
+def test_at_the_end_without_a_step(
     last: ProfilerAction, expected: list[str], kept: int, warning: str | None, tmp_path: Path, said: list[str]
 ) -> None:
     rounds, handed = _run([last], tmp_path)
@@ -153,6 +153,14 @@ def test_a_schedule_that_the_training_never_reaches_says_so_too(tmp_path: Path, 
             prof.step()
     assert len(said) == 1
     assert "ended before" in said[0]
+
+
+def test_a_schedule_without_step_calls_says_what_it_lacks(tmp_path: Path, said: list[str]) -> None:
+    with profile(schedule=schedule(wait=1, warmup=1, active=2, repeat=1), output_path=str(tmp_path)):
+        pass
+    assert len(said) == 1
+    assert "Call step() after each training step" in said[0]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_bad_values_do_not_open_a_window_at_every_step(tmp_path: Path, said: list[str]) -> None:

@@ -280,7 +280,7 @@ class Profile:
         attempt("SIGTERM", termination.guard_window, self)
         if self.limits is not None:
             attempt("limits", self._watch_limits, self.limits, self._window)
-        if not self._has_plan:
+        if not self._has_plan or self._never_stepped:  # where nobody will call step(), the optimizer tells the steps
             attempt("optimizer", self._watch_optimizer, self._window)
 
     def _watch_limits(self, limits: Limits, window: Window) -> None:
@@ -351,7 +351,15 @@ class Profile:
         if self._failed:
             warn("interrupted", done=window.steps_done)
             return
+        if self._never_stepped:
+            warn("never_stepped_inside")
+            return
         warn("stopped_early", done=window.steps_done, wanted="?" if wanted is None else wanted)
+
+    @property
+    def _never_stepped(self) -> bool:
+        """Whether the schedule could not go on: it counts calls of step(), and there was none."""
+        return not self._stepped and self.step_num == 0
 
     def _say_why_it_ends(self) -> None:
         if self._window is not None and self._ends_by is not None:
@@ -365,7 +373,7 @@ class Profile:
 
     def _warn_nothing_recorded(self) -> None:
         if self._window is not None and not self.windows:  # an endless schedule ends somewhere
-            warn("warm_up_only")
+            warn("never_stepped" if self._never_stepped else "warm_up_only")
 
     def _warn_never_began(self) -> None:
         if self._came_to_window or not isinstance(self.settings.schedule, Schedule):
@@ -373,4 +381,4 @@ class Profile:
         if self._failed:
             warn("interrupted_before")
         else:
-            warn("ended_before")
+            warn("never_stepped" if self._never_stepped else "ended_before")

@@ -21,6 +21,7 @@ class TrainingDriver:
     def __init__(self, profiler: Any = None, start_step: Any = None, stop_step: Any = None, **parameters: Any) -> None:
         self.profiler: Any = profiler
         self._first: int | None = None
+        self._seen: tuple[int, int] | None = None  # the first and the last step without a recording
         if profiler is None:
             self.profiler = self._profile_of_steps(start_step, stop_step, parameters)
         elif not isinstance(profiler, (Profile, DynamicProfilerMonitor)):
@@ -38,9 +39,12 @@ class TrainingDriver:
         """A step begins."""
         if isinstance(self.profiler, DynamicProfilerMonitor):
             self.profiler.begin_step(number())
-        elif self._first is not None and not self.profiler.running and number() == self._first:
-            self.profiler.step_num = self._first
-            self.profiler.start()
+        elif self._first is not None and not self.profiler.running:
+            now = number()
+            self._seen = (self._seen or (now, now))[0], now
+            if now == self._first:
+                self.profiler.step_num = self._first
+                self.profiler.start()
 
     @guarded
     def end_step(self, number: Callable[[], int]) -> None:
@@ -55,6 +59,8 @@ class TrainingDriver:
         """The training is over, or failed."""
         if isinstance(self.profiler, DynamicProfilerMonitor) or (self.profiler is not None and self.profiler.running):
             self.profiler.stop(keep=keep)
+        elif self._seen is not None and self.profiler.step_num == 0:
+            warn("start_step_missed", first=self._seen[0], last=self._seen[1], start=self._first)
 
     def _profile_of_steps(self, start: Any, stop: Any, parameters: dict[str, Any]) -> Profile | None:
         numbers = [value for value in (start, stop) if isinstance(value, int) and not isinstance(value, bool)]
