@@ -15,7 +15,7 @@ from stepscope.report.diagnose import evidence_line, not_checked_lines
         ("conversion_kernels", 1168, "kernels", "conversions per step 1,168"),
         ("chain_length", 2.5, "kernels", "kernels in a row 2.5"),
         ("leak_blocks", 8, "blocks", "blocks not freed 8"),
-        ("idle_share", 0.25, "share", "device idle 25.0%"),
+        ("idle_share", 0.25, "share", "idle in total 25.0%"),
     ],
 )
 def test_what_is_counted_is_a_whole_number_after_its_label(metric: str, value: float, unit: str, expected: str) -> None:

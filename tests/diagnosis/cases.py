@@ -34,16 +34,16 @@ def loop(idle: float, fill: Callable[[Case, int, float], None] | None = None) ->
     return case
 
 
-def context(directory: Path, *times: RankTime) -> RunContext:
+def context(directory: Path, *times: RankTime, device_kind: str | None = None) -> RunContext:
     """A run of which nothing is known but the mean steps of its ranks."""
-    run = RunContext(empty_store(directory, [time.rank for time in times]))
+    run = RunContext(empty_store(directory, [time.rank for time in times], device_kind))
     vars(run)["times"] = {time.rank: time for time in times}
     return run
 
 
-def empty_store(directory: Path, ranks: list[int]) -> RunStore:
+def empty_store(directory: Path, ranks: list[int], device_kind: str | None = None) -> RunStore:
     """A stored run without any rows but those of its ranks."""
-    return make_store(directory, ranks=[{"rank": rank} for rank in ranks])
+    return make_store(directory, ranks=[{"rank": rank, "device_kind": device_kind} for rank in ranks])
 
 
 def mean_step(

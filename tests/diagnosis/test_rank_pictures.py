@@ -11,7 +11,7 @@ import pytest
 import stepscope
 from stepscope.diagnosis.pictures.ranks import rank_pictures
 from stepscope.run import Run
-from stepscope.simulate.scenario import Plan
+from stepscope.simulate.scenario import FaultEntry, Plan
 from stepscope.simulate.writing import simulate
 from support.findings import finding
 from support.scenarios import small
@@ -50,6 +50,17 @@ def test_the_proof_is_the_longest_communication_of_an_accused_rank(run: Run) -> 
     (picture,) = rank_pictures(run.store, [finding("slow_link", [1, 2])])
     accused = [track for track in picture.tracks if track.name.startswith("▸")]
     longest = max(each.dur_ns for track in accused for each in track.slices if each.kind == "collective")
+    assert picture.proof_end_ns - picture.proof_start_ns == pytest.approx(longest, rel=0.02)
+
+
+def test_ranks_that_compute_longer_than_the_others_are_marked_where_they_compute(tmp_path: Path) -> None:
+    slow = FaultEntry(kind="slow_rank", cause="compute", ranks=(2,), strength=0.5)
+    simulate(small(plan=Plan(dp=4), faults=(slow,)), tmp_path / "run")
+    (picture,) = rank_pictures(
+        stepscope.load(tmp_path / "run", progress=False).store, [finding("stage_imbalance", [2])]
+    )
+    (accused,) = [track for track in picture.tracks if track.name.startswith("▸")]
+    longest = max(each.dur_ns for each in accused.slices if each.kind == "kernel")
     assert picture.proof_end_ns - picture.proof_start_ns == pytest.approx(longest, rel=0.02)
 
 

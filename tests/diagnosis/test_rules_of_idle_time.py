@@ -172,7 +172,26 @@ def test_others_are_reported_only_for_the_time_in_which_they_had_the_core_of_the
     assert [(finding.cause, finding.gain_us) for finding in judged("host_bound", run)] == told
 
 
-def _contended(cores: float, crowded: float | None) -> Cpu:
+@pytest.mark.parametrize(
+    ("got", "runnable", "idle", "lost"),
+    [
+        # A quarter of a core, three others in line for each core: for each moment it ran it waited three.
+        (0.25, 32.0, {"host": 40}, 75.0),
+        (0.25, 32.0, {"host": 10, "data": 30}, 45.0),  # while it waits for its loader it wants no core
+        (0.25, 16.0, {"host": 40}, 25.0),  # one other in line: the rest of the time it slept
+        (0.25, 8.0, {"host": 40}, 0.0),
+    ],
+)
+def test_without_an_accelerator_the_whole_step_waits_for_cores(
+    tmp_path: Path, got: float, runnable: float, idle: dict[str, float], lost: float
+) -> None:
+    run = context(tmp_path, mean_step(computing=60, idle=idle), device_kind="cpu")
+    vars(run)["_answers"]["cpu"] = _contended(got, 1.0, runnable)
+    found = [finding for finding in judged("host_bound", run) if finding.cause == "cpu_contention"]
+    assert [(finding.gain_us, finding.gain_method) for finding in found] == ([(lost, "cores_free")] if lost else [])
+
+
+def _contended(cores: float, crowded: float | None, runnable: float = 32.0) -> Cpu:
     entry = CpuRank(
         rank=0,
         cores=8,
@@ -182,7 +201,7 @@ def _contended(cores: float, crowded: float | None) -> Cpu:
         other_cores=6.9,
         other_share=0.86,
         contended=True,
-        runnable_mean=16.0,
+        runnable_mean=runnable,
         crowded_share=crowded,
         context_switches_per_s=None,
         unit=None,

@@ -20,6 +20,7 @@ GainMethod = Literal[
     "call_replay",
     "operation_replay",
     "idle_removed",
+    "cores_free",
     "pipeline_next_limit",
     "waiting_removed",
     "exposure_removed",

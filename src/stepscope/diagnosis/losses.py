@@ -26,6 +26,8 @@ from stepscope.texts.numbers import percent, plain
 
 #: The way to estimate a gain that many rules share: without the cause, the idle time charged to it is gone.
 IDLE_REMOVED: Final = "idle_removed"
+#: On a machine without an accelerator: time in which the process was ready to run and others had the cores.
+CORES_FREE: Final = "cores_free"
 #: Titles that speak of a device which waits, and those for a host that computes by itself.
 _WITHOUT_DEVICE: Final = {
     "finding_title.host_dispatch": "finding_title.host_dispatch_on_cpu",

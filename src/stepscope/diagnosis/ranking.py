@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from stepscope.diagnosis.finding import ACCUSING, PACE, Finding, GainMethod, Where
-from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
+from stepscope.diagnosis.losses import CORES_FREE, IDLE_REMOVED, severity_of
 from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.facts.findings import finding_facts
 
@@ -79,8 +79,15 @@ def _reasons(finding: Finding, among: list[Finding]) -> list[Finding]:
         if finding.kind in kinds[other.kind].explains
         and other.accuses
         and _concerns(other, finding)
-        and not other.gain_method == finding.gain_method == IDLE_REMOVED  # causes of idle time do not overlap
+        and not _apart(other, finding)
     ]
+
+
+def _apart(one: Finding, other: Finding) -> bool:
+    """Causes of idle time do not overlap, nor does waiting for a core with waiting for data."""
+    if CORES_FREE in (one.gain_method, other.gain_method):
+        return "step_jitter" not in (one.kind, other.kind)
+    return one.gain_method == other.gain_method == IDLE_REMOVED
 
 
 def _told_once(findings: list[Finding]) -> list[Finding]:

@@ -533,6 +533,7 @@ export interface Finding {
   readonly gain_method:
     | 'call_replay'
     | 'copies_overlapped'
+    | 'cores_free'
     | 'exposure_removed'
     | 'fused'
     | 'half_precision'

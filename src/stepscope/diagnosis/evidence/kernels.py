@@ -57,11 +57,10 @@ def asking_operator(store: RunStore, rank: int, groups: pl.DataFrame) -> str | N
 
 def line_of(store: RunStore, rank: int, groups: pl.DataFrame) -> str | None:
     """The innermost line of the program's own code behind the longest of these kernels, where stacks were recorded."""
-    wanted = groups["slice"].head(finding_facts().lists.most_proofs)
-    slices = store.scan("slices", [rank]).filter(
-        pl.col("slice").is_in(wanted.implode()) & pl.col("stack").is_not_null()
-    )
+    wanted = groups.select("slice").head(finding_facts().lists.most_proofs).lazy()
+    slices = store.scan("slices", [rank]).select("slice", "stack").drop_nulls("stack")
     stacks = store.scan("stacks", [rank]).select("stack", "frames")
-    frames = slices.select("stack").join(stacks, on="stack").select("frames").collect()["frames"]
+    by_time = wanted.join(slices, on="slice", maintain_order="left").join(stacks, on="stack", maintain_order="left")
+    frames = by_time.collect()["frames"]
     lines = ([line for line in own_frames(stack) if not line.startswith(_MODULE)] for stack in frames)
     return next((own[-1] for own in lines if own), None)

@@ -20,7 +20,9 @@ Name = TypeVar("Name", bound=Hashable)
 Pair = tuple[int, int]
 # A median absolute deviation is so much smaller than the standard deviation of a normal distribution.
 _MAD_TO_DEVIATION: Final = 1.4826
-_OF_LINKS: Final = ("alike", "one", "other", "time", "whole", "bytes")
+# A median of many values of a normal distribution scatters by so much more than their mean.
+_MEDIAN_TO_MEAN: Final = 1.2533
+_OF_LINKS: Final = ("alike", "one", "other", "time", "whole", "bytes", "changing")
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,11 @@ def _slow_links(rates: pl.DataFrame) -> dict[Pair, float]:
     slow: dict[Pair, list[tuple[float, float]]] = {}
     busy: dict[Pair, float] = {}
     for _, alike in rates.group_by("alike", maintain_order=True):
-        rows = {(one, other): (time, whole) for one, other, time, whole in alike.select(_OF_LINKS[1:-1]).iter_rows()}
-        ratios = slower_than_others({pair: time for pair, (time, _) in rows.items()})
+        rows = {(one, other): (time, whole) for one, other, time, whole in alike.select(_OF_LINKS[1:5]).iter_rows()}
+        changing = alike["changing"].median()
+        ratios = slower_than_others(
+            {pair: time for pair, (time, _) in rows.items()}, changing if isinstance(changing, float) else 0.0
+        )
         for pair, (_, whole) in rows.items():
             busy[pair] = busy.get(pair, 0.0) + whole
             if pair in ratios:
@@ -96,11 +101,15 @@ def _of_groups(run: RunContext) -> pl.DataFrame:
     return rows.select("group", "time", "bytes", alike=pl.struct(alike))
 
 
-def slower_than_others(times: Mapping[Name, float]) -> dict[Name, float]:
+def slower_than_others(times: Mapping[Name, float], changing: float = 0.0) -> dict[Name, float]:
     """Those that take longer than usual, by more than the usual differ, with how many times.
+
+    ``changing`` is by how much each may be off because its calls differ among themselves, as a logarithm.
 
     >>> slower_than_others({"a": 1.0, "b": 1.1, "c": 0.9, "d": 4.0})
     {'d': 4.0}
+    >>> slower_than_others({"a": 1.0, "b": 1.1, "c": 0.9, "d": 4.0}, changing=0.5)
+    {}
     """
     limits = finding_facts().slow_link
     known = {name: time for name, time in times.items() if time > 0}
@@ -108,7 +117,7 @@ def slower_than_others(times: Mapping[Name, float]) -> dict[Name, float]:
         return {}
     usual = statistics.median_low(known.values())
     logs = [math.log(time / usual) for time in known.values()]
-    noise = _MAD_TO_DEVIATION * statistics.median(map(abs, logs))
+    noise = max(_MAD_TO_DEVIATION * statistics.median(map(abs, logs)), changing)
     least = max(math.log(limits.least_ratio), limits.least_noise_multiple * noise)
     return {name: time / usual for name, time in known.items() if math.log(time / usual) >= least}
 
@@ -131,6 +140,7 @@ def _recorded(run: RunContext) -> pl.DataFrame:
             time=pl.col("time_ns").sum() / pl.col("bytes").sum(),
             whole=pl.col("time_ns").sum().cast(pl.Float64),
             bytes=pl.col("bytes").mean(),
+            changing=pl.lit(0.0),
         )
         .select(_OF_LINKS)
         .sort("alike", "one", "other")
@@ -151,8 +161,15 @@ def _of_pairs(run: RunContext) -> pl.DataFrame:
         time=pl.col("transfer_ns").median(),
         whole=pl.col("transfer_ns").sum().cast(pl.Float64),
         bytes=pl.col("bytes").mean(),
+        changing=_error_of_median(pl.col("transfer_ns").filter(pl.col("transfer_ns") > 0).log()),
     )
     return rows.select(_OF_LINKS).sort("alike", "one", "other")
+
+
+def _error_of_median(values: pl.Expr) -> pl.Expr:
+    """Standard error of the median of values: between processes of a busy host, transfers vary manifold."""
+    deviation = _MAD_TO_DEVIATION * (values - values.median()).abs().median()
+    return (_MEDIAN_TO_MEAN * deviation / values.count().sqrt()).fill_null(0.0)
 
 
 def _ends() -> list[pl.Expr]:

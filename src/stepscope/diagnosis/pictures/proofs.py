@@ -20,6 +20,10 @@ _MOST_OF_A_FINDING: Final = 2
 _MOST_SLICES: Final = 500
 _MOST_TRACKS: Final = 8
 _LEAST_AROUND_NS: Final = 5_000
+#: Shown on either side, in lengths of the proof: ordinarily, and where else nothing could be seen beside it.
+_AROUND: Final = 0.5
+_FAR_AROUND: Final = 1.5
+_LEAST_SEEN: Final = 0.01
 #: Tracks of devices come first.
 _DEVICE_TRACKS: Final = ("stream", "plane")
 #: Frames stand in deep piles and hide what they call.
@@ -72,10 +76,9 @@ class _Stretch(msgspec.Struct, frozen=True):
     start_ns: int
     end_ns: int
 
-    @property
-    def around(self) -> tuple[int, int]:
-        """With half as much on either side, so that one sees what stands beside it."""
-        more = max((self.end_ns - self.start_ns) // 2, _LEAST_AROUND_NS)
+    def with_sides(self, lengths: float) -> tuple[int, int]:
+        """With so many of its lengths on either side, so that one sees what stands beside it."""
+        more = max(int((self.end_ns - self.start_ns) * lengths), _LEAST_AROUND_NS)
         return self.start_ns - more, self.end_ns + more
 
 
@@ -104,7 +107,8 @@ def _of_rank(store: RunStore, rank: int, chosen: dict[int, tuple[str, Proof]]) -
         return {}
     end = pl.col("start_ns") + pl.col("dur_ns")
     touching = pl.any_horizontal(
-        (pl.col("start_ns") < last) & (end > first) for first, last in (each.around for each in stretches.values())
+        (pl.col("start_ns") < last) & (end > first)
+        for first, last in (each.with_sides(_FAR_AROUND) for each in stretches.values())
     )
     slices = (
         store.scan("slices", [rank])
@@ -136,7 +140,7 @@ def _stretches(store: RunStore, rank: int, chosen: dict[int, tuple[str, Proof]])
 
 
 def _picture(stretch: _Stretch, slices: pl.DataFrame, tracks: pl.DataFrame, first_ns: int) -> ProofPicture:
-    begin, end = stretch.around
+    begin, end = _shown(stretch, slices)
     begin = max(begin, min(first_ns, stretch.start_ns))
     proves = pl.col("slice").is_in(stretch.proof.slices)
     inside = (pl.col("start_ns") < end) & (pl.col("start_ns") + pl.col("dur_ns") > begin)
@@ -161,6 +165,21 @@ def _picture(stretch: _Stretch, slices: pl.DataFrame, tracks: pl.DataFrame, firs
         ],
         slices_left_out=len(shown) - len(kept),
     )
+
+
+def _shown(stretch: _Stretch, slices: pl.DataFrame) -> tuple[int, int]:
+    """A gap between operators that are too short to be seen is shown with more of what stands around it."""
+    begin, end = stretch.with_sides(_AROUND)
+    last = pl.col("start_ns") + pl.col("dur_ns")
+    within = slices.filter(
+        (pl.col("start_ns") < end)
+        & (last > begin)
+        & ((pl.col("start_ns") > begin) | (last < end))
+        & ~pl.col("kind").is_in(_LEFT_OUT)
+    )
+    cut = pl.min_horizontal(last, pl.lit(end)) - pl.max_horizontal(pl.col("start_ns"), pl.lit(begin))
+    longest = within.select(cut.max()).item() or 0
+    return stretch.with_sides(_AROUND if longest >= _LEAST_SEEN * (end - begin) else _FAR_AROUND)
 
 
 def _tracks_shown(slices: pl.DataFrame, begin: int, end: int) -> list[int]:

@@ -1,11 +1,12 @@
 """Ranks beside each other in one step: the picture of a finding between ranks that has no stretch of time of its own.
 
 Each rank is a track, on the run's clock: when it computes, and when it communicates or copies while nothing computes.
+What sets the accused ranks apart from the others is marked where it lasts longest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -25,6 +26,7 @@ _MOST_CULPRITS: Final = 6
 _PARTS: Final = 1000
 #: Which kind of slice stands for a lane, by the lane's place in ``timeline.lanes``.
 _KINDS: Final = {0: "kernel", 2: "collective", 3: "copy"}
+_COMPUTING: Final = 0
 _EXPOSED: Final = 2
 #: A clock that is off shows on no corrected clock.
 _NOTHING_TO_SEE: Final = ("clock_skew",)
@@ -52,7 +54,8 @@ def _picture(store: RunStore, clock: RunClock, finding: Finding) -> ProofPicture
         return None
     begin, end = min(first for first, _ in windows), max(last for _, last in windows)
     lanes = {rank: [lane.clipped(begin, end) for lane in rank_lanes(store, rank, clock).lanes] for rank in ranks}
-    proof = _longest([lanes[rank][_EXPOSED] for rank in culprits])
+    apart = _EXPOSED if finding_facts().kinds[finding.kind].page == "communication" else _sets_apart(lanes, culprits)
+    proof = _longest([lanes[rank][apart] for rank in culprits])
     least = max(1, (end - begin) // _PARTS)
     return ProofPicture(
         finding=finding.id,
@@ -92,9 +95,25 @@ def _some_others(ranks: Sequence[int], culprits: Sequence[int]) -> list[int]:
     return [others[index * len(others) // room] for index in range(room)] if len(others) > room else others
 
 
-def _longest(exposed: Sequence[Intervals]) -> tuple[int, int]:
-    """The longest stretch in which a culprit only communicates; nothing where none does."""
-    stretches = [(int(last - first), int(first), int(last)) for lane in exposed for first, last in _pairs(lane)]
+def _sets_apart(lanes: Mapping[int, Sequence[Intervals]], culprits: Sequence[int]) -> int:
+    """Whether the accused ranks compute longer than the others, or only communicate longer."""
+
+    def mean(lane: int, accused: bool) -> float:
+        totals = [_total(own[lane]) for rank, own in lanes.items() if (rank in culprits) == accused]
+        return sum(totals) / len(totals)
+
+    if len(culprits) == len(lanes):
+        return _EXPOSED
+    return max((_COMPUTING, _EXPOSED), key=lambda lane: mean(lane, True) - mean(lane, False))
+
+
+def _total(lane: Intervals) -> int:
+    return int((lane.end - lane.start).sum())
+
+
+def _longest(lanes: Sequence[Intervals]) -> tuple[int, int]:
+    """The longest stretch of any of them; nothing where they have none."""
+    stretches = [(int(last - first), int(first), int(last)) for lane in lanes for first, last in _pairs(lane)]
     _, first, last = max(stretches, default=(0, 0, 0))
     return first, last
 

@@ -15,9 +15,10 @@ from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.gaps import gaps_as_proof
 from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Where
-from stepscope.diagnosis.losses import IDLE_REMOVED, Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.losses import CORES_FREE, IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.measures.busy_host import BusyPlace, busy_place
 from stepscope.diagnosis.measures.compiling import compiling_us
+from stepscope.diagnosis.measures.contention import lost_to_others_us, without_core_share
 from stepscope.diagnosis.measures.dispatching import as_busy_as
 from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.rule import Rule
@@ -55,7 +56,10 @@ _CONTENTION: Final = "cpu_contention"
 
 @dataclass(frozen=True)
 class _Waiting:
-    """Idle time per step of a rank's device for its host, because of one thing that the host did."""
+    """Idle time per step of a rank's device for its host, because of one thing that the host did.
+
+    Without an accelerator, all time that the host had no core.
+    """
 
     time: RankTime
     cause: str
@@ -97,9 +101,10 @@ def _waiting(run: RunContext, time: RankTime) -> Iterator[_Waiting]:
         allocating = min(spent.pop(_ALLOCATION), idle)
         yield _Waiting(time, _ALLOCATION, allocating)
         idle -= allocating
-    starved = idle * _starved_share(run, time.rank)
-    if worth_telling(time.share(starved)):
-        yield _Waiting(time, _CONTENTION, starved)
+    starved = idle * without_core_share(run, time.rank)
+    lost = lost_to_others_us(run, time) if run.device_kind(time.rank) == "cpu" else starved
+    if worth_telling(time.share(lost)):
+        yield _Waiting(time, _CONTENTION, lost)
         idle -= starved
     if worth_telling(time.share(idle)):
         yield _Waiting(time, _main_cause(run, time.rank, spent), idle)
@@ -129,6 +134,8 @@ def _spent_us(run: RunContext, time: RankTime) -> dict[str, float]:
 
 def _loss(run: RunContext, part: _Waiting, place: BusyPlace | None) -> Loss:
     time, share = part.time, part.time.share(part.idle_us)
+    without_core = part.cause == _CONTENTION and run.device_kind(time.rank) == "cpu"
+    lost = "waiting_for_core_share" if without_core else "idle_for_host_share"
     return Loss(
         rank=time.rank,
         cause=part.cause,
@@ -136,11 +143,11 @@ def _loss(run: RunContext, part: _Waiting, place: BusyPlace | None) -> Loss:
         advice=_advice(part.cause, place),
         gain_us=part.idle_us,
         gain_share=share,
-        gain_method=IDLE_REMOVED,
+        gain_method=CORES_FREE if without_core else IDLE_REMOVED,
         where=Where() if place is None else place.where,
         words={"place": _in_place(place)},
         evidence=[
-            number("idle_for_host_share", share, "share", link="timeline"),
+            number(lost, share, "share", link="timeline"),
             number("idle_share", time.share(time.idle_us), "share", link="timeline"),
             *(_launching(run, time) if part.cause == "dispatch" else ()),
             *(_cores(run, time.rank) if part.cause == _CONTENTION else ()),
@@ -193,21 +200,6 @@ def _launching(run: RunContext, time: RankTime) -> list[FindingEvidence]:
         number("launches_per_step", launches / len(counted), "launches", link="timeline"),
         number("kernel_mean", sum(step.kernel_us for step in counted) / launches, "us", link="operators"),
     ]
-
-
-def _starved_share(run: RunContext, rank: int) -> float:
-    """For how much of its time the host had no core although it wanted one: others took it.
-
-    Processes on other cores take nothing from it: only where more threads want to run than there are cores.
-    """
-    machines: list[CpuRank] = run.entries("cpu", "ranks", rank)
-    return max((_without_core(each) for each in machines if each.contended), default=0.0)
-
-
-def _without_core(machine: CpuRank) -> float:
-    if machine.process_cores is None or machine.crowded_share is None:
-        return 0.0
-    return machine.crowded_share * (1 - min(machine.process_cores, 1.0))
 
 
 RULE = Rule(kinds=("host_bound",), needs=("idle_causes",), judge=judge)

@@ -38,7 +38,7 @@ def judge(run: RunContext) -> list[Finding]:
         and worth_telling(computing.share(float((groups := _in_full_precision(run, computing))["us"].sum())))
     }
     losses = []
-    saved = _saved_share(run, list(candidates))
+    saved = _saved_share(run, candidates)
     for rank, groups in candidates.items():
         computing = run.computing[rank]
         time_us = float(groups["us"].sum())
@@ -74,15 +74,19 @@ class _Saved:
         self.confidence = confidence
 
 
-def _saved_share(run: RunContext, ranks: list[int]) -> _Saved:
+def _saved_share(run: RunContext, candidates: dict[int, pl.DataFrame]) -> _Saved:
     """By the arithmetic of the products where shapes tell it, else by the rates of the device."""
     counted = [
-        share for rank in ranks if run.judges_arithmetic_of(rank) and (share := _by_shapes(run, rank)) is not None
+        share for rank in candidates if run.judges_arithmetic_of(rank) and (share := _by_shapes(run, rank)) is not None
     ]
     if counted:
         return _Saved(statistics.median(counted), "likely")
-    rates = [share for rank in ranks[:1] if (share := _by_rates(peaks_of(run.store, rank))) is not None]
-    return _Saved(rates[0], "likely") if rates else _Saved(_HALF_BYTES, "suspect")
+    rates = [
+        share
+        for rank, groups in candidates.items()
+        if (share := _by_rates(peaks_of(run.store, rank), groups)) is not None
+    ]
+    return _Saved(statistics.median(rates), "likely") if rates else _Saved(_HALF_BYTES, "suspect")
 
 
 def _by_shapes(run: RunContext, rank: int) -> float | None:
@@ -101,9 +105,14 @@ def _by_shapes(run: RunContext, rank: int) -> float | None:
     return 1 - ideal / spent
 
 
-def _by_rates(peaks: Peaks) -> float | None:
+def _by_rates(peaks: Peaks, groups: pl.DataFrame) -> float | None:
+    """By how much faster the device is in half the bits; no kernel gets shorter than the shortest ones are."""
     half, full = _half_rate(peaks), peaks.rate(_FULL)
-    return None if half is None or full is None else max(1 - full / half, 0.0)
+    if half is None or full is None:
+        return None
+    shortest = pl.col("count") * finding_facts().reachable.least_kernel_us
+    left = pl.min_horizontal("us", pl.max_horizontal(pl.col("us") * min(full / half, 1.0), shortest))
+    return 1 - float(groups.select(left.sum()).item()) / float(groups["us"].sum())
 
 
 def _half_rate(peaks: Peaks) -> float | None:
