@@ -36,7 +36,7 @@ function finding(more: Partial<Finding>): Finding {
     evidence: [
       {
         metric: 'idle_for_host_share',
-        label: { en: 'device idle, waiting for the host', zh: '设备等待主机' },
+        label: { en: 'idle because of the host', zh: '因主机而空闲' },
         value: 0.25,
         unit: 'share',
         baseline: 0.1,

@@ -38,6 +38,7 @@ export const frameEn: Record<keyof typeof frameZh, string> = {
   'bar.copied': 'Copied',
   'bar.menu': 'Navigation menu',
   'scope.all': 'all {count} ranks',
+  'scope.both': 'both ranks',
   'scope.some': 'rank {ranks}',
   'scope.show_all': 'Show all ranks',
   'rank.default': 'All {count} · shown: {rank}',

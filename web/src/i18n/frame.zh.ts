@@ -36,6 +36,7 @@ export const frameZh = {
   'bar.copied': '已复制',
   'bar.menu': '导航菜单',
   'scope.all': '全部 {count} 个 rank',
+  'scope.both': '两个 rank',
   'scope.some': 'rank {ranks}',
   'scope.show_all': '显示全部 rank',
   'rank.default': '全部 {count} 个 · 当前 {rank}',

@@ -82,6 +82,7 @@ export const timelineEn: Record<keyof typeof timelineZh, string> = {
   'timeline.quiet_tracks': '{count} quiet {count|track|tracks}',
   'timeline.idle_for': '{idle}: waits for {cause}',
   'timeline.all_ranks': 'All {count} ranks',
+  'timeline.both_ranks': 'Both ranks',
   'timeline.all_ranks_help': 'A strip for each rank, the furthest behind first',
   'timeline.stack_tracks': 'Same track of all ranks',
   'timeline.stack_short': 'Across ranks',

@@ -80,6 +80,7 @@ export const timelineZh = {
   'timeline.quiet_tracks': '{count} 条空闲泳道',
   'timeline.idle_for': '{idle}：{cause}',
   'timeline.all_ranks': '全部 {count} 个 rank',
+  'timeline.both_ranks': '两个 rank',
   'timeline.all_ranks_help': '每个 rank 一条，落后最多的在前',
   'timeline.stack_tracks': '所有 rank 的同一轨道',
   'timeline.stack_short': '跨 rank 对照',

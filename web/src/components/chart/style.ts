@@ -1,26 +1,15 @@
 // One look for all charts: colours and type of the page, tooltips as text (the content policy forbids inline styles).
 import type { EChartsCoreOption } from './echarts'
+import { SERIES_COLOURS } from './seriesColour'
 
 type Variable = (name: string) => string
 type Loose = Record<string, unknown>
-
-/** Colours of series that have no fixed meaning, told apart also without red and green. */
-const SERIES = [
-  '--compute',
-  '--communication',
-  '--overlap',
-  '--data',
-  '--copy',
-  '--warning',
-  '--idle',
-  '--critical',
-] as const
 
 export function themed(option: EChartsCoreOption, variable: Variable): EChartsCoreOption {
   const loose = option as Loose
   return {
     animation: false,
-    color: SERIES.map(variable),
+    color: SERIES_COLOURS.map(variable),
     textStyle: { fontFamily: variable('--font'), color: variable('--ink-2') },
     // The chart's own title is its label; the generated one is long and English only.
     aria: { enabled: true, label: { enabled: false }, decal: { show: false } },

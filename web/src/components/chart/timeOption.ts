@@ -83,6 +83,8 @@ export function timeOption(wanted: Wanted): Loose {
   const { series, text, variable } = wanted
   const zoom = series.some((one) => one.times.length > ZOOM_POINTS)
   const span = spanOf(series, wanted.marks)
+  const highest = highestOf(series)
+  const top = wanted.limits.length > 0 ? topOf(highest, wanted.limits) : null
   return {
     legend: series.length > 1 || wanted.limits.length > 0 ? { type: 'scroll', left: 0, right: 0 } : undefined,
     grid: { left: 8, right: 20, top: 34, bottom: zoom ? 26 : 8, containLabel: true },
@@ -109,15 +111,15 @@ export function timeOption(wanted: Wanted): Loose {
       min: 0,
       minInterval: wanted.least,
       ...(wanted.most !== null ? { max: wanted.most } : {}),
-      ...(wanted.limits.length > 0 ? { max: (value: { max: number }) => topOf(value.max, wanted.limits) } : {}),
+      ...(top !== null ? { max: top } : {}),
       axisLine: { onZero: false },
       ...(wanted.inBytes
-        ? byteTicks(topOf(highestOf(series), wanted.limits) ?? highestOf(series))
+        ? byteTicks(top ?? highest)
         : {
             axisLabel: {
               formatter: (value: number) => text(value),
               // The upper end follows a limit and is seldom a round number.
-              ...(wanted.limits.length > 0 ? { showMaxLabel: false } : {}),
+              ...(top !== null ? { showMaxLabel: false } : {}),
             },
           }),
     },
@@ -181,6 +183,7 @@ function areas(wanted: Wanted): Loose {
 
 function limitLines(wanted: Wanted): Loose {
   const { limits, marks, picked, variable } = wanted
+  const span = spanOf(wanted.series, marks)
   const flat = limits.map((limit) => ({
     yAxis: limit.value,
     lineStyle: { color: variable(limit.colour), type: 'dashed' },
@@ -189,7 +192,14 @@ function limitLines(wanted: Wanted): Loose {
   const moments = marks.map((mark) => ({
     xAxis: mark.at,
     lineStyle: { color: variable(mark.colour), width: 2, type: 'solid' },
-    label: { formatter: mark.name, position: 'insideEndTop', rotate: 0, color: variable(mark.colour), fontWeight: 600 },
+    label: {
+      formatter: mark.name,
+      position: 'insideEndTop',
+      rotate: 0,
+      align: alignOf(mark.at, span),
+      color: variable(mark.colour),
+      fontWeight: 600,
+    },
   }))
   const chosen =
     picked && picked.to === picked.from
@@ -202,6 +212,13 @@ function limitLines(wanted: Wanted): Loose {
         ]
       : []
   return { silent: true, symbol: 'none', data: [...flat, ...moments, ...chosen] }
+}
+
+/** A name beside an end of the axis stays inside the chart, away from the labels of the other axis. */
+function alignOf(at: number, span: readonly [number, number] | null): 'left' | 'center' | 'right' {
+  if (!span) return 'center'
+  const place = (at - span[0]) / (span[1] - span[0])
+  return place < NAMED_WIDTH ? 'left' : place > 1 - NAMED_WIDTH ? 'right' : 'center'
 }
 
 /** First and last moment of all curves and marks; null where there is no stretch to show. */

@@ -4,12 +4,12 @@ import type { Owner, Site } from '../../api/schema'
 import { said } from '../../state/texts.svelte'
 
 const COLOURS: Readonly<Record<string, string>> = {
-  weights: '--compute',
-  gradients: '--overlap',
-  optimizer: '--copy',
-  activations: '--data',
-  inputs: '--communication',
-  workspace: '--warning',
+  weights: '--series-1',
+  gradients: '--series-2',
+  optimizer: '--series-3',
+  activations: '--series-8',
+  inputs: '--series-6',
+  workspace: '--series-5',
   before_window: '--ink-3',
   other: '--idle',
 }

@@ -1,4 +1,4 @@
-// The whole run in one strip: steps, busy lanes of the first rank, search hits, and the window that is shown.
+// The whole run in one strip: steps, busy lanes of the first rank, proofs of findings, search hits, and the window that is shown.
 import type { RunModel } from '../model'
 import { stepSpan } from '../model'
 import type { Flag } from '../flags'
@@ -17,9 +17,16 @@ export interface MinimapState {
   readonly rank: number
   readonly hits: readonly number[]
   readonly flags: readonly Flag[]
+  readonly bands: readonly MinimapBand[]
+}
+
+/** A stretch that proves a finding. */
+export interface MinimapBand extends Span {
+  readonly critical: boolean
 }
 
 const STEP_HEIGHT = 9
+const BAND_HEIGHT = 3
 
 export function drawMinimap(
   context: CanvasRenderingContext2D,
@@ -33,6 +40,11 @@ export function drawMinimap(
   context.fillRect(0, 0, size.width, size.height)
   drawStepMarks(context, state, x)
   drawLanes(context, state, size, x)
+  for (const band of state.bands) {
+    context.fillStyle = band.critical ? theme.critical : theme.warning
+    const left = x(band.start)
+    context.fillRect(left, size.height - BAND_HEIGHT, Math.max(2, x(band.end) - left), BAND_HEIGHT)
+  }
   drawHits(context, state, size)
   context.fillStyle = theme.warning
   for (const flag of state.flags) context.fillRect(x(flag.at), 0, 1.5, size.height)
