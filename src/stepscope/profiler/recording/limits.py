@@ -15,6 +15,7 @@ from stepscope.profiler.foundation.flag import Flag
 from stepscope.profiler.foundation.main_thread import call_in_main_thread, is_main_thread
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours
+from stepscope.profiler.recording.held_memory import measure_of_held_memory
 
 _LOOK_S = 0.2
 #: The reasons, as they stand in ``stepscope.json``.
@@ -56,8 +57,8 @@ class Limits:
 class LimitWatch:
     """Of one window that records: asked at each step, and a thread beside the training for steps that do not end.
 
-    What the recording holds is the growth of the process since it began, and the files that are written already. The
-    training's own memory comes and goes within a step; between steps it is about the same.
+    What the recording holds is the growth of the memory in use since it began, and the files that are written already.
+    The training's own memory comes and goes within a step; between steps it is about the same.
     """
 
     def __init__(self, limits: Limits, folder: Path, cut: Callable[[str], None]) -> None:
@@ -65,7 +66,8 @@ class LimitWatch:
         self._folder = folder
         self._cut = cut
         self._began_s = time.monotonic()
-        self._resident = resident_bytes()
+        self._memory = measure_of_held_memory()
+        self._held_before = self._memory()
         self._over = Flag()
         if is_main_thread():  # only there can a window be cut from outside
             thread = threading.Thread(target=self._look, name="stepscope-limits", daemon=True)
@@ -73,7 +75,7 @@ class LimitWatch:
 
     def reached(self, times: float = 1) -> str | None:
         """The limit that the window is over, if it is."""
-        held = max(0, resident_bytes() - self._resident) + _files_bytes(self._folder)
+        held = max(0, self._memory() - self._held_before) + _files_bytes(self._folder)
         return self._limits.over(time.monotonic() - self._began_s, held, times)
 
     def end(self) -> None:
@@ -90,15 +92,6 @@ class LimitWatch:
     def _end_now(self, why: str) -> None:
         if not self._over.is_set():
             self._cut(why)
-
-
-def resident_bytes() -> int:
-    """Memory of this process that is in use; 0 where the system does not tell."""
-    try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 (once a step)
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except ours(OSError, ValueError, IndexError):
-        return 0
 
 
 def _files_bytes(folder: Path) -> int:
