@@ -173,25 +173,28 @@ def test_others_are_reported_only_for_the_time_in_which_they_had_the_core_of_the
 
 
 @pytest.mark.parametrize(
-    ("got", "runnable", "idle", "lost"),
+    ("got", "runnable", "waiting", "idle", "lost"),
     [
         # A quarter of a core, three others in line for each core: for each moment it ran it waited three.
-        (0.25, 32.0, {"host": 40}, 75.0),
-        (0.25, 32.0, {"host": 10, "data": 30}, 45.0),  # while it waits for its loader it wants no core
-        (0.25, 16.0, {"host": 40}, 25.0),  # one other in line: the rest of the time it slept
-        (0.25, 8.0, {"host": 40}, 0.0),
+        (0.25, 32.0, None, {"host": 40}, 75.0),
+        (0.25, 32.0, None, {"host": 10, "data": 30}, 45.0),  # while it waits for its loader it wants no core
+        (0.25, 16.0, None, {"host": 40}, 25.0),  # one other in line: the rest of the time it slept
+        (0.25, 8.0, None, {"host": 40}, 0.0),
+        # The system counted it: many others are in line, but it slept half of the time.
+        (0.25, 32.0, 0.25, {"host": 40}, 25.0),
+        (0.25, 32.0, 2.5, {"host": 40}, 75.0),  # of several threads that wait at once, one holds up the step
     ],
 )
 def test_without_an_accelerator_the_whole_step_waits_for_cores(
-    tmp_path: Path, got: float, runnable: float, idle: dict[str, float], lost: float
+    tmp_path: Path, got: float, runnable: float, waiting: float | None, idle: dict[str, float], lost: float
 ) -> None:
     run = context(tmp_path, mean_step(computing=60, idle=idle), device_kind="cpu")
-    vars(run)["_answers"]["cpu"] = _contended(got, 1.0, runnable)
+    vars(run)["_answers"]["cpu"] = _contended(got, 1.0, runnable, waiting)
     found = [finding for finding in judged("host_bound", run) if finding.cause == "cpu_contention"]
     assert [(finding.gain_us, finding.gain_method) for finding in found] == ([(lost, "cores_free")] if lost else [])
 
 
-def _contended(cores: float, crowded: float | None, runnable: float = 32.0) -> Cpu:
+def _contended(cores: float, crowded: float | None, runnable: float = 32.0, waiting: float | None = None) -> Cpu:
     entry = CpuRank(
         rank=0,
         cores=8,
@@ -202,6 +205,7 @@ def _contended(cores: float, crowded: float | None, runnable: float = 32.0) -> C
         other_share=0.86,
         contended=True,
         runnable_mean=runnable,
+        waiting_mean=waiting,
         crowded_share=crowded,
         context_switches_per_s=None,
         unit=None,

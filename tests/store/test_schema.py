@@ -35,7 +35,7 @@ _PROMISED = {
     "pipeline_ops": "rank op name kind parent workers capacity sink",
     "pipeline_samples": "rank op time_ns queue",
     "pipeline_batches": "rank batch step get_us push_us total_us queue capacity",
-    "cpu": "rank time_ns scope id user system io idle runnable context_switches",
+    "cpu": "rank time_ns scope id user system io idle runnable waiting context_switches",
     "reported": "rank file step key metric value",
     "notes": "code params file place count",
 }

@@ -48,6 +48,7 @@ class CpuRank(msgspec.Struct, frozen=True):
     other_share: Share | None
     contended: bool | None
     runnable_mean: MeanCount | None
+    waiting_mean: MeanCount | None
     crowded_share: Share | None
     context_switches_per_s: PerSecond | None
     unit: Literal["step", "batch"] | None
@@ -161,6 +162,7 @@ def _of_rank(
     if seen.cores is None:
         notes.append(Note("cpu_cores_unknown", rank=rank))
     runnable = samples.filter(pl.col("scope") == "machine").select(mean_over_time("runnable")).item()
+    waiting = samples.filter(pl.col("scope") == "process").select(mean_over_time("waiting")).item()
     return CpuRank(
         rank=rank,
         cores=seen.cores,
@@ -171,6 +173,7 @@ def _of_rank(
         other_share=seen.other_share,
         contended=None if seen.other_share is None else seen.other_share > limits.other_processes_share,
         runnable_mean=None if runnable is None else float(runnable),
+        waiting_mean=None if waiting is None else float(waiting),
         crowded_share=seen.crowded_share,
         context_switches_per_s=seen.switches_per_s,
         unit=None if clock is None else "batch" if clock.by_batch else "step",

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 #: Raised when the meaning or the shape of a table changes; stores of another version are rebuilt.
-SCHEMA_VERSION: Final = 7
+SCHEMA_VERSION: Final = 8
 
 SLICE_KINDS: Final = (
     "operator",
@@ -414,6 +414,11 @@ _TABLES = (
             ("io", pl.Float64, "share waiting for input and output"),
             ("idle", pl.Float64, "share idle"),
             ("runnable", pl.Int64, "runnable threads"),
+            (
+                "waiting",
+                pl.Float64,
+                "threads of the process that were ready to run and had no core, mean of the interval",
+            ),
             ("context_switches", pl.Int64, "context switches in the interval"),
             ("dur_ns", pl.Int64, "length of the interval, where the source tells it"),
         ),

@@ -332,6 +332,7 @@ export interface CpuRank {
   readonly other_share: number | null
   readonly contended: boolean | null
   readonly runnable_mean: number | null
+  readonly waiting_mean: number | null
   readonly crowded_share: number | null
   readonly context_switches_per_s: number | null
   readonly unit: 'batch' | 'step' | null

@@ -10,6 +10,7 @@ export const cpuEn: Record<keyof typeof cpuZh, string> = {
   'cpu.siblings': 'Other ranks on this host',
   'cpu.others': 'Other processes',
   'cpu.runnable': 'Runnable threads, mean',
+  'cpu.waiting': 'Own threads without a core, mean',
   'cpu.crowded_share': 'More runnable threads than cores',
   'cpu.switches': 'Context switches / s',
   'cpu.cores_value': '{cores} {cores|core|cores}',

@@ -7,6 +7,7 @@ export const cpuZh = {
   'cpu.siblings': '同机其他 rank',
   'cpu.others': '其他进程',
   'cpu.runnable': '平均可运行线程数',
+  'cpu.waiting': '本进程等待核的平均线程数',
   'cpu.crowded_share': '线程争用核心',
   'cpu.switches': '每秒上下文切换',
   'cpu.cores_value': '{cores} 核',

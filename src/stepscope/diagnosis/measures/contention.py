@@ -34,14 +34,17 @@ def _contended(run: RunContext, rank: int) -> list[CpuRank]:
 
 
 def _without_core(machine: CpuRank, blocked: float = 0.0) -> float:
-    """What it did not get, but no more than others took while it was ready: a process that sleeps wants nothing.
+    """What it did not get, but no more than its threads waited for a core: a process that sleeps wants nothing.
 
-    Cores are shared out evenly: for each moment that a thread runs, it waits one for each other in line.
+    Where the system does not count that, cores are taken to be shared out evenly: for each moment that a thread runs,
+    it waits one for each other in line.
     """
     if machine.process_cores is None or machine.crowded_share is None:
         return 0.0
     got = min(machine.process_cores, 1.0)
     wanted = machine.crowded_share * max(1 - got - blocked, 0.0)
+    if machine.waiting_mean is not None:
+        return min(wanted, machine.waiting_mean)
     if machine.runnable_mean is None or not machine.cores:
         return wanted
     return min(wanted, got * max(machine.runnable_mean / machine.cores - 1, 0.0))

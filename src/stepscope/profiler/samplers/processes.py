@@ -11,6 +11,8 @@ from stepscope.profiler.foundation.own_faults import ours
 
 _PROC = Path("/proc")
 _TICK_NS = 10**9 // (os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100)
+#: A file is read per thread: a process of more of them (an accelerator's runtime has hundreds) is not asked.
+_MOST_THREADS = 32
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -58,6 +60,26 @@ def machine_use() -> Used | None:
         int(words["procs_running"][0]),
         int(words["ctxt"][0]),
     )
+
+
+def waited_ns() -> dict[str, int] | None:
+    """How long each thread of this process has been ready to run without a core; None where that is not known."""
+    try:
+        threads = os.listdir(_PROC / "self" / "task")  # noqa: PTH208 (their names are enough)
+        if len(threads) > _MOST_THREADS:
+            return None
+        return {thread: _waited_ns(thread) for thread in threads}
+    except ours(OSError, IndexError, ValueError):
+        return None
+
+
+def _waited_ns(thread: str) -> int:
+    try:
+        return int((_PROC / "self" / "task" / thread / "schedstat").read_text().split()[1])
+    except ours(FileNotFoundError):
+        if (_PROC / "self" / "schedstat").exists():
+            return 0  # the thread has ended
+        raise
 
 
 def children() -> list[int]:

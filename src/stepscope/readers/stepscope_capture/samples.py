@@ -14,7 +14,7 @@ from stepscope.readers.stepscope_capture.line_files import read_lines
 
 _CPU: Final = (
     {"time_ns": pl.Int64, "scope": pl.String, "id": pl.Int64}
-    | dict.fromkeys(("user", "system", "io", "idle"), pl.Float64)
+    | dict.fromkeys(("user", "system", "io", "idle", "waiting"), pl.Float64)
     | dict.fromkeys(("runnable", "context_switches", "dur_ns"), pl.Int64)
 )
 _MEMORY: Final = {"time_ns": pl.Int64, "device": pl.String, "component": pl.String} | dict.fromkeys(
