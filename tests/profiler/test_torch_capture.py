@@ -25,6 +25,7 @@ from stepscope.profiler import (
     schedule,
     tensorboard_trace_handler,
 )
+from stepscope.profiler.settings.profile_settings import checked
 
 torch = pytest.importorskip("torch")
 
@@ -71,6 +72,14 @@ def _record(where: Path, steps: int = 9, training: Training | None = None, **swi
             prof.step()
     (directory,) = where.iterdir()
     return directory, training
+
+
+def test_activities_may_be_those_of_pytorch(said: list[str]) -> None:
+    theirs = torch.profiler.ProfilerActivity
+    settings = checked(activities=[theirs.CPU, theirs.CUDA])
+    assert settings.activities == [ProfilerActivity.CPU, ProfilerActivity.GPU]
+    assert checked(activities=[theirs.CPU]).activities == [ProfilerActivity.CPU]
+    assert said == []
 
 
 def test_the_sample_loop_records_steps_four_and_five_and_no_other(tmp_path: Path) -> None:
