@@ -165,8 +165,8 @@ def test_a_window_over_its_limit_ends_with_its_step_and_none_follows(
     assert _whole_steps(window) == [1]
     assert (_description(window)["state"], _description(window)["incomplete"]) == ("complete", why)
     limit, last = _said(capsys.readouterr().err)
-    assert "ends after 1 whole steps" in limit
-    assert "1 steps recorded" in last
+    assert "ends after 1 whole step;" in limit
+    assert "1 step recorded" in last
 
 
 def test_a_step_that_does_not_end_is_cut(plain: None, tmp_path: Path) -> None:

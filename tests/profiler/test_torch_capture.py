@@ -307,6 +307,16 @@ def test_a_callback_that_fails_costs_a_warning_and_nothing_else(tmp_path: Path, 
     assert "no luck" in said[0]
 
 
+def test_two_optimizers_of_one_step_are_told_as_one_step(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    one, other = Training(), Training()
+    with profile(output_path=str(tmp_path)) as prof:
+        for _ in range(4):
+            one.step()
+            other.optimizer.step()
+    assert "[stepscope] 4 steps recorded in" in capfd.readouterr().err
+    assert stepscope.load(tmp_path).table("steps").collect().height == prof.windows[0].steps == 4
+
+
 def test_a_training_that_goes_on_with_another_optimizer_is_followed(tmp_path: Path) -> None:
     first, second = Training(), Training()
     with profile(output_path=str(tmp_path)):
