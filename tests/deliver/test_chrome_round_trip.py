@@ -90,7 +90,7 @@ def test_a_pytorch_trace_is_the_same_again(tmp_path: Path) -> None:
 
 
 def test_a_trace_of_another_tool_is_the_same_again(tmp_path: Path) -> None:
-    """Names that mean something to PyTorch mean nothing there, but for a numbered range, which marks a step anywhere."""
+    """Names that mean something to PyTorch mean nothing there, but a numbered range marks a step anywhere."""
     events = [
         named("process_name", "/device:GPU:0", pid=1),
         named("thread_name", "Stream #13(Compute)", pid=1, tid=13),

@@ -25,11 +25,16 @@ def _slice(name: str, start: int, end: int, **further: Any) -> dict[str, Any]:
 def output(tmp_path: Path) -> Path:
     """A step of 200 ns: ``linear`` from 10 to 110 around ``mm`` (20 to 50) and ``add`` (60 to 90), while a reduction
     runs from 80 to 140 on another thread. Computing: 30 of mm, 30 of add, and of linear 10 + 10 + 0 alone."""
+    return _delivered(tmp_path)
+
+
+def _delivered(tmp_path: Path, *further: dict[str, Any]) -> Path:
     slices = [
         _slice("linear", 10, 110),
         _slice("mm", 20, 50, parent=0),
         _slice("add", 60, 90, parent=0),
         _slice("gloo:all_reduce", 80, 140, kind="collective", track=2),
+        *further,
     ]
     tracks = [{"track": track, "kind": "host", "name": f"Thread {track}"} for track in (1, 2)]
     marks = {"host_start_ns": _START, "host_end_ns": _START + 200, "marks_from": "profiler_step", "step": 1}
@@ -125,3 +130,21 @@ def test_the_other_end_of_a_call_that_names_no_group_is_known_where_all_groups_h
         )
         assert links["0-1"]["Transit Size(MB)"] == pytest.approx(0.006)
         assert links["0-1"]["Transit Time(ms)"] == pytest.approx(60e-6)
+
+
+def test_a_call_in_which_the_host_waits_for_its_peers_is_communication_in_all_files(tmp_path: Path) -> None:
+    """From 150 to 180, on the thread of the operators, and no collective."""
+    output = _delivered(tmp_path, _slice("c10d::allreduce_", 150, 180))
+    (step,) = _rows(output / "step_trace_time.csv")
+    assert (float(step["Computing"]), float(step["Communication"]), float(step["Free"])) == (0.080, 0.090, 0.040)
+    (kernel,) = (row for row in _rows(output / "kernel_details.csv") if row["Name"] == "c10d::allreduce_")
+    assert (kernel["Accelerator Core"], kernel["Duration(us)"]) == ("HCCL", "0.030")
+    with sqlite3.connect(next(output.glob("ascend_pytorch_profiler_*.db"))) as database:
+        calls = database.execute(
+            "SELECT value, startNs, endNs FROM COMMUNICATION_OP JOIN STRING_IDS ON id = opName ORDER BY startNs"
+        ).fetchall()
+        tasks = database.execute("SELECT startNs, endNs FROM TASK WHERE startNs < endNs").fetchall()
+    assert [(start - _START, end - _START) for _, start, end in calls] == [(80, 140), (150, 180)]
+    assert calls[1][0] == "c10d::allreduce_"
+    assert max(end for _, end in tasks) <= _START + 110, "computing alone is among the tasks"
+    assert "c10d" not in (output / "communication.json").read_text("utf-8")

@@ -241,7 +241,7 @@ def _holds_for_kernels(run: Any, rows: list[list[str | None]], *, exact: bool, f
     the database, which is all about intervals, leaves that time to the communication."""
     theirs: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows[2:]:
-        if not str(row[1]).startswith("hcom_"):  # the table has communication among the kernels
+        if not str(row[1]).startswith(("hcom_", "c10d::")):  # the table has communication among the kernels
             theirs[str(row[1])][0] += float(row[3] or 0)
             theirs[str(row[1])][1] += float(row[7] or 0)
     ours = {row["type"]: row for row in run.operators(ranks=[0], by="type", side="host").iter_rows(named=True)}

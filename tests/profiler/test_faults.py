@@ -6,7 +6,9 @@ import errno
 import json
 import shutil
 import signal
+import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,29 @@ def test_after_a_failure_no_schedule_is_to_blame(
     expected = {0: "failed or was interrupted before", 1: "nothing was recorded", 3: "is kept"}
     assert expected[step] in text
     assert len(prof.windows) == (step == 3)
+
+
+def test_a_generator_that_is_left_early_and_an_exit_are_no_failures(
+    tmp_path: Path, plain: None, said: list[str]
+) -> None:
+    def batches() -> Iterator[int]:
+        with profile(schedule=schedule(wait=0, active=5), output_path=str(tmp_path / "generator")) as prof:
+            for batch in range(9):
+                yield batch
+                prof.step()
+
+    for batch in batches():
+        if batch == 3:
+            break
+    with (
+        pytest.raises(SystemExit),
+        profile(schedule=schedule(wait=0, active=7), output_path=str(tmp_path / "exit")) as prof,
+    ):
+        prof.step()
+        sys.exit()
+    first, second = said
+    assert "ended inside a window: 3 of 5 steps" in first
+    assert "ended inside a window: 1 of 7 steps" in second
 
 
 @pytest.mark.parametrize("plan", [None, {"wait": 0, "active": 9}, {"wait": 0, "warmup": 1, "active": 9}])

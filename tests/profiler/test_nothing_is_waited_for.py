@@ -61,6 +61,47 @@ def test_a_parser_that_is_stopped_holds_up_neither_the_loop_nor_the_exit(where: 
         assert not Path(f"/proc/{pid}").exists(), "none is left behind"
 
 
+#: A parser that takes a moment, and notes its begin and its end.
+BUSY = """#!/bin/sh
+echo begin >> "$PARSERS"
+sleep 0.2
+echo end >> "$PARSERS"
+"""
+
+MANY_WINDOWS = """
+import sys, time
+from stepscope.profiler import profile, schedule, tensorboard_trace_handler
+from stepscope.profiler.handover import parsers, parsing
+parsing.parser_is_here = lambda: True
+sys.executable = sys.argv[2]
+handler = tensorboard_trace_handler(sys.argv[1], async_mode=True)
+with profile(schedule=schedule(wait=0, active=1, repeat=6), on_trace_ready=handler) as prof:
+    for step in range(6):
+        prof.step()
+until = time.monotonic() + float(sys.argv[3])
+while (parsers._at_work.parsers or parsers._at_work.waiting) and time.monotonic() < until:
+    time.sleep(0.01)
+print("trained on", file=sys.stderr, flush=True)
+"""
+
+
+@pytest.mark.parametrize("patience_s", [HANGS_AFTER_S, 0], ids=["long training", "training that ends at once"])
+def test_windows_that_end_quickly_are_parsed_few_at_a_time(patience_s: float, tmp_path: Path, job: Any) -> None:
+    parser, noted = tmp_path / "parser", tmp_path / "noted"
+    parser.write_text(BUSY)
+    parser.chmod(0o755)
+    code, _, errors = job.run(
+        MANY_WINDOWS, str(tmp_path / "out"), str(parser), str(patience_s), PARSERS=str(noted), STEPSCOPE_BACKEND="plain"
+    )
+    assert code == 0, errors
+    events = noted.read_text().split()
+    at_once = [events[: index + 1].count("begin") - events[:index].count("end") for index in range(len(events))]
+    assert (events.count("end"), max(at_once)) == (6, 2)
+    assert errors.count("[stepscope] Parsed ") == 6
+    if patience_s:
+        assert errors.index("trained on") > errors.rindex("Parsed"), "their end is told when it comes"
+
+
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
     path = tmp_path / "profiler_config.json"

@@ -25,6 +25,7 @@ from stepscope.profiler import (
     schedule,
     tensorboard_trace_handler,
 )
+from stepscope.profiler.settings.profile_settings import checked
 
 torch = pytest.importorskip("torch")
 
@@ -71,6 +72,14 @@ def _record(where: Path, steps: int = 9, training: Training | None = None, **swi
             prof.step()
     (directory,) = where.iterdir()
     return directory, training
+
+
+def test_activities_may_be_those_of_pytorch(said: list[str]) -> None:
+    theirs = torch.profiler.ProfilerActivity
+    settings = checked(activities=[theirs.CPU, theirs.CUDA])
+    assert settings.activities == [ProfilerActivity.CPU, ProfilerActivity.GPU]
+    assert checked(activities=[theirs.CPU]).activities == [ProfilerActivity.CPU]
+    assert said == []
 
 
 def test_the_sample_loop_records_steps_four_and_five_and_no_other(tmp_path: Path) -> None:
@@ -296,6 +305,16 @@ def test_a_callback_that_fails_costs_a_warning_and_nothing_else(tmp_path: Path, 
     assert len(prof.windows) == 2
     assert len(said) == 1
     assert "no luck" in said[0]
+
+
+def test_two_optimizers_of_one_step_are_told_as_one_step(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    one, other = Training(), Training()
+    with profile(output_path=str(tmp_path)) as prof:
+        for _ in range(4):
+            one.step()
+            other.optimizer.step()
+    assert "[stepscope] 4 steps recorded in" in capfd.readouterr().err
+    assert stepscope.load(tmp_path).table("steps").collect().height == prof.windows[0].steps == 4
 
 
 def test_a_training_that_goes_on_with_another_optimizer_is_followed(tmp_path: Path) -> None:

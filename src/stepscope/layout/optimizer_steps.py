@@ -16,9 +16,12 @@ class LeadingOptimizer:
     [True, False, True, False]
     >>> [lead.is_step(1) for _ in range(6)]
     [False, False, False, False, True, True]
+    >>> lead.steps  # two of the first, and seven of the other, five of which are known afterwards
+    9
     """
 
     def __init__(self) -> None:
+        self.steps = 0
         self._leader: int | None = None
         self._since: dict[int, int] = {}
 
@@ -31,6 +34,8 @@ class LeadingOptimizer:
             if self._since[optimizer] < _SILENT_STEPS:
                 return False
             self._leader = optimizer
+            self.steps += _SILENT_STEPS - 1
+        self.steps += 1
         self._since.clear()
         return True
 

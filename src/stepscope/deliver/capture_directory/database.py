@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.work import COMMUNICATION, COPY
@@ -163,4 +164,18 @@ def _call_rows(data: RankData, texts: Texts, launched: dict[int, int]) -> Rows:
         kind = texts(call.type)
         ends = (call.start_ns, call.start_ns + call.elapse_ns)
         rows.append((texts(call.name), *ends, *names, 0, 0, None, texts(None), None, kind, data.device_id))
+    return rows + _blocking_calls(data, texts, {row[5] for row in rows})
+
+
+def _blocking_calls(data: RankData, texts: Texts, written: set[int]) -> Rows:
+    """Calls of the host into communication, in which it waits: they are no collectives, and count as communication."""
+    work, wanted = data.work, set(data.executed["slice"]) - written
+    rows: Rows = []
+    for index in np.flatnonzero(work.of(COMMUNICATION)).tolist():
+        number = int(work.slice[index])
+        if number in wanted:
+            name = texts(work.name[index])
+            ends = (int(work.start[index]), int(work.end[index]))
+            ids = (number, texts("default"), number)
+            rows.append((name, *ends, *ids, 0, 0, None, texts(None), None, name, data.device_id))
     return rows

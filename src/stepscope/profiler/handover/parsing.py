@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from stepscope.profiler.foundation.messages import tell, warn
+from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours
 from stepscope.profiler.handover.parsers import Parser, one_stands_still
 
@@ -65,10 +65,12 @@ def parse(
     command += [] if jobs is None else ["--jobs", str(jobs)]
     for step in steps or ():
         command += ["--step", str(step)]
-    if tell_begin:
-        tell("parsing", directory=str(directory))
-    process = Parser(command, environment, directory, quiet=not tell_end)
-    return process.finish() if wait else True
+    process = Parser(command, environment, directory, quiet=not tell_end, told=not tell_begin)
+    if not wait:
+        process.begin_beside()
+        return True
+    process.begin()
+    return process.finish()
 
 
 def parser_is_here() -> bool:

@@ -133,7 +133,7 @@ class Profile:
             return
         with self.own_time:
             self._keep = keep
-            self._failed = keep and (sys.exc_info()[0] is not None or hasattr(sys, "last_value"))
+            self._failed = keep and (_is_failure(sys.exc_info()[1]) or hasattr(sys, "last_value"))
             try:
                 self._end()
             except BaseException:  # of a signal handler of the job's: it goes on when all is in order
@@ -382,3 +382,15 @@ class Profile:
             warn("interrupted_before")
         else:
             warn("never_stepped" if self._never_stepped else "ended_before")
+
+
+def _is_failure(error: BaseException | None) -> bool:
+    """Whether an exception means that something went wrong: a loop over a generator that is left early, and an exit
+    without a code, end a training as well.
+
+    >>> _is_failure(KeyboardInterrupt()), _is_failure(GeneratorExit()), _is_failure(SystemExit(0)), _is_failure(None)
+    (True, False, False, False)
+    """
+    if isinstance(error, SystemExit):
+        return error.code not in (None, 0)
+    return error is not None and not isinstance(error, GeneratorExit)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from stepscope.layout import names
+from stepscope.layout.optimizer_steps import LeadingOptimizer
 from stepscope.profiler import backends
 from stepscope.profiler.foundation import messages
 from stepscope.profiler.foundation.guard import attempt, report
@@ -59,7 +60,7 @@ class Window:
         self.backend = backends.Backend(settings)
         self.pid = os.getpid()
         self.steps_done = 0
-        self.optimizer_steps = 0
+        self._lead = LeadingOptimizer()
         self.step: int | None = None
         self.state = "prepared"
         self.why_incomplete: str | None = None
@@ -144,9 +145,14 @@ class Window:
     def optimizer_step(self, optimizer: int) -> None:
         """An optimizer finished a step; the reader falls back on these where nobody calls step()."""
         if self._recording and self.pid == os.getpid():  # a forked child has its own windows
-            self.optimizer_steps += 1
+            self._lead.is_step(optimizer)
             record = {"event": "optimizer", "optimizer": optimizer, "time_ns": time.time_ns()}
             self.streams.write(names.STEPS_FILE, record)
+
+    @property
+    def optimizer_steps(self) -> int:
+        """Steps of the training by those of its optimizers, where nobody calls step()."""
+        return self._lead.steps
 
     def end_now(self, why: str) -> None:
         """The backend cannot go on: whoever made the window ends it with what it has."""

@@ -25,6 +25,10 @@ class ProfilerActivity(Enum):
     CPU = "CPU"
 
 
+#: PyTorch's names of the accelerator.
+_OTHER_WORDS = {"cuda": "gpu", "xpu": "gpu", "privateuse1": "npu"}
+
+
 class AicoreMetrics(Enum):
     """Counters of an Ascend AI Core."""
 
@@ -57,7 +61,7 @@ class HostSystem(Enum):
 
 
 def member(kind: type[EnumType], value: Any) -> EnumType | None:
-    """The member that a value means: a member (also of the framework's own enumeration), its value or its name.
+    """The member that a value means: a member (also of a framework's own enumeration), its value or its name.
 
     >>> member(AicoreMetrics, "AicoreNone"), member(ProfilerLevel, "level1"), member(ExportType, 7)
     (<AicoreMetrics.AiCoreNone: 'None'>, <ProfilerLevel.Level1: 'Level1'>, None)
@@ -66,7 +70,11 @@ def member(kind: type[EnumType], value: Any) -> EnumType | None:
         return value
     if isinstance(value, Enum) and type(value).__name__ == kind.__name__:
         value = value.value
+    elif type(value).__name__ == kind.__name__:  # PyTorch's are of another kind
+        value = getattr(value, "name", None)
     if not isinstance(value, str):
         return None
     word = value.lower()
+    if kind is ProfilerActivity:
+        word = _OTHER_WORDS.get(word, word)
     return next((each for each in kind if word in (str(each.value).lower(), each.name.lower())), None)
