@@ -13,7 +13,7 @@ _SCHEMA: Final = "stepscope.trigger/1"
 
 
 def trigger(
-    cfg_path: Annotated[Path, typer.Argument(show_default=False)],
+    cfg_path: Annotated[Path, typer.Argument(metavar="CFG_PATH", show_default=False)],
     start: Annotated[int | None, typer.Option(min=1)] = None,
     stop: Annotated[int | None, typer.Option(min=1)] = None,
     steps: Annotated[int | None, typer.Option(min=1)] = None,
