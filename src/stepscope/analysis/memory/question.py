@@ -31,6 +31,7 @@ from stepscope.errors import NoAnswerError
 from stepscope.facts.memory import memory_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 
 @question()
@@ -59,7 +60,7 @@ def memory(
         raise NoAnswerError("memory_not_recorded") if device is None else NoAnswerError("no_such_device", device=device)
     chosen = {rank: mine.chosen(steps) if steps else None for rank, mine in windows.items()}
     if steps and not any(mine is not None and len(mine) for mine in chosen.values()):
-        raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
+        raise NoAnswerError("step_without_data", steps=ranges(steps))
     highest = [peak(space, chosen[space.rank]) for space in spaces]
     capacity = {rank: capacity_of(store, rank) for rank in windows}
     peaks = [
