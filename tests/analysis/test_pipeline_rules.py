@@ -164,4 +164,4 @@ def test_the_terminal_shows_the_worst_of_many_ranks_first(tmp_path: Path, capsys
     show(pipeline(make_store(tmp_path, **tables)), "en")
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("rank ", "…"))]
     assert lines[0] == "rank 7:"
-    assert "… 4 more ranks; use --json to see all." in lines
+    assert "… 4 more ranks; choose them with --rank, or use --json to see all." in lines

@@ -23,6 +23,7 @@ import pytest
 
 from deliver.recorded_jobs import FORMS, FRAMEWORKS, WORLDS, Recorded, captures_of
 from deliver.spreadsheets import sheet
+from stepscope.analysis.foundation.intervals import difference, union
 from stepscope.analysis.timeline.clock import RankClock, RunClock
 from stepscope.analysis.timeline.lanes import rank_lanes
 from support.limits import HANGS_AFTER_S
@@ -38,6 +39,8 @@ pytestmark = [
     pytest.mark.parametrize("framework", FRAMEWORKS),
 ]
 
+#: How types of communication begin: calls, and on the host the operators that make them.
+_COMMUNICATION = ("hcom_", "c10d::")
 #: The vendor's columns of a step, in text and db, and our fields.
 _STEP_FIELDS = {
     ("Computing", "computing"): "computing_us",
@@ -179,15 +182,24 @@ def _holds_for_communication(cluster: Cluster, run: Any, framework: str) -> None
 def _expected_ms(run: Any, form: str) -> dict[str, float]:
     """Computing, exposed communication and the whole time of rank 0, as the timeline's lanes show them.
 
-    They reach from the first step's begin to the last step's end. A database shows calls in full, also beyond that.
+    They reach from the first step's begin to the last step's end. A database shows calls in full, also beyond that, and
+    nothing of what the host spends in the operators that call them (``c10d::…``).
     """
     lanes = rank_lanes(run.store, 0, RunClock(0, 0, {0: RankClock()}))
     first, last = lanes.span
     if form == "db":
         first = min(first, *(int(lane.start.min()) for lane in lanes.lanes if len(lane.start)))
         last = max(last, *(int(lane.end.max()) for lane in lanes.lanes if len(lane.end)))
-    computing, _, communication, *_ = (lane.clipped(first, last).length / 1e6 for lane in lanes.lanes)
-    return {"computing": computing, "communication": communication, "whole": (last - first) / 1e6}
+    computing, _, communication, *_ = (lane.clipped(first, last) for lane in lanes.lanes)
+    if form == "db":
+        calls = run.table("collectives").filter(pl.col("rank") == 0).select("start_ns", "end_ns").collect()
+        recorded = union(*(calls[end].to_numpy() for end in ("start_ns", "end_ns")))
+        communication = difference(recorded, computing)
+    return {
+        "computing": computing.length / 1e6,
+        "communication": communication.length / 1e6,
+        "whole": (last - first) / 1e6,
+    }
 
 
 def test_the_advisor_sums_up_what_our_answers_say(
@@ -241,7 +253,7 @@ def _holds_for_kernels(run: Any, rows: list[list[str | None]], *, exact: bool, f
     the database, which is all about intervals, leaves that time to the communication."""
     theirs: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
     for row in rows[2:]:
-        if not str(row[1]).startswith("hcom_"):  # the table has communication among the kernels
+        if not str(row[1]).startswith(_COMMUNICATION):  # the table has communication among the kernels
             theirs[str(row[1])][0] += float(row[3] or 0)
             theirs[str(row[1])][1] += float(row[7] or 0)
     ours = {row["type"]: row for row in run.operators(ranks=[0], by="type", side="host").iter_rows(named=True)}

@@ -165,7 +165,7 @@ def test_a_window_over_its_limit_ends_with_its_step_and_none_follows(
     assert _whole_steps(window) == [1]
     assert (_description(window)["state"], _description(window)["incomplete"]) == ("complete", why)
     limit, last = _said(capsys.readouterr().err)
-    assert "ends after 1 whole steps" in limit
+    assert "ends after 1 whole step;" in limit
     assert "1 steps recorded" in last
 
 

@@ -28,6 +28,7 @@ from stepscope.questions import QUESTIONS
 from stepscope.questions.units import structures
 from stepscope.report import tables
 from stepscope.report.json_document import encoded
+from stepscope.report.kernel_labels import readable_name, without_namespaces
 from stepscope.run import Run
 from stepscope.texts import text
 from support.commands import ENGLISH
@@ -214,6 +215,9 @@ def _is_shown(entry: dict[str, Any], field: str, unit: str, shown: str) -> bool:
         return shown == text(f"leak_reason.{value}", **entry["reason_values"])
     if field == "owner" and entry["blocks"] is None:  # no block has a name here: the document tells which kind it is
         return shown == text(f"memory_owner.{entry['kind']}")
+    if field == "name" and value is None:
+        return shown in ("", readable_name(None))
     if isinstance(value, str):  # long names are cut or shortened
-        return shown in (value, short_name(value)) or (len(shown) >= 40 and value.startswith(shown))
+        shortened = (value, short_name(value), without_namespaces(value))
+        return shown in shortened or (len(shown) >= 40 and value.startswith(shown))
     return shown == tables.cell(value, unit)

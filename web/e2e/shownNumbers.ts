@@ -140,6 +140,11 @@ interface Finding {
   readonly evidence: readonly { readonly metric: string; readonly value: number }[]
 }
 
+/** What gains nothing alone is shown with what it saves together with another, which is a number of its evidence. */
+function savesOnlyTogether({ gain_us, evidence }: Finding): boolean {
+  return gain_us === 0 && evidence.some(({ metric }) => metric === 'gain_together')
+}
+
 /** What stands on the Overview now. */
 async function conclusions(app: App): Promise<object> {
   return app.page.evaluate(() => ({
@@ -166,7 +171,7 @@ export async function concludes(app: App, run: Run): Promise<readonly object[]> 
       one.id,
       one.severity,
       one.title.en,
-      ...(one.gain_us === null ? [] : [`gain_us ${one.gain_us}`]),
+      ...(one.gain_us === null || savesOnlyTogether(one) ? [] : [`gain_us ${one.gain_us}`]),
       ...one.evidence.map(({ metric, value }) => `evidence.${metric} ${value}`),
     ]),
   }

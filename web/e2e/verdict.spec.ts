@@ -29,8 +29,9 @@ async function walk(app: App, page: Page, run: Run, expected: Expected): Promise
   if (expected.severity) await expect(verdict).toHaveAttribute('data-severity', expected.severity)
   // What to do stands beside it, and nothing is said twice: the finding of the sentence has no card of its own.
   if (expected.severity !== 'healthy') await expect(verdict.getByText('What to do:')).toBeInViewport()
-  await expect(page.getByRole('link', { name: 'Show me' }).and(page.locator('.primary'))).toHaveCount(1)
-  await verdict.getByRole('link', { name: 'Show me' }).click()
+  const showMe = page.getByRole('link', { name: 'Show me' }).and(page.locator('.primary')) // pictures are links, too
+  await expect(showMe).toHaveCount(1)
+  await showMe.click()
   expect(page.url()).toContain(`/${expected.page}`)
   expect((app.param('rank') ?? '').split(',')[0]).toBe(String(expected.rank ?? ''))
   await expected.seen(page)

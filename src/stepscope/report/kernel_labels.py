@@ -36,9 +36,10 @@ def distinct_names(names: Sequence[str | None]) -> list[str]:
     ['vectorized_elementwise_kernel', 'vectorized_elementwise_kernel']
     """
     meant = Counter(readable_name(name) for name in set(names))
-    return [short if meant[short := readable_name(name)] == 1 else _cut(name or short) for name in names]
+    return [short if meant[short := readable_name(name)] == 1 else without_namespaces(name or short) for name in names]
 
 
-def _cut(name: str) -> str:
+def without_namespaces(name: str) -> str:
+    """A name with the arguments of its template, as far as they fit."""
     plain = _NAMESPACE.sub("", name.removeprefix("void ").replace("(anonymous namespace)::", ""))
     return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}…"

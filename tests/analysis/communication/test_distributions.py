@@ -35,8 +35,15 @@ _CALLS = [
 def test_durations_are_counted_between_powers_of_two(tmp_path: Path) -> None:
     data = communication(make_store(tmp_path, collectives=_CALLS)).data
     bins = [(row.group, row.from_us, row.to_us, row.count) for row in data.durations]
-    # 100 and 70 us lie between 64 and 128, 40 us between 32 and 64; 12, 12 and 8 us between 8 and 16; 0.999 us below 1.
-    assert bins == [("g", 8, 16, 3), ("g", 32, 64, 1), ("g", 64, 128, 2), ("h", 0, 1, 1)]
+    # 100 and 70 us lie between 64 and 128, 40 us between 32 and 64, nothing between 16 and 32; 12, 12 and 8 us between
+    # 8 and 16; 0.999 us below 1.
+    assert bins == [("g", 8, 16, 3), ("g", 16, 32, 0), ("g", 32, 64, 1), ("g", 64, 128, 2), ("h", 0, 1, 1)]
+
+
+def test_durations_from_nothing_to_long_leave_no_power_of_two_out(tmp_path: Path) -> None:
+    calls = [_call(0, 0, 500, group=None), _call(0, 1_000, 6_000, group=None)]  # 0.5 us and 5 us
+    bins = communication(make_store(tmp_path, collectives=calls)).data.durations
+    assert [(row.from_us, row.to_us, row.count) for row in bins] == [(0, 1, 1), (1, 2, 0), (2, 4, 0), (4, 8, 1)]
 
 
 def test_the_skew_of_a_call_lies_between_its_first_and_last_member(tmp_path: Path) -> None:

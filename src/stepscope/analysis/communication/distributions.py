@@ -11,16 +11,28 @@ from stepscope.typed import typed
 
 
 def durations_of(calls: pl.DataFrame) -> list[DurationBin]:
-    """Calls by operation and length."""
+    """Calls by operation and length, from the shortest to the longest; what no call falls into in between counts 0."""
     took_us = pl.col("took") // 1000
     rows = (
-        calls.filter(pl.col("took") >= 0)
-        .group_by(*CALLED, low=_low(took_us))
-        .agg(count=pl.len())
+        _with_empty(calls.filter(pl.col("took") >= 0).group_by(*CALLED, low=_low(took_us)).agg(count=pl.len()))
         .sort(*CALLED, "low")
         .with_columns(from_us=pl.col("low").cast(pl.Float64), to_us=_high().cast(pl.Float64))
     )
     return typed(rows.select(DurationBin.__struct_fields__).to_dicts(), list[DurationBin])
+
+
+def _with_empty(counted: pl.DataFrame) -> pl.DataFrame:
+    """The same with a row for each power of two between the smallest and the largest ``low`` of an operation."""
+    ends = counted.group_by(CALLED).agg(smallest=pl.col("low").min(), largest=pl.col("low").max())
+    powers = counted.select(low=pl.col("low").max()).to_series().fill_null(0).item().bit_length()
+    lows = pl.DataFrame({"low": [0, *(1 << power for power in range(powers))]}, schema={"low": pl.Int64})
+    between = pl.col("low").is_between(pl.col("smallest"), pl.col("largest"))
+    return (
+        ends.join(lows, how="cross")
+        .filter(between)
+        .join(counted, on=[*CALLED, "low"], how="left", nulls_equal=True)
+        .select(*CALLED, "low", pl.col("count").fill_null(0))
+    )
 
 
 def packets_of(transfers: pl.LazyFrame) -> list[PacketSize]:

@@ -56,13 +56,16 @@ def read_steps(raw: Path, said: Description, last_ns: int, reading: Reading) -> 
     """Read the file; a step that was open when the process died lasts to ``last_ns``, the last that is known."""
     lines = read_lines(raw / names.STEPS_FILE, _SCHEMA, ("event", "time_ns"), reading)
     called = _called(lines, last_ns)
-    if called.filter(~pl.col("incomplete")).is_empty() and not said.has_schedule:
-        by_optimizer = _by_optimizer(lines, called)
-        if not by_optimizer.is_empty():
-            reading.notes.add("steps_from_optimizer", file=names.STEPS_FILE, count=by_optimizer.height)
-            return StepLines(by_optimizer, "optimizer_step")
-        return StepLines(called.with_columns(incomplete=pl.lit(said.cut_off)), "window")
-    return StepLines(called, "profiler_step")
+    if not called.filter(~pl.col("incomplete")).is_empty():
+        return StepLines(called, "profiler_step")
+    by_optimizer = _by_optimizer(lines, called)
+    # Under a schedule a single one may lie in a step that was cut; several do where nobody calls step().
+    if by_optimizer.height > int(said.has_schedule):
+        reading.notes.add("steps_from_optimizer", file=names.STEPS_FILE, count=by_optimizer.height)
+        return StepLines(by_optimizer, "optimizer_step")
+    if said.has_schedule:
+        return StepLines(called, "profiler_step")
+    return StepLines(called.with_columns(incomplete=pl.lit(said.cut_off)), "window")
 
 
 def _called(lines: pl.DataFrame, last_ns: int) -> pl.DataFrame:

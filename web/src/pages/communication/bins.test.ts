@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { binText, operationsIn, withEmptyBins } from './bins'
+import { binText, operationsIn } from './bins'
 
 const bin = (name: string, from: number, count: number, group: string | null = null) => ({
   group,
@@ -21,14 +21,4 @@ test('operations are told apart by group too, the one with most calls first', ()
 test('the unit of both ends is written once', () => {
   expect(binText('8 µs', '16 µs')).toBe('8 – 16 µs')
   expect(binText('512 µs', '1.02 ms')).toBe('512 µs – 1.02 ms')
-})
-
-test('powers of two without a call are between those with some', () => {
-  const found = withEmptyBins([bin('a', 32, 5), bin('a', 4, 2)])
-  expect(found.map((one) => [one.from_us, one.to_us, one.count])).toEqual([
-    [4, 8, 2],
-    [8, 16, 0],
-    [16, 32, 0],
-    [32, 64, 5],
-  ])
 })

@@ -18,18 +18,6 @@ export function operationsIn(bins: readonly DurationBin[]): readonly BinnedOpera
   return named.toSorted((a, b) => callsOf(b.bins) - callsOf(a.bins) || a.key.localeCompare(b.key))
 }
 
-/** The same with the powers of two in between that no call fell into, so that the axis leaves none out. */
-export function withEmptyBins(bins: readonly DurationBin[]): readonly DurationBin[] {
-  const sorted = bins.toSorted((a, b) => a.from_us - b.from_us)
-  return sorted.flatMap((bin, index) => {
-    const end = sorted[index + 1]?.from_us ?? 0
-    const all = [bin]
-    for (let from = bin.to_us; 0 < from && from < end; from *= 2)
-      all.push({ ...bin, from_us: from, to_us: from * 2, count: 0 })
-    return all
-  })
-}
-
 /** `8 – 16 µs`: the unit once where both ends have the same. */
 export function binText(from: string, to: string): string {
   const unit = to.split(' ').at(-1) ?? ''
