@@ -29,7 +29,7 @@ _DERIVED = {
     "option",
     "command",
     "command_option",
-    "command_group",
+    "help_word",
     "decision_question",
     "decision_answer",
     "column_name",

@@ -39,7 +39,7 @@ def test_an_unknown_step_is_the_reason_that_is_given(tmp_path: Path, question: s
     for asked, named in (([7], "7"), ([1, 7], "7"), ([9, 2, 7, 9], "9, 7")):
         with pytest.raises(NoAnswerError) as refused:
             QUESTIONS[question].ask(store, steps=asked)
-        assert refused.value.message() == f"This run has no step {named}."
+        assert refused.value.message() == f"This run has no step {named}. Available: 1-3."
         assert named in refused.value.message("zh")
 
 

@@ -26,7 +26,9 @@ from support.recordings import capture_of
 
 _COMMANDS = [*command_names(), "glance"]
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
-_HEADINGS = {"en": "Examples:", "zh": "示例:"}
+_HEADINGS = {"en": "Examples:", "zh": "示例："}
+#: What Click writes by itself.
+_FIXED_WORDS = {"usage", "arguments", "options", "default", "required", "env var"}
 _FOUR_RANKS = "four_ranks_cuda_slow_compute"
 #: Recordings that have what the question is about, where that of four ranks has not.
 _RECORDING_FOR = dict.fromkeys(("memory", "leaks", "cpu", "pipeline"), "loader_two_workers_stepscope")
@@ -186,7 +188,7 @@ def test_no_sentence_of_the_help_is_left_over() -> None:
     used = {f"{command}.{option}" for command, option in named} | {option for _, option in named}
     assert set(catalogue()["command_option"]) - used == set()
     assert set(catalogue()["command"]) == set(commands) - set(QUESTIONS)
-    assert set(catalogue()["command_group"]) == {*GROUPS, "start", "examples"}
+    assert set(catalogue()["help_word"]) == {*GROUPS, "start", "examples", *_FIXED_WORDS}
 
 
 def test_the_list_of_commands_is_whole_and_cuts_no_sentence(stepscope: Command) -> None:

@@ -61,8 +61,8 @@ def test_mistakes_get_a_sentence(stepscope: Command, tmp_path: Path) -> None:
         ("[plan]\nmicro_batch = 1\n", "Similar keys: micro_batches"),
         ("not toml", "not valid TOML"),
         ("[plan]\ndp = 3\nep = 2\n", "multiple of plan.ep"),
-        ("[network]\nbetween = 'wire'\n", "nothing is known about the network wire"),
-        ("[device]\nkind = 'gpu'\nname = 'Abacus'\n", "how fast Abacus is"),
+        ("[network]\nbetween = 'wire'\n", "the network wire is not known"),
+        ("[device]\nkind = 'gpu'\nname = 'Abacus'\n", "the speed of Abacus is not known"),
         (slow.format(host=7), "the job has hosts 0 to 0"),
     ):
         broken.write_text(text, "utf-8")

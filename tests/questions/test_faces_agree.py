@@ -76,75 +76,62 @@ def _data(run: Run, question: str) -> Any:
     return run.ask(question).data
 
 
+class Terminal:
+    """The command within this process, and the rows of all tables that it shows."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch, self._capsys = monkeypatch, capsys
+        self.table_rows: list[dict[str, str]] = []
+
+    def call(self, *words: object) -> tuple[int, str]:
+        """The exit code and what was printed."""
+        self.table_rows.clear()
+        self._monkeypatch.setattr(sys, "argv", ["stepscope", *map(str, words)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert isinstance(left.value.code or 0, int)
+        return int(left.value.code or 0), self._capsys.readouterr().out
+
+
 @pytest.fixture
-def table_rows(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, str]]:
-    """The rows of all tables that a command shows: what stands below each heading, as text."""
-    shown: list[dict[str, str]] = []
+def terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Terminal:
+    for name, value in ENGLISH.items():
+        monkeypatch.setenv(name, value)
+    command = Terminal(monkeypatch, capsys)
 
     class Recorded(Table):
+        """Keeps what stands below each heading, as text."""
+
         def add_row(self, *cells: Any, **more: Any) -> None:
             headings = [" ".join(str(column.header).split()) for column in self.columns]
-            shown.append(dict(zip(headings, map(str, cells), strict=True)))
+            command.table_rows.append(dict(zip(headings, map(str, cells), strict=True)))
             super().add_row(*cells, **more)
 
     monkeypatch.setattr(tables, "Table", Recorded)
-    return shown
-
-
-def _call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str]:
-    for name, value in ENGLISH.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "argv", ["stepscope", *map(str, words)])
-    with pytest.raises(SystemExit) as left:
-        main()
-    assert isinstance(left.value.code or 0, int)
-    return int(left.value.code or 0), capsys.readouterr().out
+    return command
 
 
 @pytest.mark.parametrize("name", _NAMES)
-def test_real_captures(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    table_rows: list[dict[str, str]],
-) -> None:
-    _walk(SHARED_DATA / name, tmp_path, monkeypatch, capsys, table_rows)
+def test_real_captures(name: str, tmp_path: Path, terminal: Terminal) -> None:
+    _walk(SHARED_DATA / name, tmp_path, terminal)
 
 
 @pytest.mark.parametrize("name", _RECORDINGS)
-def test_our_own_recordings(
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    table_rows: list[dict[str, str]],
-) -> None:
+def test_our_own_recordings(name: str, tmp_path: Path, terminal: Terminal) -> None:
     capture = RECORDINGS / name
     if name.endswith((".tar.gz", ".tar.xz")):
         with tarfile.open(capture) as archive:
             archive.extractall(tmp_path / "capture", filter="data")
         capture = tmp_path / "capture"
-    _walk(capture, tmp_path / "store", monkeypatch, capsys, table_rows)
+    _walk(capture, tmp_path / "store", terminal)
 
 
-def test_a_written_capture(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    table_rows: list[dict[str, str]],
-) -> None:
+def test_a_written_capture(tmp_path: Path, terminal: Terminal) -> None:
     capture = write_capture(tmp_path / "capture", [0, 1], steps=3)
-    _walk(capture, tmp_path / "kept", monkeypatch, capsys, table_rows)
+    _walk(capture, tmp_path / "kept", terminal)
 
 
-def _walk(
-    capture: Path,
-    store: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    table_rows: list[dict[str, str]],
-) -> None:
+def _walk(capture: Path, store: Path, terminal: Terminal) -> None:
     run = stepscope.load(capture, store=store, progress=False)
     answered = 0
     elsewhere: dict[str, list[dict[str, str]]] = {}
@@ -152,7 +139,7 @@ def _walk(
         newest = next(entry for entry in server.settled() if entry["window"] == run.window)
         for question in QUESTIONS:
             words = (question, capture, "--store", store)
-            code, printed = _call(monkeypatch, capsys, *words, "--json")
+            code, printed = terminal.call(*words, "--json")
             reply = server.client.get(f"/api/run/{newest['id']}/{question}", params={"lang": "en"})
             method = _method(run, question)
             if code:
@@ -164,11 +151,12 @@ def _walk(
             assert reply.text == printed, question
             document = json.loads(printed)
             assert document["data"] == _as_json(method()), question
-            table_rows.clear()
-            assert _call(monkeypatch, capsys, *words)[0] == 0
+            assert terminal.call(*words)[0] == 0
             entries = list(_entries(document, {}))
             units = _units(question)
-            elsewhere[question] = [row for row in table_rows if not any(_shows(row, entry, units) for entry in entries)]
+            elsewhere[question] = [
+                row for row in terminal.table_rows if not any(_shows(row, entry, units) for entry in entries)
+            ]
     assert answered
     verdict, findings = run.diagnose().verdict, run.diagnose().findings
     assert verdict.finding in (None, *(finding.id for finding in findings[:1])), "the headline is the first finding"

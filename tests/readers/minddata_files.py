@@ -7,15 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from stepscope.readers import minddata
 from stepscope.readers.discovery.source import Source
-from stepscope.readers.files.reading import Reading
 from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
-
-Tables = dict[str, pl.DataFrame]
+from support.rank_tables import Tables, counts_of, tables_of
 
 STAGES: dict[str, Any] = {
     "sampling_interval": 100,
@@ -114,17 +109,8 @@ def read(directory: Path, out: Path, rank: int | None = None) -> tuple[Tables, d
 
 
 def read_source(source: Source, out: Path) -> tuple[Tables, dict[str, int], Notes]:
-    out.mkdir(parents=True, exist_ok=True)
-    writer, notes = RankWriter(out, source.rank or 0), Notes()
-    minddata.read(Reading(source, writer, notes))
-    tables = {
-        table: pl.concat([pl.read_parquet(out / name) for name in files]) for table, files in writer.close().items()
-    }
-    counts: dict[str, int] = {}
-    for note in notes.all():
-        assert note.sentence("en") and note.sentence("zh")
-        counts[note.code] = counts.get(note.code, 0) + note.count
-    return tables, counts, notes
+    tables, notes = tables_of(minddata, source, out)
+    return tables, counts_of(notes), notes
 
 
 def only(directory: Path, *names: str) -> Path:

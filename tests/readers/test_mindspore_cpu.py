@@ -11,11 +11,7 @@ import pytest
 
 from stepscope.readers import mindspore_cpu
 from stepscope.readers.discovery.source import Source
-from stepscope.readers.files.reading import Reading
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
-
-Tables = dict[str, pl.DataFrame]
+from support.rank_tables import Tables, counts_of, tables_of
 
 # Graph mode: two steps of three operators; one line of cpu_framework per execution, in order of time.
 TIMES = (
@@ -77,17 +73,8 @@ def read(directory: Path, out: Path) -> tuple[Tables, dict[str, int]]:
 
 
 def read_source(source: Source, out: Path) -> tuple[Tables, dict[str, int]]:
-    out.mkdir(parents=True, exist_ok=True)
-    writer, notes = RankWriter(out, source.rank or 0), Notes()
-    mindspore_cpu.read(Reading(source, writer, notes))
-    tables = {
-        table: pl.concat([pl.read_parquet(out / name) for name in files]) for table, files in writer.close().items()
-    }
-    counts: dict[str, int] = {}
-    for note in notes.all():
-        assert note.sentence("en") and note.sentence("zh")
-        counts[note.code] = counts.get(note.code, 0) + note.count
-    return tables, counts
+    tables, notes = tables_of(mindspore_cpu, source, out)
+    return tables, counts_of(notes)
 
 
 def test_every_execution_is_a_slice_with_exact_times(tmp_path: Path) -> None:

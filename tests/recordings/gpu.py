@@ -7,18 +7,14 @@ Needs PyTorch alone, with CUDA; without ``src`` on the path the third recording 
 
 from __future__ import annotations
 
-import argparse
 import importlib.util
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
-from neutral_files import keep_folder, keep_trace, working_folder
-from step_clock import StepClock
+from recorders import Loop, Window, out_folder, record_with_stepscope, record_with_torch, time_between_events
 
-WAIT, WARM_UP, ACTIVE = 2, 2, 4
-STEPS = WAIT + WARM_UP + ACTIVE
+WINDOW = Window(wait=2, warm_up=2, active=4)
 BATCH, WIDTH, HIDDEN = 256, 512, 2048
 
 
@@ -67,60 +63,17 @@ def graph_step() -> Callable[[], None]:
     return step
 
 
-def run_steps(step: Callable[[], None], prof: Any) -> StepClock:
-    """The loop; CUDA's own events time each step on the device."""
-    facts = {"torch": torch.__version__, "device": torch.cuda.get_device_name()}
-    clock = StepClock(**facts, batch=BATCH, width=WIDTH, hidden=HIDDEN, recorded=list(range(WAIT + WARM_UP, STEPS)))
-    for number in range(STEPS):
-        clock.begin(number)
-        before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        before.record()
-        step()
-        after.record()
-        after.synchronize()
-        clock.end(between_events_ns=round(before.elapsed_time(after) * 1e6))
-        prof.step()
-    return clock
-
-
-def record_with_torch(step: Callable[[], None], out: Path, name: str) -> None:
-    from torch.profiler import profile, schedule
-
-    with working_folder() as folder:
-        trace = folder / "trace.json"
-        with profile(
-            schedule=schedule(wait=WAIT, warmup=WARM_UP, active=ACTIVE, repeat=1),
-            on_trace_ready=lambda prof: prof.export_chrome_trace(str(trace)),
-            record_shapes=True,
-        ) as prof:
-            clock = run_steps(step, prof)
-        keep_trace(trace, out / f"{name}.json.gz")
-    clock.write(out / f"{name}.clock.json")
-
-
-def record_with_stepscope(step: Callable[[], None], out: Path, name: str) -> None:
-    from stepscope.profiler import profile, schedule, tensorboard_trace_handler
-
-    with working_folder() as folder:
-        with profile(
-            schedule=schedule(wait=WAIT, warmup=WARM_UP, active=ACTIVE, repeat=1),
-            on_trace_ready=tensorboard_trace_handler(str(folder), worker_name="trainer", analyse_flag=False),
-            record_shapes=True,
-        ) as prof:
-            clock = run_steps(step, prof)
-        keep_folder(folder, out / f"{name}.tar.gz")
-    clock.write(out / f"{name}.clock.json")
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    out = parser.parse_args().out.absolute()
-    out.mkdir(parents=True, exist_ok=True)
-    record_with_torch(training_step(), out, "gpu_steps")
-    record_with_torch(graph_step(), out, "gpu_graph")
+    out = out_folder(__doc__)
+    facts = {"batch": BATCH, "width": WIDTH, "hidden": HIDDEN}
+
+    def timed(step: Callable[[], None]) -> Loop:
+        return lambda prof: time_between_events(WINDOW, step, prof, **facts)
+
+    record_with_torch(WINDOW, timed(training_step()), out, "gpu_steps", record_shapes=True)
+    record_with_torch(WINDOW, timed(graph_step()), out, "gpu_graph", record_shapes=True)
     if importlib.util.find_spec("stepscope"):
-        record_with_stepscope(training_step(), out, "gpu_stepscope")
+        record_with_stepscope(WINDOW, timed(training_step()), out, "gpu_stepscope", record_shapes=True)
     else:
         print("stepscope is not on the path: gpu_stepscope is left out")
 

@@ -8,19 +8,16 @@ Beside each recording stands the clock that the loop kept by itself.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
-from neutral_files import keep_trace, working_folder
-from step_clock import StepClock
-from torch.profiler import profile, schedule
+from recorders import Window, out_folder, record_with_torch, time_between_events
 
-WAIT, WARM_UP, ACTIVE = 6, 2, 6
-STEPS = WAIT + WARM_UP + ACTIVE
+WINDOW = Window(wait=6, warm_up=2, active=6)
 LAYERS, WIDTH, HEADS = 3, 1024, 16
 BATCH, LENGTH = 16, 256
 
@@ -68,34 +65,11 @@ def training_step(bf16: bool, compiled: bool) -> Callable[[], None]:
 
 def record(step: Callable[[], None], out: Path, name: str) -> None:
     """Steps that wait for the device only after the window, and the mean step between CUDA's own events."""
-    clock = StepClock(
-        torch=torch.__version__, device=torch.cuda.get_device_name(), recorded=list(range(WAIT + WARM_UP, STEPS))
-    )
-    with working_folder() as folder:
-        trace = folder / "trace.json"
-        with profile(
-            schedule=schedule(wait=WAIT, warmup=WARM_UP, active=ACTIVE, repeat=1),
-            on_trace_ready=lambda prof: prof.export_chrome_trace(str(trace)),
-            record_shapes=True,
-        ) as prof:
-            for number in range(STEPS):
-                clock.begin(number)
-                before, after = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-                before.record()
-                step()
-                after.record()
-                after.synchronize()
-                clock.end(between_events_ns=round(before.elapsed_time(after) * 1e6))
-                prof.step()
-        keep_trace(trace, out / f"{name}.json.gz")
-    clock.write(out / f"{name}.clock.json")
+    record_with_torch(WINDOW, partial(time_between_events, WINDOW, step), out, name, record_shapes=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    out = parser.parse_args().out.absolute()
-    out.mkdir(parents=True, exist_ok=True)
+    out = out_folder(__doc__)
     record(training_step(bf16=False, compiled=False), out, "pair_fp32")
     record(training_step(bf16=False, compiled=False), out, "pair_fp32_again")
     record(training_step(bf16=True, compiled=False), out, "pair_bf16")

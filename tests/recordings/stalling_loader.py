@@ -7,20 +7,18 @@ The loop's own clock, written beside each recording, says how long each step wai
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
-from neutral_files import keep_folder, keep_trace, working_folder
+from recorders import Window, out_folder, record_with_stepscope, record_with_torch
 from step_clock import StepClock
+from torch.profiler import ProfilerActivity
 from torch.utils.data import DataLoader, Dataset
 
 BATCH, WIDTH = 128, 1024
-WAIT, WARM_UP, ACTIVE = 2, 2, 12
-STEPS = WAIT + WARM_UP + ACTIVE
+WINDOW = Window(wait=2, warm_up=2, active=12)
 STALL_S = 0.3
 
 
@@ -31,7 +29,7 @@ class StallingBatches(Dataset):  # type: ignore[misc]
         self.stall = stall
 
     def __len__(self) -> int:
-        return STEPS + 8
+        return WINDOW.steps + 8
 
     def __getitem__(self, batch: int) -> Any:
         self.stall(batch)
@@ -61,9 +59,9 @@ def run_steps(loader: Any, prof: Any) -> StepClock:
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU(), torch.nn.Linear(WIDTH, WIDTH))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    clock = StepClock(torch=torch.__version__, stall_s=STALL_S, recorded=list(range(WAIT + WARM_UP, STEPS)))
+    clock = StepClock(torch=torch.__version__, stall_s=STALL_S, recorded=WINDOW.recorded)
     batches = iter(loader)
-    for number in range(STEPS):
+    for number in range(WINDOW.steps):
         clock.begin(number)
         batch = next(batches)
         clock.got_batch()
@@ -76,45 +74,16 @@ def run_steps(loader: Any, prof: Any) -> StepClock:
     return clock
 
 
-def record_with_torch(loader: Any, out: Path, name: str) -> None:
-    from torch.profiler import ProfilerActivity, profile, schedule
-
-    with working_folder() as folder:
-        trace = folder / "trace.json"
-        with profile(
-            activities=[ProfilerActivity.CPU],
-            schedule=schedule(wait=WAIT, warmup=WARM_UP, active=ACTIVE, repeat=1),
-            on_trace_ready=lambda prof: prof.export_chrome_trace(str(trace)),
-        ) as prof:
-            clock = run_steps(loader, prof)
-        keep_trace(trace, out / f"{name}.json.gz")
-    clock.write(out / f"{name}.clock.json")
-
-
-def record_with_stepscope(loader: Any, out: Path, name: str) -> None:
-    from stepscope.profiler import profile, schedule, tensorboard_trace_handler
-
-    with working_folder() as folder:
-        with profile(
-            schedule=schedule(wait=WAIT, warmup=WARM_UP, active=ACTIVE, repeat=1),
-            on_trace_ready=tensorboard_trace_handler(str(folder), worker_name="trainer", analyse_flag=False),
-            data_process=True,
-        ) as prof:
-            clock = run_steps(loader, prof)
-        keep_folder(folder, out / f"{name}.tar.gz")
-    clock.write(out / f"{name}.clock.json")
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, required=True)
-    out = parser.parse_args().out.absolute()
-    out.mkdir(parents=True, exist_ok=True)
+    out = out_folder(__doc__)
     torch.set_num_threads(1)
     for name, (stall, workers) in LOADERS.items():
-        for record, suffix in ((record_with_torch, ""), (record_with_stepscope, "_stepscope")):
-            loader = DataLoader(StallingBatches(stall), batch_size=None, num_workers=workers)
-            record(loader, out, name + suffix)
+
+        def loop(prof: Any, stall: Callable[[int], None] = stall, workers: int = workers) -> StepClock:
+            return run_steps(DataLoader(StallingBatches(stall), batch_size=None, num_workers=workers), prof)
+
+        record_with_torch(WINDOW, loop, out, name, activities=[ProfilerActivity.CPU])
+        record_with_stepscope(WINDOW, loop, out, f"{name}_stepscope", data_process=True)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from stepscope.errors import NoAnswerError
 from stepscope.facts.pipeline import pipeline_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 _SCOPES: Final = ("machine", "process", "worker", "op")
 
@@ -133,7 +134,7 @@ def cpu(store: RunStore, *, ranks: Sequence[int] | None = None, steps: Sequence[
             answer.steps.extend(_steps(rank, samples))
             answer.curves.extend(_curves(store, rank, samples))
     if not answer.ranks:
-        raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps or [])))
+        raise NoAnswerError("step_without_data", steps=ranges(steps or []))
     return Answer(answer, notes)
 
 

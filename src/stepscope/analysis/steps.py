@@ -24,6 +24,7 @@ from stepscope.errors import NoAnswerError
 from stepscope.facts.steps import steps_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -80,7 +81,7 @@ def steps(
     if steps:
         rows = rows.filter(pl.col("step").is_in(list(steps)))
         if rows.is_empty():
-            raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
+            raise NoAnswerError("step_without_data", steps=ranges(steps))
     return Answer(rows, notes, {"statistics": step_statistics(rows)})
 
 

@@ -9,6 +9,7 @@ from functools import cache
 
 import typer
 from typer.core import TyperGroup
+from typer.exceptions import TyperException
 
 from stepscope.cli import (
     analyse,
@@ -30,7 +31,7 @@ from stepscope.cli import (
 )
 from stepscope.cli.ask import with_csv_target
 from stepscope.cli.described import DescribedCommand
-from stepscope.cli.options import forget_language, language
+from stepscope.cli.options import Language, choose_language, language
 from stepscope.cli.questions import CommandsAndQuestions
 from stepscope.errors import StepscopeError, internal, is_panic
 
@@ -77,13 +78,14 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def _options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True),
+    lang: Language = None,
 ) -> None:
     """Records how a training job spends its time and tells its owner what to fix first."""
 
 
 def main() -> None:
     """Entry point of the ``stepscope`` command."""
-    forget_language()
+    choose_language(sys.argv[1:])
     if sys.argv[1:2] != ["profile"]:  # there NumPy is the job's own
         # Threads that nobody uses take a tenth of a second to start.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -93,15 +95,20 @@ def main() -> None:
     try:
         command = _built()
         names = command.list_commands(typer.Context(command))
-        command(glance.with_command_for_paths(with_csv_target(sys.argv[1:]), names))
+        arguments = glance.with_command_for_paths(with_csv_target(sys.argv[1:]), names)
+        sys.exit(command(arguments, standalone_mode=False))
     except StepscopeError as error:
         _fail(error.message(language()), error.exit_code)
+    except TyperException as objection:
+        _explain_usage(objection)
     except KeyboardInterrupt:
         _fail("", 130)
     except BrokenPipeError:
         # The reader of our output has gone, which is its right; keep Python from complaining at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except SystemExit:
+        raise
     except BaseException as error:
         if os.environ.get("STEPSCOPE_DEBUG") or not (isinstance(error, Exception) or is_panic(error)):
             raise
@@ -114,6 +121,16 @@ def _built() -> TyperGroup:
     group = typer.main.get_command(app)
     assert isinstance(group, TyperGroup)
     return group
+
+
+def _explain_usage(objection: TyperException) -> None:
+    from stepscope.cli.wrong_usage import as_usage_error, asks_for_help
+
+    if asks_for_help(objection):
+        typer.echo(objection.message, err=True)
+        sys.exit(2)
+    error = as_usage_error(objection)
+    _fail(error.message(language()), error.exit_code)
 
 
 def _fail(message: str, code: int) -> None:

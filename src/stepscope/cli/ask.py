@@ -25,6 +25,7 @@ from stepscope.cli.options import (
     Store,
     Thresholds,
     Window,
+    check_one_form,
     language,
     ranks_meant,
 )
@@ -65,6 +66,8 @@ def ask(
     from stepscope.store.notes import Note
 
     del lang
+    check_one_form(json=json, csv=csv is not None)
+    check_one_form(explain=explain is not None, csv=csv is not None)
     run = load(paths, window=window, source=source, store=store, parallel=parallel, groups=groups, engine=engine)
     ranks = ranks_meant(run, rank)
     if explain is not None:

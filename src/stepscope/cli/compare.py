@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from stepscope.cli.options import Force, Form, Json, Language, Ranks, Redact, Store, language
+from stepscope.cli.options import Force, Form, Json, Language, Ranks, Redact, Store, check_one_form, language
 from stepscope.cli.sides import Baseline, RankA, RankB, Sides, StepA, StepB, WindowA, WindowB
 
 _GATE_FAILED = 4
 
 
 def compare(
-    paths: Annotated[list[Path], typer.Argument(metavar="A B …", show_default=False)],
+    paths: Annotated[list[Path], typer.Argument(metavar="A B", show_default=False)],
     rank: Ranks = None,
     rank_a: RankA = None,
     rank_b: RankB = None,
@@ -46,6 +46,8 @@ def compare(
     from stepscope.store.baselines import save_baseline as save
 
     del lang
+    check_one_form(json=json, markdown=markdown)
+    check_one_form(html=html is not None, markdown=markdown)
     checked_gates(fail_if or [])  # before anything is read
     page = report_files.Wanted(paths, html, force=force)
     report_files.check(page)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from typer.core import TyperCommand
 
+from stepscope.cli.help_layout import TranslatedLayout, section
 from stepscope.cli.options import language
 from stepscope.questions.registry import QUESTIONS
 from stepscope.texts import entries
@@ -24,7 +25,7 @@ GROUPS: Final = {
 _FIRST_CLAUSE: Final = re.compile(r"(?s)^\s*(.+?)(?:: |：|, such as|，例如|。|\. |\.?$)")
 
 
-class DescribedCommand(TyperCommand):
+class DescribedCommand(TranslatedLayout, TyperCommand):
     """A command whose help comes from the texts; its code holds none."""
 
     def get_params(self, ctx: Any) -> list[Any]:
@@ -88,21 +89,15 @@ def _option_sentence(command: str, option: str) -> str | None:
 
 def write_examples(command: str, formatter: Any, title: str = "examples") -> None:
     """Lines to copy, each whole, however narrow the terminal."""
-    formatter.write_paragraph()
-    formatter.write_heading(heading(title))
-    for line in examples(command):
-        formatter.write(f"  {line}\n")
+    with section(formatter, title):
+        for line in examples(command):
+            formatter.write(f"  {line}\n")
 
 
 def examples(command: str) -> list[str]:
     """The examples of a command; a question has at least one."""
     told = _examples().get(command, [])
     return told or ([f"stepscope {command} traces/"] if command in QUESTIONS else [])
-
-
-def heading(name: str) -> str:
-    """A heading of the help."""
-    return entries("command_group")[name][language()]
 
 
 @cache

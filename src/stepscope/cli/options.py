@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from contextvars import ContextVar
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -16,6 +17,9 @@ from stepscope.texts import LANGUAGES, preferred_language
 if TYPE_CHECKING:
     from stepscope.run import Run
 
+#: In which of its forms an Ascend capture is read.
+_FORMS: Final = ("text", "db")
+
 _language: ContextVar[str | None] = ContextVar("language", default=None)
 
 
@@ -24,9 +28,15 @@ def language() -> str:
     return _language.get() or preferred_language()
 
 
-def forget_language() -> None:
-    """A new call begins; the language of one before is not its own."""
-    _language.set(None)
+def choose_language(arguments: list[str]) -> None:
+    """A new call begins: its language, also for the case that nothing else of it can be understood.
+
+    What stands behind ``--`` belongs to another command.
+    """
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    asked = [after for word, after in pairwise([*own, ""]) if word == "--lang"]
+    asked += [word.removeprefix("--lang=") for word in own if word.startswith("--lang=")]
+    _language.set(next((each for each in asked if each in LANGUAGES), None))
 
 
 def is_path(word: str | Path) -> bool:
@@ -37,16 +47,17 @@ def is_path(word: str | Path) -> bool:
         return False
 
 
-def _choose_language(value: str | None) -> str | None:
-    if value is not None and value not in LANGUAGES:
-        raise typer.BadParameter(f"choose one of {', '.join(LANGUAGES)}")
-    _language.set(value)
+def _check_language(value: str | None) -> str | None:
+    if value is not None:
+        if value not in LANGUAGES:
+            raise UsageError("not_a_choice", name="--lang", choices=", ".join(LANGUAGES))
+        _language.set(value)
     return value
 
 
 def _check_form(value: str | None) -> str | None:
-    if value not in (None, "text", "db"):
-        raise typer.BadParameter("choose one of text, db")
+    if value not in (None, *_FORMS):
+        raise UsageError("not_a_choice", name="--source", choices=", ".join(_FORMS))
     return value
 
 
@@ -67,6 +78,13 @@ def check_ranks(value: list[str] | None) -> list[str] | None:
     return value
 
 
+def check_one_form(**wanted: bool) -> None:
+    """Refuse options of which only one could be followed; the other would be ignored without a word."""
+    given = [f"--{name}" for name, is_given in wanted.items() if is_given]
+    if len(given) > 1:
+        raise UsageError("one_form", options=", ".join(given))
+
+
 def ranks_meant(run: Run, choice: list[str] | None) -> list[int] | None:
     """What --rank means in a run; None where it was not given."""
     from stepscope.questions.rank_choice import chosen_ranks
@@ -83,7 +101,7 @@ def one_of(*words: str, name: str | None = None, **further: Any) -> Any:
 Captures = Annotated[list[Path], typer.Argument(metavar="PATH", show_default=False)]
 Window = Annotated[str | None, typer.Option()]
 Store = Annotated[Path | None, typer.Option()]
-Form = Annotated[str | None, one_of("text", "db", name="--source", callback=_check_form)]
+Form = Annotated[str | None, one_of(*_FORMS, name="--source", callback=_check_form)]
 Engine = Annotated[str | None, typer.Option(metavar="ENGINE", show_default=False)]
 Ranks = Annotated[list[str] | None, typer.Option("--rank", metavar="RANKS", callback=check_ranks)]
 Parallel = Annotated[str | None, typer.Option(metavar="PLAN")]
@@ -96,5 +114,5 @@ Force = Annotated[bool, typer.Option("--force")]
 Redact = Annotated[bool, typer.Option("--redact")]
 Language = Annotated[
     str | None,
-    one_of(*LANGUAGES, name="--lang", callback=_choose_language, is_eager=True, show_default="by environment"),
+    one_of(*LANGUAGES, name="--lang", callback=_check_language, is_eager=True, show_default=False),
 ]

@@ -61,13 +61,8 @@ def profile(
         os.environ["STEPSCOPE_LANG"] = lang
     if shutil.which(command[0]) is None:
         raise UsageError("no_such_command", command=command[0])
-    numbers = {"wait": wait, "warmup": warmup, "repeat": repeat, "skip_first": skip_first}
-    given = [f"--{name.replace('_', '-')}" for name, value in numbers.items() if value is not None]
-    whole = whole or active == 0
-    if whole and (given or active):
-        raise UsageError("schedule_of_whole_run", options=", ".join([*given, "--active"] if active else given))
     options = {"output_path": "data", "analyse": True, **taken_over(os.environ.get(_MINDSPORE_OPTIONS))}
-    asked: dict[str, Any] = {
+    switches: dict[str, Any] = {
         "output_path": None if out is None else str(out),
         "profiler_level": f"Level{level}" if level else None,
         "record_shapes": shapes or None,
@@ -76,12 +71,8 @@ def profile(
         "data_process": data or None,
         "analyse": parse,
     }
-    options.update(_set(asked))
-    if whole:
-        options["all"] = True
-    else:
-        options["schedule"] = {**DEFAULT_WINDOW, **_set({**numbers, "active": active})}
-        options["limits"] = {"seconds": seconds, "megabytes": megabytes}
+    numbers = {"wait": wait, "warmup": warmup, "repeat": repeat, "skip_first": skip_first}
+    options |= _given(switches) | _extent(whole, active, numbers, {"seconds": seconds, "megabytes": megabytes})
     if isinstance(options["output_path"], str):
         options["output_path"] = str(Path(options["output_path"]).absolute())  # wherever the script goes from here
     if is_out_of_reach(command):
@@ -92,6 +83,20 @@ def profile(
         os.execvpe(command[0], command, environment({**options, **ours}))
     except OSError as error:
         raise UsageError("command_not_started", command=command[0], reason=error.strerror or str(error)) from error
+
+
+def _extent(
+    whole: bool, active: int | None, numbers: dict[str, int | None], limits: dict[str, float]
+) -> dict[str, Any]:
+    """How much is recorded: all of it, or windows within limits; both at once cannot be asked for."""
+    from stepscope.errors import UsageError
+
+    if not whole and active != 0:
+        return {"schedule": {**DEFAULT_WINDOW, **_given({**numbers, "active": active})}, "limits": limits}
+    contradicting = [f"--{name.replace('_', '-')}" for name in _given({**numbers, "active": active or None})]
+    if contradicting:
+        raise UsageError("schedule_of_whole_run", options=", ".join(contradicting))
+    return {"all": True}
 
 
 def announced(options: dict[str, Any]) -> str:
@@ -131,7 +136,7 @@ def is_out_of_reach(command: list[str]) -> bool:
     return False
 
 
-def _set(values: dict[str, Any]) -> dict[str, Any]:
+def _given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -19,7 +19,7 @@ _MOMENT: Final = (2020, 1, 1, 0, 0, 0)  # the same sources give the same file
 
 
 def profiler_zip(
-    file: Annotated[Path, typer.Argument(show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", show_default=False)],
     json: Json = False,
     lang: Language = None,
 ) -> None:

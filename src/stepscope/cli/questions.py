@@ -16,11 +16,11 @@ from stepscope.cli.ask import ask
 from stepscope.cli.described import (
     GROUPS,
     DescribedCommand,
-    heading,
     sentence,
     with_sentences,
     write_examples,
 )
+from stepscope.cli.help_layout import TranslatedLayout, section
 from stepscope.cli.options import is_path
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.questions.faces import shaped
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _SIGN: Final = re.compile("[*=]")
 
 
-class CommandsAndQuestions(TyperGroup):
+class CommandsAndQuestions(TranslatedLayout, TyperGroup):
     """The commands that have a file, and behind the first of them the questions."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -51,6 +51,10 @@ class CommandsAndQuestions(TyperGroup):
         super().format_help_text(ctx, formatter)
         write_examples("stepscope", formatter, "start")
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Under headings, each with what it does in a few words."""
         listed = {name for names in GROUPS.values() for name in names}
@@ -58,7 +62,7 @@ class CommandsAndQuestions(TyperGroup):
         rest = [name for name, command in known.items() if name not in listed and not command.hidden]
         for group, names in GROUPS.items():
             rows = [name for each in names for name in (rest if each is ... else [each])]
-            with formatter.section(heading(group)):
+            with section(formatter, group):
                 formatter.write_dl([(name, known[name].get_short_help_str()) for name in rows])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

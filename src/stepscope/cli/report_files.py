@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 #: What the page of a run shows.
 _SHOWN: Final = ("summary", "steps", "operators", "communication", "memory")
-_ENDINGS: Final = (".html", ".htm", ".xlsx", ".md")
+_PAGE_ENDINGS: Final = (".html", ".htm")
+_ENDINGS: Final = (*_PAGE_ENDINGS, ".xlsx", ".md")
 _ISSUE_FILE: Final = "issue.md"
 _EXCERPT_FILE: Final = "excerpt.json"
 
@@ -71,17 +72,12 @@ def write_run(run: Run, ranks: Sequence[int] | None, wanted: Wanted, lang: str) 
         report = run.report(questions=_all_questions() if wanted.tables else _SHOWN, ranks=ranks)
     if wanted.redact:
         report = redacted_answer([run], report)
-    written = _write_tables(
+    return _write_forms(
         wanted,
         lambda: {key: t for name, answer in report.answers.items() for key, t in tables(name, answer).items()},
+        lambda: rendered(run_page(report, lang)),
+        lambda: markdown(report, lang),
     )
-    if wanted.ending in (".html", ".htm"):
-        written += _write_text(wanted, rendered(run_page(report, lang)))
-    if wanted.ending == ".md":
-        written += _write_text(wanted, markdown(report, lang) + "\n")
-    elif wanted.markdown:
-        echo(markdown(report, lang))
-    return written
 
 
 def write_comparison(runs: Sequence[Run], comparison: Comparison, wanted: Wanted, lang: str) -> list[Path]:
@@ -94,14 +90,12 @@ def write_comparison(runs: Sequence[Run], comparison: Comparison, wanted: Wanted
 
     if wanted.redact:
         comparison = redacted_answer(runs, comparison)
-    written = _write_tables(wanted, lambda: tables("compare", Answer(comparison)))
-    if wanted.ending in (".html", ".htm"):
-        written += _write_text(wanted, rendered(comparison_page(comparison, lang)))
-    if wanted.ending == ".md":
-        written += _write_text(wanted, markdown(comparison, lang) + "\n")
-    elif wanted.markdown:
-        echo(markdown(comparison, lang))
-    return written
+    return _write_forms(
+        wanted,
+        lambda: tables("compare", Answer(comparison)),
+        lambda: rendered(comparison_page(comparison, lang)),
+        lambda: markdown(comparison, lang),
+    )
 
 
 def write_issue(run: Run, ranks: Sequence[int] | None, number: int, wanted: Wanted, lang: str) -> list[Path]:
@@ -149,6 +143,20 @@ def redacted_answer(runs: Sequence[Run], value: Any) -> Any:
     from stepscope.deliver.redaction import pseudonyms_of
 
     return redacted_value(pseudonyms_of(*(run.store for run in runs)), value)
+
+
+def _write_forms(
+    wanted: Wanted, frames: Callable[[], dict[str, pl.DataFrame]], page: Callable[[], str], words: Callable[[], str]
+) -> list[Path]:
+    """The forms that were asked for, each made only then; which files that gave."""
+    written = _write_tables(wanted, frames)
+    if wanted.ending in _PAGE_ENDINGS:
+        written += _write_text(wanted, page())
+    if wanted.ending == ".md":
+        written += _write_text(wanted, words() + "\n")
+    elif wanted.markdown:
+        echo(words())
+    return written
 
 
 def _write_tables(wanted: Wanted, frames: Callable[[], dict[str, pl.DataFrame]]) -> list[Path]:

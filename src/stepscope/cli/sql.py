@@ -9,13 +9,14 @@ import typer
 
 from stepscope.cli import notes
 from stepscope.cli.ask import STANDARD_OUTPUT, CsvTarget
-from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, is_path, language
+from stepscope.cli.options import Captures, Form, Json, Language, Store, Window, check_one_form, is_path, language
+from stepscope.errors import UsageError
 
 
 def _is_query(value: str) -> str:
     """The last word is the query; where it was forgotten, the last path stands in its place."""
     if is_path(value):
-        raise typer.BadParameter(f"{value} is a path; the query is missing")
+        raise UsageError("sql_query_missing", path=value)
     return value
 
 
@@ -35,6 +36,7 @@ def sql(
     from stepscope.run import load
 
     del lang
+    check_one_form(json=json, csv=csv is not None)
     run = load(paths, window=window, source=source, store=store)
     result = run.sql(query)
     if json:

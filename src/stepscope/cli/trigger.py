@@ -13,7 +13,7 @@ _SCHEMA: Final = "stepscope.trigger/1"
 
 
 def trigger(
-    cfg_path: Annotated[Path, typer.Argument(show_default=False)],
+    cfg_path: Annotated[Path, typer.Argument(metavar="CFG_PATH", show_default=False)],
     start: Annotated[int | None, typer.Option(min=1)] = None,
     stop: Annotated[int | None, typer.Option(min=1)] = None,
     steps: Annotated[int | None, typer.Option(min=1)] = None,
@@ -50,22 +50,17 @@ def trigger(
     }
     given = {name: value for name, value in switches.items() if value is not None}
     try:
-        mark = ask(cfg_path, start=start, stop=stop, steps=steps, **given)
+        request = ask(cfg_path, start=start, stop=stop, steps=steps, **given)
     except OSError as error:
         raise UsageError("trigger_cannot_write", path=str(cfg_path), reason=error.strerror or str(error)) from error
-    statuses = answers(cfg_path, mark, wait)
+    statuses = answers(cfg_path, request, wait)
+    recorded = directories(statuses, request)
     if json:
-        import json as encoder
-
-        answer = {
-            "config": str(config_path(cfg_path)),
-            "request": mark,
-            "jobs": statuses,
-            "directories": directories(statuses, mark),
-        }
-        typer.echo(encoder.dumps({"schema": _SCHEMA, "data": answer}, ensure_ascii=False))
+        _print_document(
+            {"config": str(config_path(cfg_path)), "request": request, "jobs": statuses, "directories": recorded}
+        )
     else:
-        _show(cfg_path, statuses, directories(statuses, mark))
+        _show(cfg_path, statuses, recorded)
         if not wait and not known_jobs(cfg_path):
             typer.echo(text("report.trigger_nobody", language(), path=config_path(cfg_path).parent), err=True)
     if wait and not statuses:
@@ -74,6 +69,12 @@ def trigger(
         raise NoAnswerError("trigger_missed")
     if wait and not all(is_settled(status) for status in statuses):
         raise NoAnswerError("trigger_not_done", seconds=wait)
+
+
+def _print_document(answer: dict[str, Any]) -> None:
+    import json
+
+    typer.echo(json.dumps({"schema": _SCHEMA, "data": answer}, ensure_ascii=False))
 
 
 def _show(cfg_path: Path, statuses: list[dict[str, Any]], recorded: list[str]) -> None:

@@ -10,7 +10,7 @@ from stepscope.facts.comparison import comparison_facts
 
 
 def finding_changes(first: Side, second: Side) -> list[FindingChange]:
-    """One entry per finding that both sides do not have alike; the same problem is known by kind, cause and place."""
+    """One entry per finding that differs between the sides; a problem is recognised by its kind, cause and place."""
     before, after = (_by_identity(diagnose(side.store, ranks=side.ranks).data.findings) for side in (first, second))
     changes = []
     for identity in dict.fromkeys((*after, *before)):

@@ -15,7 +15,7 @@ from stepscope.facts.comparison import comparison_facts
 
 
 def history(sides: Sequence[Side]) -> list[HistoryEntry]:
-    """One entry per run. A change begins a new stretch; each run is held against the whole stretch before it."""
+    """One entry per run. A change begins a new stretch; each run is compared with the whole stretch before it."""
     entries: list[HistoryEntry] = []
     stretch: list[Float64s] = []
     first_ns = part_means(sides[0])["period"]

@@ -75,29 +75,29 @@ def redacted(store: RunStore, pseudonyms: Pseudonyms | None = None) -> RunStore:
 
 def pseudonyms_of(*stores: RunStore) -> Pseudonyms:
     """Pseudonyms for everything that some runs name; the same name has the same one in all of them."""
-    found = Finder(frozenset().union(*map(_directories_of_capture, stores)))
+    finder = Finder(frozenset().union(*map(_directories_of_capture, stores)))
     for store in stores:
         manifest = store.manifest
         for host in store.scan("ranks").sort("rank").select("host").collect()["host"].drop_nulls():
-            found.host(str(host))
+            finder.host(str(host))
         for part in manifest.parts:
-            found.capture(Path(part.source).name)
-            found.piece(part.source)
+            finder.capture(Path(part.source).name)
+            finder.piece(part.source)
         for part_of_name in manifest.window.split("/"):
-            found.capture(part_of_name)
-        found.piece(manifest.capture)
+            finder.capture(part_of_name)
+        finder.piece(manifest.capture)
     for store in stores:
-        for piece in _doubtful_pieces(store, found):
-            found.piece(piece)
-    return Pseudonyms(found)
+        for piece in _doubtful_pieces(store, finder):
+            finder.piece(piece)
+    return Pseudonyms(finder)
 
 
 def _directories_of_capture(store: RunStore) -> frozenset[str]:
     """Directories that are known as such, so that blanks may be part of their names."""
-    places = {Path(part.source).parent for part in store.manifest.parts}
+    directories = {Path(part.source).parent for part in store.manifest.parts}
     if Path(store.manifest.capture).is_dir():
-        places.add(Path(store.manifest.capture))
-    return frozenset(str(place) for place in places if place.name)
+        directories.add(Path(store.manifest.capture))
+    return frozenset(str(directory) for directory in directories if directory.name)
 
 
 def _doubtful_pieces(store: RunStore, found: Finder) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _strings(text: str) -> list[str]:
     """The strings of a JSON text; of what is none, the text itself."""
     if not _is_json(text):
         return [text]
-    return [_assigned(found) for found in _LITERAL.finditer(text)]
+    return [_assigned(match) for match in _LITERAL.finditer(text)]
 
 
 def _changed_json(names: Pseudonyms, text: str) -> str:

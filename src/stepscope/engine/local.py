@@ -93,7 +93,7 @@ def _submit_all(
 
 
 class _OnePolarsThread:
-    """Children take the variable over when they start; this process has read it long ago. Several may be inside."""
+    """Children inherit the variable when they start; this process read it long ago. Blocks may overlap."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""From how little the doctor warns: ``doctor.toml``, which says where each fact comes from, typed."""
+"""Below which amounts the doctor warns: ``doctor.toml``, which says where each fact comes from, typed."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ class DoctorFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def doctor_facts() -> DoctorFacts:
-    """From how little the doctor warns."""
+    """Below which amounts the doctor warns."""
     return load("doctor", DoctorFacts)

@@ -128,25 +128,3 @@ MINDDATA_PIPELINE_RAW: tuple[str, ...] = (
     "parent_id",
     "children_id",
 )
-
-#: One key per row, its values in the cells behind it.
-MINDDATA_PIPELINE_SUMMARY: tuple[str, ...] = (
-    "op_ids",
-    "op_names",
-    "pipeline_ops",
-    "num_workers",
-    "queue_average_size",
-    "queue_utilization_pct",
-    "queue_empty_freq_pct",
-    "children_ids",
-    "parent_id",
-    "avg_cpu_pct",
-    "per_pipeline_time",
-    "per_push_queue_time",
-    "per_batch_time",
-    "avg_cpu_pct_per_worker",
-    "cpu_analysis_details",
-    "queue_analysis_details",
-    "bottleneck_warning",
-    "bottleneck_suggestion",
-)

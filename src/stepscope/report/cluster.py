@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 import msgspec
-import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cluster import Cluster
 from stepscope.analysis.cluster.part_times import PartTimes
 from stepscope.analysis.cluster.slowdown.types import Slowdown
 from stepscope.report.console import Console
-from stepscope.report.tables import cell, show_table
+from stepscope.report.tables import cell, frame_of, show_table
 from stepscope.texts import text
 from stepscope.texts.numbers import ranges
 
@@ -76,11 +75,9 @@ def _sentence(slowdown: Slowdown, lang: str) -> None:
 
 def _parts(parts: Sequence[PartTimes], names: tuple[str, ...], title: str, lang: str) -> None:
     if len(parts) > 1:
-        frame = pl.DataFrame([msgspec.to_builtins(part) for part in parts], infer_schema_length=None)
-        show_table(frame.select(*names, *_PART), PartTimes, lang, title=title, one_unit=True)
+        show_table(frame_of(parts, (*names, *_PART)), PartTimes, lang, title=title, one_unit=True)
 
 
 def _table(entries: Sequence[msgspec.Struct], title: str, lang: str) -> None:
     if entries:
-        frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
-        show_table(frame, type(entries[0]), lang, title=title)
+        show_table(frame_of(entries), type(entries[0]), lang, title=title)

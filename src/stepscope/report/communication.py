@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.communication import Communication
 from stepscope.report.kernel_labels import readable_name
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 from stepscope.texts import text
 
 _OPERATIONS: Final = (
@@ -48,7 +47,7 @@ def _table(
 ) -> None:
     if not entries:
         return
-    frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
+    frame = frame_of(entries)
     if "name" in frame.columns:
         frame = frame.with_columns(pl.Series("name", [readable_name(name) for name in frame["name"]], dtype=pl.String))
     chosen = frame.select(columns or frame.columns)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
-import polars as pl
-
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cpu import Cpu, CpuRank, CpuUse
 from stepscope.report.console import Console
 from stepscope.report.rank_lines import of_first_ranks
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 from stepscope.texts import text
 
 
@@ -18,7 +15,7 @@ def show(answer: Answer[Cpu], lang: str) -> None:
     console = Console(highlight=False)
     for entry in of_first_ranks(answer.data.ranks, console, lang):
         console.print(f"rank {entry.rank}: {_verdict(entry, lang)}", markup=False, soft_wrap=True)
-    uses = pl.DataFrame([msgspec.to_builtins(entry) for entry in answer.data.uses], infer_schema_length=None)
+    uses = frame_of(answer.data.uses)
     shown = [name for name in uses.columns if uses[name].null_count() < len(uses)]
     show_table(uses.select(shown), CpuUse, lang, title=text("cpu_report.uses", lang))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
@@ -10,7 +9,7 @@ from stepscope.analysis.critical_path import BoundShare, CriticalPath, NameShare
 from stepscope.report.console import Console
 from stepscope.report.kernel_labels import distinct_names
 from stepscope.report.rank_lines import of_first_ranks
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 from stepscope.texts import text
 
 
@@ -29,7 +28,7 @@ def show(answer: Answer[list[CriticalPath]], lang: str) -> None:
             share=f"{100 * largest.share:.1f}",
         )
         console.print(line, markup=False, soft_wrap=True)
-        show_table(pl.DataFrame([msgspec.to_builtins(entry) for entry in path.by_bound]), BoundShare, lang)
-        longest = pl.DataFrame([msgspec.to_builtins(entry) for entry in path.by_name], infer_schema_length=None)
+        show_table(frame_of(path.by_bound), BoundShare, lang)
+        longest = frame_of(path.by_name)
         shown = longest.with_columns(pl.Series("name", distinct_names(longest["name"].to_list()), dtype=pl.String))
         show_table(shown, NameShare, lang, title=text("report.path_parts_title", lang))

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 from typing import Final
 
-import polars as pl
-
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.flops import Flops
 from stepscope.analysis.flops.question import RankFlops, StepFlops
 from stepscope.analysis.flops.rates import OperatorFlops
 from stepscope.report.console import Console
 from stepscope.report.rank_lines import of_first_ranks
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 from stepscope.texts import text
 
 _MOST: Final = 20
+_OPERATOR: Final = (
+    "rank",
+    "name",
+    "dtype",
+    "count",
+    "flops",
+    "device_us",
+    "flops_per_s",
+    "peak_share",
+    "intensity",
+    "bound",
+    "tensor_core_share",
+)
+_STEP: Final = (
+    "rank",
+    "step",
+    "duration_us",
+    "model_flops",
+    "model_flops_per_s",
+    "mfu_share",
+    "flops",
+    "flops_per_s",
+    "hfu_share",
+    "warm_up",
+)
 _TERA: Final = 1e12
 
 
@@ -36,40 +59,9 @@ def show(answer: Answer[Flops], lang: str) -> None:
             share=f"{100 * most.attainable_share:.1f}",
         )
         console.print(line, markup=False, soft_wrap=True)
-    operators = [
-        {
-            "rank": row.rank,
-            "name": row.name,
-            "dtype": row.dtype,
-            "count": row.count,
-            "flops": row.flops,
-            "device_us": row.device_us,
-            "flops_per_s": row.flops_per_s,
-            "peak_share": row.peak_share,
-            "intensity": row.intensity,
-            "bound": row.bound,
-            "tensor_core_share": row.tensor_core_share,
-        }
-        for row in data.operators
-    ]
-    show_table(pl.DataFrame(operators, infer_schema_length=None), OperatorFlops, lang, most=_MOST)
-    steps = [
-        {
-            "rank": row.rank,
-            "step": row.step,
-            "duration_us": row.duration_us,
-            "model_flops": row.model_flops,
-            "model_flops_per_s": row.model_flops_per_s,
-            "mfu_share": row.mfu_share,
-            "flops": row.flops,
-            "flops_per_s": row.flops_per_s,
-            "hfu_share": row.hfu_share,
-            "warm_up": row.warm_up,
-        }
-        for row in data.steps
-    ]
-    if steps:
-        show_table(pl.DataFrame(steps, infer_schema_length=None), StepFlops, lang, most=_MOST)
+    show_table(frame_of(data.operators, _OPERATOR), OperatorFlops, lang, most=_MOST)
+    if data.steps:
+        show_table(frame_of(data.steps, _STEP), StepFlops, lang, most=_MOST)
 
 
 def _verdict(rank: RankFlops, lang: str) -> str:

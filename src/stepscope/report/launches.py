@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
@@ -14,7 +13,7 @@ from stepscope.analysis.launches.types import RankLaunches
 from stepscope.report.console import Console
 from stepscope.report.kernel_labels import readable_name
 from stepscope.report.rank_lines import of_first_ranks
-from stepscope.report.tables import cell, show_table
+from stepscope.report.tables import cell, frame_of, show_table
 from stepscope.texts import text
 from stepscope.texts.numbers import duration
 
@@ -83,7 +82,7 @@ def _table(
 ) -> None:
     if not entries:
         return
-    frame = pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)
+    frame = frame_of(entries)
     names = [name for name in frame.columns if name.endswith("name")]
     shortened = frame.with_columns(_short(frame[name]) for name in names)
     chosen = shortened.select(columns or shortened.columns)

@@ -7,11 +7,12 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.leaks.structures import Leaks, Site
 from stepscope.report.console import Console
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 from stepscope.texts import text
 from stepscope.texts.numbers import byte_size
 
 _MOST = 20
+_SITE = ("rank", "site", "confidence", "bytes_per_step", "bytes_at_end", "blocks", "first_step")
 _LEAK = "leak"
 _UNEXPLAINED, _RESERVED = "unexplained_growth", "reserved_growth"
 
@@ -41,20 +42,8 @@ def show(answer: Answer[Leaks], lang: str) -> None:
 
 
 def _frame(sites: list[Site], lang: str) -> pl.DataFrame:
-    rows = [
-        {
-            "rank": site.rank,
-            "site": site.site,
-            "confidence": site.confidence,
-            "bytes_per_step": site.bytes_per_step,
-            "bytes_at_end": site.bytes_at_end,
-            "blocks": site.blocks,
-            "first_step": site.first_step,
-            "reason": reason(site, lang),
-        }
-        for site in sites
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None)
+    reasons = pl.Series("reason", [reason(site, lang) for site in sites], dtype=pl.String)
+    return frame_of(sites, _SITE).with_columns(reasons)
 
 
 def reason(site: Site, lang: str) -> str:

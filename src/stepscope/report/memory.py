@@ -10,7 +10,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.memory.structures import Memory, OutOfMemory, Owner
 from stepscope.report.console import Console
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 from stepscope.texts import text
 from stepscope.texts.numbers import byte_size
 
@@ -114,6 +114,4 @@ def _table(
     columns: tuple[str, ...] | None = None,
 ) -> None:
     if rows:
-        frame = pl.DataFrame([msgspec.structs.asdict(row) for row in rows], infer_schema_length=None)
-        chosen = frame.select(columns or frame.columns)
-        show_table(chosen, type(rows[0]), lang, _MOST, None if title is None else text(title, lang))
+        show_table(frame_of(rows, columns), type(rows[0]), lang, _MOST, None if title is None else text(title, lang))

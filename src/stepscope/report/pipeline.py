@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
-
-import msgspec
-import polars as pl
+from typing import Final
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.pipeline.structure import BatchTimes, Pipeline, PipelineOp, Starving, Verdict
 from stepscope.report.console import Console
 from stepscope.report.rank_lines import of_first_ranks
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 from stepscope.texts import in_language, text
 
 _OPS: Final = (
@@ -45,9 +41,9 @@ def show(answer: Answer[Pipeline], lang: str) -> None:
         for line in _lines(verdict, starving[verdict.rank], lang):
             console.print(line, markup=False, soft_wrap=True)
     if pipeline.ops:
-        show_table(_frame(pipeline.ops).select(_OPS), PipelineOp, lang, title=text("pipeline_report.ops", lang))
+        show_table(frame_of(pipeline.ops).select(_OPS), PipelineOp, lang, title=text("pipeline_report.ops", lang))
     if pipeline.batches:
-        show_table(_frame(pipeline.batches), BatchTimes, lang, title=text("pipeline_report.batches", lang))
+        show_table(frame_of(pipeline.batches), BatchTimes, lang, title=text("pipeline_report.batches", lang))
 
 
 def _lines(verdict: Verdict, starving: Starving, lang: str) -> list[str]:
@@ -57,7 +53,3 @@ def _lines(verdict: Verdict, starving: Starving, lang: str) -> list[str]:
         key = "pipeline_report.starving_steps" if starving.unit == "step" else "pipeline_report.starving_batches"
         lines.append("  " + text(key, lang, count=starving.count, counted=starving.counted, which=named))
     return lines + [f"  → {in_language(sentence, lang)}" for sentence in verdict.advice]
-
-
-def _frame(entries: Sequence[Any]) -> pl.DataFrame:
-    return pl.DataFrame([msgspec.to_builtins(entry) for entry in entries], infer_schema_length=None)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.cluster.rank_rows import RankRow
 from stepscope.analysis.ranks import Ranks
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 
 _COLUMNS: Final = (
     "rank",
@@ -42,7 +41,7 @@ def show(answer: Answer[Ranks], lang: str) -> None:
 
 def table_of_ranks(rows: Sequence[RankRow], lang: str, title: str | None = None) -> None:
     """The columns that tell something."""
-    frame = pl.DataFrame([msgspec.to_builtins(row) for row in rows], infer_schema_length=None).select(_COLUMNS)
+    frame = frame_of(rows, _COLUMNS)
     frame = frame.with_columns(pl.col("outliers").cast(pl.List(pl.String)))
     known = [name for name in frame.columns if name == "rank" or _tells(frame[name])]
     show_table(frame.select(known), RankRow, lang, title=title, one_unit=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.summary import RankSummary, Summary
 from stepscope.report.console import Console
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 from stepscope.texts import text
 from stepscope.texts.numbers import ranges
 
@@ -48,9 +46,8 @@ def show(answer: Answer[Summary], lang: str) -> None:
                 console.print("  " + line, markup=False, soft_wrap=True)
     absent = [name for name in (*_SELDOM, *_NAMES) if not any(getattr(entry, name) for entry in answer.data.ranks)]
     shown = [name for name in _SHOWN if name not in absent]
-    rows = [{name: getattr(entry, name) for name in shown} for entry in answer.data.ranks]
     show_table(
-        pl.DataFrame(rows, infer_schema_length=None),
+        frame_of(answer.data.ranks, shown),
         RankSummary,
         lang,
         most=64,

@@ -6,9 +6,10 @@ A frame does not say the units of its columns, so each table is told the type of
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
 import polars as pl
 from rich.console import RenderableType
 from rich.table import Column, Table
@@ -30,6 +31,12 @@ _BETWEEN: Final = 2
 def wide_console() -> Console:
     """Standard output; as wide as a table needs where it is no terminal."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else _ANY_WIDTH)
+
+
+def frame_of(structures: Iterable[msgspec.Struct], columns: Sequence[str] | None = None) -> pl.DataFrame:
+    """Structures as the rows of a frame, with all of their fields or those named."""
+    frame = pl.DataFrame([msgspec.to_builtins(each) for each in structures], infer_schema_length=None)
+    return frame if columns is None or frame.is_empty() else frame.select(columns)
 
 
 def show_table(

@@ -34,6 +34,7 @@ def show_ingest(run: dict[str, Any], data: dict[str, Any], lang: str) -> None:
             rate=f"{data['mb_per_s'] or 0:,.0f}",
         ),
         markup=False,
+        soft_wrap=True,
     )
     table = Table("table", box=None, pad_edge=False)
     table.add_column("rows", justify="right")

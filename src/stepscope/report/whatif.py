@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.whatif import AppliedChange, WhatIf, WhatIfStep
 from stepscope.report.console import Console
-from stepscope.report.tables import show_table
+from stepscope.report.tables import frame_of, show_table
 from stepscope.texts import text
 
 
@@ -36,4 +35,4 @@ def show(answer: Answer[WhatIf], lang: str) -> None:
     if data.changes:
         shown = [(each.change, ", ".join(each.names), each.recorded_us) for each in data.changes]
         show_table(pl.DataFrame(shown, schema=["change", "names", "recorded_us"], orient="row"), AppliedChange, lang)
-    show_table(pl.DataFrame([msgspec.to_builtins(each) for each in data.steps]), WhatIfStep, lang)
+    show_table(frame_of(data.steps), WhatIfStep, lang)

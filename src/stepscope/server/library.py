@@ -129,7 +129,7 @@ class Library:
             self._forget_upload(entry)
 
     def changed(self) -> None:
-        """Something that the list of runs shows is no longer what it was."""
+        """Something that the list of runs shows has changed."""
         with self._lock:
             self.revision += 1
 

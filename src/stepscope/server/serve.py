@@ -53,9 +53,9 @@ def serve(settings: Settings, ready: Callable[[str], None]) -> None:
 
 
 def _end_reading(library: Library) -> None:
-    """Do not wait for the end of a long read: the store bears that it breaks off.
+    """Do not wait for the end of a long read: the store survives being interrupted.
 
-    Without its worker processes a read ends by itself, and hands back what it holds of the system; one that goes on in
+    Without its worker processes a read ends by itself and releases what it holds; one that goes on in
     this process ends with it.
     """
     until = time.monotonic() + _GRACE_SECONDS

@@ -146,10 +146,10 @@ def _hold_memory(limit: int) -> None:
 
 def _answer(store: RunStore, query: str, bounds: Bounds) -> StepscopeError | tuple[bytes, bool]:
     try:
-        found = bounded(store, query, bounds)
+        result = bounded(store, query, bounds)
         content = io.BytesIO()
-        found.frame.write_ipc(content)
-        return content.getvalue(), found.cut
+        result.frame.write_ipc(content)
+        return content.getvalue(), result.cut
     except StepscopeError as error:
         return error
     except MemoryError:

@@ -42,8 +42,8 @@ def save_document(path: Path, content: Any) -> None:
     raw = msgspec.json.encode(content)
     draft = path.with_name(f"{TEMPORARY}{uuid.uuid4().hex}-{path.name}")
     try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
-        with os.fdopen(handle, "wb") as file:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
+        with os.fdopen(descriptor, "wb") as file:
             file.write(msgspec.json.encode(_Sealed(zlib.crc32(raw), msgspec.Raw(raw))))
             file.flush()
             os.fsync(file.fileno())
@@ -79,10 +79,10 @@ def flush_directory(path: Path) -> None:
     """Let names and renames in a directory survive a power failure, where the system can."""
     if os.name == "nt":
         return
-    handle = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(handle)
+        os.fsync(descriptor)
     except OSError:  # network file systems keep names by themselves
         pass
     finally:
-        os.close(handle)
+        os.close(descriptor)

@@ -67,7 +67,7 @@ def only_writer(directory: Path) -> Iterator[bool]:
         private_directory(directory)
         with contextlib.suppress(OSError):  # one from before stores were private
             directory.chmod(PRIVATE_DIRECTORY)
-        handle = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
+        descriptor = os.open(directory / "lock", os.O_RDWR | os.O_CREAT, PRIVATE_FILE)
     except OSError as error:
         raise UnreadableInputError(
             "cannot_write_store", store=str(directory), reason=error.strerror or str(error)
@@ -76,8 +76,8 @@ def only_writer(directory: Path) -> Iterator[bool]:
         held = False
         if sys.platform != "win32":
             with contextlib.suppress(OSError):
-                fcntl.flock(handle, fcntl.LOCK_EX)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
                 held = True
         yield held
     finally:
-        os.close(handle)
+        os.close(descriptor)

@@ -120,7 +120,7 @@ def nest(track: Int32s, start: Int64s, dur: Int64s) -> Nesting:
 
 
 def _sorted_places(numbers: Int32s) -> Int64s:
-    """Places by number, then as given; numbers are not negative. Short ones are sorted without comparing them."""
+    """The order of the numbers, equal ones as given; none is negative. Small numbers are sorted without comparisons."""
     largest = int(numbers.max()) if len(numbers) else 0
     return np.argsort(numbers.astype(np.min_scalar_type(largest)), kind="stable")
 

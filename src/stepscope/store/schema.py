@@ -32,9 +32,6 @@ SLICE_KINDS: Final = (
     "reported",
 )
 
-#: Slice kinds that occupy a device; ``collective`` does so only on a device track.
-DEVICE_KINDS: Final = ("kernel", "collective", "copy")
-
 Kind = pl.Enum(SLICE_KINDS)
 Name = pl.Categorical()
 

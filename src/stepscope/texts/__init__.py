@@ -32,7 +32,7 @@ def text(key: str, lang: str = "en", **params: Any) -> str:
 
 
 class InBoth(Protocol):
-    """What is said in both languages."""
+    """A sentence in both languages."""
 
     @property
     def en(self) -> str: ...
@@ -41,7 +41,7 @@ class InBoth(Protocol):
 
 
 def in_language(words: InBoth, lang: str) -> str:
-    """The one of both that is asked for."""
+    """The sentence in one of them."""
     return words.zh if lang == "zh" else words.en
 
 

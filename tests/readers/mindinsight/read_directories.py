@@ -10,12 +10,7 @@ import polars as pl
 from readers import mindinsight_builder as made
 from stepscope.readers import mindinsight
 from stepscope.readers.discovery.source import Source
-from stepscope.readers.files.reading import Reading
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
-
-Tables = dict[str, pl.DataFrame]
-
+from support.rank_tables import Tables, counts_of, tables_of
 
 Read = tuple[Tables, dict[str, int]]
 
@@ -27,17 +22,8 @@ def claim(directory: Path) -> list[Source]:
 
 
 def read_source(source: Source, out: Path) -> Read:
-    out.mkdir(parents=True, exist_ok=True)
-    writer, notes = RankWriter(out, source.rank or 0), Notes()
-    mindinsight.read(Reading(source, writer, notes))
-    tables = {
-        table: pl.concat([pl.read_parquet(out / name) for name in files]) for table, files in writer.close().items()
-    }
-    counts: dict[str, int] = {}
-    for note in notes.all():
-        assert note.sentence("en") and note.sentence("zh")
-        counts[note.code] = counts.get(note.code, 0) + note.count
-    return tables, counts
+    tables, notes = tables_of(mindinsight, source, out)
+    return tables, counts_of(notes)
 
 
 def read(directory: Path, out: Path) -> Read:

@@ -10,7 +10,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from readers.mindinsight.read_directories import Read, Tables, claim, read_source, reported
+from readers.mindinsight.read_directories import Read, claim, read_source, reported
+from support.rank_tables import Tables
 from support.samples import SHARED_DATA
 
 SAMPLES = SHARED_DATA / "mindinsight"

@@ -25,6 +25,7 @@ from stepscope.arrays import NONE
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 __all__ = ["CriticalPath", "critical_path"]
 
@@ -106,7 +107,7 @@ def critical_path(
     if not marked:
         raise NoAnswerError("no_steps")
     if not asked:
-        raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps or [])))
+        raise NoAnswerError("step_without_data", steps=ranges(steps or []))
     if not paths:
         raise NoAnswerError("path_nothing_recorded")
     return Answer(paths, notes)

@@ -10,6 +10,7 @@ from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.errors import NoAnswerError
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 
 def refuse_unknown_steps(
@@ -32,7 +33,7 @@ def refuse_unknown_steps(
             return  # the question says itself that it cannot tell steps
         raise NoAnswerError("no_steps")
     if missing:
-        raise NoAnswerError("no_such_step", steps=", ".join(map(str, missing)))
+        raise NoAnswerError("no_such_step", steps=ranges(missing), available=ranges(sorted(known)))
 
 
 def _numbers(rows: pl.LazyFrame, number: pl.Expr) -> list[int]:

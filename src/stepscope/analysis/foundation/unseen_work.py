@@ -57,6 +57,6 @@ def _launch_ends(store: RunStore, rank: int, slices: Int64s) -> tuple[Bools, Int
         .collect()
     )
     end_of = dict(calls.join(ends, on="from_slice").select("to_slice", "end").iter_rows())
-    found = [end_of.get(number) for number in slices.tolist()]
-    known = np.array([end is not None for end in found], np.bool_)
-    return known, np.array([end or 0 for end in found], np.int64)
+    call_ends = [end_of.get(number) for number in slices.tolist()]
+    known = np.array([end is not None for end in call_ends], np.bool_)
+    return known, np.array([end or 0 for end in call_ends], np.int64)

@@ -40,6 +40,7 @@ from stepscope.errors import NoAnswerError
 from stepscope.facts.launches import launches_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 from stepscope.typed import typed
 
 __all__ = ["Launches", "launches"]
@@ -72,7 +73,7 @@ def launches(
     if not numbers:
         raise NoAnswerError("no_steps")
     if steps and not (numbers & set(steps)):
-        raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
+        raise NoAnswerError("step_without_data", steps=ranges(steps))
     if not any(isinstance(entries, list) and entries for entries in msgspec.structs.astuple(answer)):
         raise NoAnswerError("launches_nothing_recorded")
     answer.ranks.extend(rank_rows(answer.idle, answer.steps))

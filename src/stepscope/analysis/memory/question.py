@@ -31,6 +31,7 @@ from stepscope.errors import NoAnswerError
 from stepscope.facts.memory import memory_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 
 @question()
@@ -43,57 +44,78 @@ def memory(
     device: str | None = None,
 ) -> Answer[Memory]:
     """Memory of these ranks. Owners are those at the highest moment (of the steps given), or at ``at_ns``."""
-    notes: list[Note] = []
-    spaces: list[Space] = []
-    windows: dict[int, StepWindows] = {}
-    failures: list[OutOfMemory] = []
-    for rank in ranks_of(store, ranks):
-        mine, remarks_on_blocks = spaces_of(store, rank)
-        notes += remarks_on_blocks
-        windows[rank] = step_windows(store, rank)
-        failures += out_of_memory(store, rank, mine, windows[rank])
-        spaces += [space for space in mine if device is None or space.device == device]
-        if not mine:
-            notes.append(Note("memory_not_recorded", rank=rank))
+    recorded = _recorded(store, ranks, device)
+    spaces, notes = recorded.spaces, recorded.notes
     if not spaces:
         raise NoAnswerError("memory_not_recorded") if device is None else NoAnswerError("no_such_device", device=device)
-    chosen = {rank: mine.chosen(steps) if steps else None for rank, mine in windows.items()}
-    if steps and not any(mine is not None and len(mine) for mine in chosen.values()):
-        raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
-    highest = [peak(space, chosen[space.rank]) for space in spaces]
-    capacity = {rank: capacity_of(store, rank) for rank in windows}
-    peaks = [
-        _peak(space, moment, windows[space.rank], capacity[space.rank])
-        for space, moment in zip(spaces, highest, strict=True)
-    ]
+    highest = _highest_moments(recorded, steps)
     main = _fullest(spaces, highest)
-    space = spaces[main]
-    shown = [one for one in spaces if one.lines[one.measure].any() or one is space]
-    most = points_per_curve(len(shown))
-    curves = [curve(one, most) for one in shown]
-    moment = highest[main] if at_ns is None else moment_at(space, at_ns)
-    whole = covered(store, space, windows[space.rank])
-    shown_space = _ShownSpace(space, highest[main], moment, windows[space.rank], whole)
-    parts = _details(store, shown_space, steps, most)
-    notes += [*remarks(store, space, windows[space.rank]), *uncovered(space, windows[space.rank], whole)]
+    space, peak_moment, windows = spaces[main], highest[main], recorded.windows[spaces[main].rank]
+    with_curves = [each for each in spaces if each.lines[each.measure].any() or each is space]
+    most_points = points_per_curve(len(with_curves))
+    moment = peak_moment if at_ns is None else moment_at(space, at_ns)
+    whole = covered(store, space, windows)
+    details = _details(store, _ShownSpace(space, peak_moment, moment, windows, whole), steps, most_points)
+    notes += [*remarks(store, space, windows), *uncovered(space, windows, whole)]
     return Answer(
         Memory(
             rank=space.rank,
             device=space.device,
             component=space.component,
             measure=space.measure,
-            peak_bytes=highest[main].bytes,
-            peak_ns=highest[main].time_ns,
-            peak_step=windows[space.rank].number_at(highest[main].time_ns),
+            peak_bytes=peak_moment.bytes,
+            peak_ns=peak_moment.time_ns,
+            peak_step=windows.number_at(peak_moment.time_ns),
             at_ns=moment.time_ns,
             at_bytes=moment.bytes,
-            out_of_memory=failures,
-            peaks=sorted(peaks, key=lambda one: -one.peak_bytes),
-            curves=curves,
-            **parts,
+            out_of_memory=recorded.failures,
+            peaks=_peaks(store, recorded, highest),
+            curves=[curve(each, most_points) for each in with_curves],
+            **details,
         ),
         notes,
     )
+
+
+class _Recorded(NamedTuple):
+    """What was recorded of some ranks: their spaces (on one device, if one was named), steps and failed requests."""
+
+    spaces: list[Space]
+    windows: dict[int, StepWindows]
+    failures: list[OutOfMemory]
+    notes: list[Note]
+
+
+def _recorded(store: RunStore, ranks: Sequence[int] | None, device: str | None) -> _Recorded:
+    recorded = _Recorded([], {}, [], [])
+    for rank in ranks_of(store, ranks):
+        of_rank, remarks_on_blocks = spaces_of(store, rank)
+        windows = step_windows(store, rank)
+        recorded.windows[rank] = windows
+        recorded.notes.extend(remarks_on_blocks)
+        recorded.failures.extend(out_of_memory(store, rank, of_rank, windows))
+        recorded.spaces.extend(space for space in of_rank if device is None or space.device == device)
+        if not of_rank:
+            recorded.notes.append(Note("memory_not_recorded", rank=rank))
+    return recorded
+
+
+def _highest_moments(recorded: _Recorded, steps: Sequence[int] | None) -> list[Moment]:
+    """The peak of each space, within the steps that were asked for."""
+    chosen = {rank: windows.chosen(steps) if steps else None for rank, windows in recorded.windows.items()}
+    if steps and not any(windows is not None and len(windows) for windows in chosen.values()):
+        raise NoAnswerError("step_without_data", steps=ranges(steps))
+    return [peak(space, chosen[space.rank]) for space in recorded.spaces]
+
+
+def _peaks(store: RunStore, recorded: _Recorded, highest: list[Moment]) -> list[Peak]:
+    """The peaks of all spaces, the largest first."""
+    capacity = {rank: capacity_of(store, rank) for rank in recorded.windows}
+    peaks = [
+        _peak(space, moment, recorded.windows[space.rank], capacity[space.rank])
+        for space, moment in zip(recorded.spaces, highest, strict=True)
+    ]
+    return sorted(peaks, key=lambda peak: -peak.peak_bytes)
 
 
 class _ShownSpace(NamedTuple):
@@ -106,8 +128,8 @@ class _ShownSpace(NamedTuple):
     whole: StepWindows  # steps whose allocations were all recorded
 
 
-def _details(store: RunStore, shown: _ShownSpace, steps: Sequence[int] | None, most: int) -> dict[str, Any]:
-    """Everything about one space; curves have at most ``most`` points."""
+def _details(store: RunStore, shown: _ShownSpace, steps: Sequence[int] | None, most_points: int) -> dict[str, Any]:
+    """Everything about one space; each curve has ``most_points`` at the most."""
     space, highest, moment, windows, whole = shown
     blocks = space.blocks
     balance = step_balance(space, whole)
@@ -131,7 +153,7 @@ def _details(store: RunStore, shown: _ShownSpace, steps: Sequence[int] | None, m
         parts |= {
             "lifetimes": lifetimes(blocks, windows, last_ns),
             "lifetime_bins": lifetime_bins(blocks),
-            "category_curves": category_curves(blocks, kinds["category"], most),
+            "category_curves": category_curves(blocks, kinds["category"], most_points),
         }
         if pair is not None:
             parts["step_difference"] = step_difference(blocks, site, sites, whole, balance, pair)

@@ -6,7 +6,7 @@ Allocations are aligned by site and by their number within it; what is left over
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,9 +14,9 @@ import polars as pl
 from stepscope.analysis.memory.blocks import Blocks
 from stepscope.analysis.memory.step_windows import StepWindows
 from stepscope.analysis.memory.structures import SiteDifference, StepBalance, StepDifference
+from stepscope.facts.memory import memory_facts
 
 _NEW, _GONE, _GROWN, _SHRUNK, _MOVED, _SAME = "new", "gone", "grown", "shrunk", "moved", "same"
-_WARM_UP: Final = 2
 
 
 def chosen_steps(windows: StepWindows, steps: Sequence[int] | None) -> tuple[int, int] | None:
@@ -24,7 +24,7 @@ def chosen_steps(windows: StepWindows, steps: Sequence[int] | None) -> tuple[int
     if steps and len(set(steps)) == 2:
         pair = [int(window[0]) for step in steps if len(window := np.flatnonzero(windows.number == step))]
         return (pair[0], pair[1]) if len(pair) == 2 else None
-    first = min(_WARM_UP, len(windows) - 2)
+    first = min(memory_facts().leaks.warm_up_steps, len(windows) - 2)
     return (first, len(windows) - 1) if first >= 0 else None
 
 

@@ -30,12 +30,12 @@ def call_sites(store: RunStore, rank: int, rows: pl.DataFrame, limit: int) -> li
     caller = np.where(forward == NOWHERE, caller, forward)
     stacks = _recorded_stacks(store, rank, owners.nesting, own, caller)
     if (stacks != NOWHERE).any():
-        found = _largest(rows, stacks, limit)
-        frames = _frames_of_stacks(store, rank, [stack for stack, _, _ in found])
-        return [(frames[stack], count, total) for stack, count, total in found if stack in frames]
+        largest = _largest(rows, stacks, limit)
+        frames = _frames_of_stacks(store, rank, [stack for stack, _, _ in largest])
+        return [(frames[stack], count, total) for stack, count, total in largest if stack in frames]
     frame = owners.nesting.nearest(owners.nesting.mask(*_FRAMES))[caller]
-    found = _largest(rows, _first_of_name(store, rank, owners.nesting, frame), limit)
-    return [(_chain(store, rank, owners.nesting, position), count, total) for position, count, total in found]
+    largest = _largest(rows, _first_of_name(store, rank, owners.nesting, frame), limit)
+    return [(_chain(store, rank, owners.nesting, position), count, total) for position, count, total in largest]
 
 
 def _recorded_stacks(store: RunStore, rank: int, nesting: Nesting, own: Int64s, caller: Int64s) -> Int64s:

@@ -19,6 +19,7 @@ from stepscope.facts.pipeline import pipeline_facts
 from stepscope.store import schema
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+from stepscope.texts.numbers import ranges
 
 _TABLES: Final = ("pipeline_ops", "pipeline_samples", "pipeline_batches", "cpu")
 _WHOLE_WINDOW: Final = "window"  # a run without step marks counts as one
@@ -80,7 +81,7 @@ def observe(store: RunStore, ranks: list[int], steps: Sequence[int] | None = Non
     if steps:
         observed = [_narrowed(seen, steps, notes) for seen in observed]
         if all(seen.marks.is_empty() and seen.batches.is_empty() for seen in observed):
-            raise NoAnswerError("no_such_step", steps=", ".join(map(str, steps)))
+            raise NoAnswerError("step_without_data", steps=ranges(steps))
     return observed, notes
 
 

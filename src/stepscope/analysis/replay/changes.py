@@ -64,9 +64,9 @@ def parse_change(text: str) -> Change:
     at_ranks = _AT_RANKS.search(subject)
     ranks = _ranks(text, at_ranks[1]) if at_ranks else ()
     subject = subject[: at_ranks.start()].strip() if at_ranks else subject
-    place = _PLACE.match(subject)
-    if place is not None:
-        kind, which = place[1], place[2].strip()
+    located = _PLACE.match(subject)
+    if located is not None:
+        kind, which = located[1], located[2].strip()
     else:
         kind, which = (subject, "") if subject in CATEGORIES else (NAME, subject)
     word = value if parts["sign"] == "=" and value in WORDS else None

@@ -57,18 +57,18 @@ def flame(view: TimelineView, from_ns: int, to_ns: int, rows: Sequence[RowRange]
     kept = sorted(range(len(nodes)), key=lambda node: (-nodes[node].total, node))[:limit]
     # A caller lasts at least as long as whom it calls, except where threads overlap: callers are never left out.
     chosen = sorted(set(kept) | {above for node in kept for above in _callers(nodes, node)})
-    place = {node: index for index, node in enumerate(chosen)}
+    index_of = {node: index for index, node in enumerate(chosen)}
     return Flame(
         from_ns=from_ns,
         to_ns=to_ns,
         total_ns=sum(node.total for node in nodes if node.parent == NONE),
-        nodes=[_flame_node(nodes[node], place) for node in chosen],
+        nodes=[_flame_node(nodes[node], index_of) for node in chosen],
         nodes_total=len(nodes),
     )
 
 
-def _flame_node(node: _Node, place: dict[int, int]) -> FlameNode:
-    parent = None if node.parent == NONE else place[node.parent]
+def _flame_node(node: _Node, index_of: dict[int, int]) -> FlameNode:
+    parent = None if node.parent == NONE else index_of[node.parent]
     return FlameNode(node.name, parent, node.depth, node.count, node.total, max(0, node.total - node.below))
 
 
@@ -110,14 +110,14 @@ def _add(nodes: list[_Node], known: dict[tuple[int, str], int], own: Selection, 
 
 
 def _nearest_chosen(own: Selection, parents: ParentColumns) -> Int64s:
-    """For each chosen slice the innermost chosen one around it, as its place among the chosen; NONE at the top."""
+    """For each chosen slice the innermost chosen one around it, as its index among the chosen; NONE at the top."""
     above = own.take(parents.parent).astype(np.int64)
     caller = np.full(len(own), NONE, np.int64)
     open_ = np.flatnonzero(above != NONE)
     while len(open_):
-        place = own.indices(above[open_])
-        caller[open_] = place
-        open_ = open_[place == NONE]
+        index = own.indices(above[open_])
+        caller[open_] = index
+        open_ = open_[index == NONE]
         above[open_] = parents.parent[above[open_]]
         open_ = open_[above[open_] != NONE]
     return caller

@@ -22,7 +22,6 @@ from stepscope.analysis.timeline.view import TimelineView
 from stepscope.arrays import NONE
 from stepscope.store.schema import SLICE_KINDS
 
-GROUPINGS: Final = ("name", "kind", "track")
 _KEYS: Final = {"name": ["name", "kind"], "kind": ["kind"], "track": ["rank", "track"]}
 _KINDS: Final = pl.Series([*SLICE_KINDS, ""], dtype=pl.Enum([*SLICE_KINDS, ""]))
 _UNKNOWN: Final[dict[str, Any]] = {"name": None, "kind": None, "rank": None, "track": None}

@@ -89,7 +89,7 @@ def _chosen(links: list[Link]) -> Iterator[tuple[str, Link]]:
         fastest_first = sorted(own, key=lambda link: -link.gigabytes_per_second)
         yield "top1", fastest_first[0]
         yield "middle", fastest_first[len(own) // 2]
-        for place in range(1, min(len(own), 3) + 1):
-            yield f"bottom{place}", fastest_first[-place]
+        for nth in range(1, min(len(own), 3) + 1):
+            yield f"bottom{nth}", fastest_first[-nth]
         size, time = sum(link.bytes for link in own), sum(link.time_ns for link in own)
         yield "total", Link(None, source, target, own[0].transport, size, time)

@@ -31,7 +31,7 @@ class Alignment:
     ranks: pl.DataFrame  # rank, off_ns: what a rank shows beyond its clock
 
     def shown_beyond_reference(self, clock: Int64s, time_ns: Int64s) -> Int64s:
-        """How much too late each clock is at a time that it shows itself."""
+        """How far each clock is ahead at a moment, which is given as it shows it."""
         seconds = (time_ns - self.middle_ns) / 1e9
         return np.rint(self.offset_ns[clock] + self.drift_ns_per_s[clock] * seconds).astype(np.int64)
 
