@@ -18,7 +18,7 @@ from stepscope.store.notes import Notes
 _LABEL: Final = r"\[[A-Z]{1,4}\d{1,6}(?:-[A-Z]{1,4}\d{1,6}){0,7}\]"
 _LABELLED: Final = re.compile(rf'"pid"\s*:\s*"({_LABEL}) '.encode())
 _LONGEST_BYTES: Final = 1 << 8  # of what the pattern matches
-_MOST_RANKS: Final = 1 << 16
+_MOST_RANKS: Final = 128  # each reads the whole file; more are no merged trace
 
 #: Gives the number that the rank's own trace has for a process, None for one of another rank.
 OwnProcess = Callable[[Any], Any]
@@ -29,6 +29,8 @@ def parts(source: Source) -> list[Source]:
     if _LABELLED.search(head(source.path)) is None:
         return [source]
     world = len(_labels(source.path))
+    if world > _MOST_RANKS:
+        return [source]
     return [replace(source, rank=rank, part=rank, world_size=world) for rank in range(world)]
 
 
