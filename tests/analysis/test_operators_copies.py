@@ -65,6 +65,14 @@ def test_the_direction_may_stand_in_type_arguments_or_operator(tmp_path: Path) -
         ("Memcpy DtoH (Device -> Pinned)", "device_to_host"),
         ("Memcpy PtoP (Device -> Device)", "peer_to_peer"),
         ("Memcpy DtoD (Device -> Device)", "device_to_device"),
+        ("CopyHostToDevice", "host_to_device"),
+        (
+            "zeCommandListAppendMemoryCopy(M2D)",
+            "host_to_device",
+        ),  # as Intel's PTI names them: M is memory of the system
+        ("zeCommandListAppendMemoryCopy(D2M)[1572864]", "device_to_host"),
+        ("zeCommandListAppendMemoryCopy(D2D)", "device_to_device"),
+        ("zeCommandListAppendMemoryFill[16]", "set"),
         ("SDMA_SQE", None),
     ],
 )

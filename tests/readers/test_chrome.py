@@ -333,6 +333,73 @@ def test_device_work_of_jax_has_its_kind_and_its_launch(opened: Opened) -> None:
     assert (fusion["step"], fusion["correlation"], copy["step"], copy["core"]) == (4, 5, 4, "GPU")
 
 
+def _xla(device: str, threads: list[str], spans: list[tuple[str, str, int, int]]) -> list[Event]:
+    """A device as XProf writes it: spans are (thread, name, start, length)."""
+    events = [named("process_name", device, pid=1)]
+    events += [named("thread_name", thread, pid=1, tid=tid) for tid, thread in enumerate(threads, 1)]
+    return events + [
+        complete(None, name, start, length, pid=1, tid=1 + threads.index(thread))
+        for thread, name, start, length in spans
+    ]
+
+
+def test_operations_of_a_tpu_communicate_by_their_names(opened: Opened) -> None:
+    threads = ["Steps", "XLA Modules", "XLA Ops", "Async XLA Ops", "Framework Name Scope"]
+    spans = [
+        ("Steps", "1", 0, 100_000),
+        ("XLA Modules", "jit_step(123)", 0, 100_000),
+        ("XLA Ops", "fusion.7", 0, 40_000),
+        ("XLA Ops", "all-reduce.2", 40_000, 20_000),
+        ("XLA Ops", "all-gather-done.1", 60_000, 5_000),
+        ("XLA Ops", "collective-permute-start.4", 65_000, 1_000),
+        ("XLA Ops", "all-reduce-scatter-fusion", 66_000, 4_000),
+        ("XLA Ops", "reduce.3", 70_000, 10_000),
+        ("XLA Ops", "copy.12", 80_000, 2_000),  # a change of layout by the core itself
+        ("XLA Ops", "copy-done.5", 82_000, 8_000),
+        ("Async XLA Ops", "copy-start.5", 10_000, 75_000),
+        ("Async XLA Ops", "all-gather-start.1", 20_000, 44_000),
+        ("Framework Name Scope", "train", 0, 100_000),
+    ]
+    reading = opened({"traceEvents": _xla("/device:TPU:0", threads, spans)})
+    of_kind = {
+        kind: {row["name"] for row in reading.rows("slices") if row["kind"] == kind}
+        for kind in {row["kind"] for row in reading.rows("slices")}
+    }
+    assert of_kind == {
+        "reported": {"1", "jit_step(123)", "train"},
+        "kernel": {"fusion.7", "reduce.3", "copy.12"},
+        "copy": {"copy-done.5", "copy-start.5"},
+        "collective": {
+            *("all-reduce.2", "all-gather-done.1", "collective-permute-start.4"),
+            *("all-reduce-scatter-fusion", "all-gather-start.1"),
+        },
+    }
+    kinds = {row["name"]: row["kind"] for row in reading.rows("collectives")}
+    assert kinds == {
+        "all-reduce.2": "all_reduce",
+        "all-gather-done.1": "all_gather",
+        "collective-permute-start.4": "send_receive",
+        "all-reduce-scatter-fusion": "all_reduce",
+        "all-gather-start.1": "all_gather",
+    }
+    assert reading.rows("ranks")[0]["device_kind"] == "tpu"
+
+
+def test_operations_of_a_gpu_sum_up_the_kernels_of_its_streams(opened: Opened) -> None:
+    threads = [
+        "XLA Modules",
+        "XLA Ops",
+        "TensorFlow Ops",
+        "TensorFlow Name Scope",
+        "Launch Stats",
+        "Stream #13(Compute)",
+    ]
+    spans = [(thread, f"from {thread}", 0, 50_000) for thread in threads]
+    reading = opened({"traceEvents": _xla("/device:GPU:0", threads, spans)})
+    assert [row["name"] for row in reading.rows("slices") if row["kind"] == "kernel"] == ["from Stream #13(Compute)"]
+    assert {row["kind"] for row in reading.rows("slices")} == {"kernel", "reported"}
+
+
 def test_steps_whose_number_is_none_are_no_steps(opened: Opened) -> None:
     events = [complete(None, "train", 1_000 + place, 10, step_num=value) for place, value in enumerate(("x", "", "-1"))]
     reading = opened([*events, complete(None, "train", 5_000, 10, step_num=3)])

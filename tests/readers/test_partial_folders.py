@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import stepscope
+from stepscope.errors import UnreadableInputError
 from stepscope.readers.discovery.windows import windows
 from stepscope.texts import LANGUAGES
+from support.traces import write
 
 _COLUMNS = (
     "Computing,Communication(Not Overlapped),Overlapped,Communication,Free,Stage,Bubble,"
@@ -111,3 +114,20 @@ def test_text_or_db_is_chosen_for_all_ranks_and_by_what_it_holds(tmp_path: Path)
     assert [source.form for source in window.sources] == ["text", "text"]
     (window,) = windows(tmp_path, "db")
     assert [source.form for source in window.sources] == ["db", "db"]
+
+
+@pytest.mark.parametrize("name", ["profiler_info_0.json", "profiler_metadata.json"])
+def test_a_file_that_tells_nothing_alone_stands_for_its_capture(name: str, tmp_path: Path) -> None:
+    directory = tmp_path / "host_1_20260101_ascend_pt"
+    write(directory / "ASCEND_PROFILER_OUTPUT" / "trace_view.json", [])
+    write(directory / "profiler_info_0.json", {"rank_id": 0})
+    write(directory / "profiler_metadata.json", {"distributed_backend": {}})
+    (window,) = windows(directory / name)
+    assert window.sources == [replace(source, rank=0) for source in windows(directory)[0].sources]
+
+
+def test_a_file_beside_a_capture_is_none(tmp_path: Path) -> None:
+    write(tmp_path / "ASCEND_PROFILER_OUTPUT" / "trace_view.json", [])
+    (tmp_path / "README.md").write_text("read me")
+    with pytest.raises(UnreadableInputError):
+        windows(tmp_path / "README.md")

@@ -243,3 +243,19 @@ def test_runs_of_tensorboard_are_windows_of_their_own(tmp_path: Path) -> None:
         [(0, "baseline"), (1, "baseline")],
         [(0, "tuned"), (1, "tuned")],
     ]
+
+
+def test_traces_recorded_at_the_same_time_whose_names_differ_in_numbers_are_ranks(tmp_path: Path) -> None:
+    """SGLang: 1758-TP-0.trace.json.gz."""
+    for rank in (0, 1):
+        begin = NOON + rank * SECOND // 10
+        write(tmp_path / f"1758-TP-{rank}.trace.json.gz", at(begin, pid=500 + rank, host_name="node"))
+    assert seen(tmp_path) == [[(rank, f"1758-TP-{rank}.trace.json.gz") for rank in (0, 1)]]
+    assert codes(tmp_path) == [["rank_guessed"]]
+
+
+def test_traces_of_one_process_whose_names_differ_in_numbers_are_windows(tmp_path: Path) -> None:
+    for number in (0, 1):
+        write(tmp_path / f"trace_{number}.json", at(NOON + 10 * number * SECOND, pid=500, host_name="node"))
+    assert seen(tmp_path) == [[(0, "trace_0.json")], [(0, "trace_1.json")]]
+    assert codes(tmp_path) == [[], []]

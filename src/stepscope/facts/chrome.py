@@ -15,10 +15,22 @@ class Process(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
 
 
+class Xla(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Threads and operations of a device that XLA compiles for."""
+
+    sums_up: tuple[str, ...]
+    sums_up_streams: tuple[str, ...]
+    streams: str
+    beside: tuple[str, ...]
+    communicates: str
+    copies: str
+
+
 class ChromeFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
     process: tuple[Process, ...]
+    xla: Xla
 
 
 def chrome_facts() -> ChromeFacts:

@@ -34,9 +34,47 @@ def test_kernels_of_expert_parallelism_communicate(name: str, kind: str, tmp_pat
     assert reading.named(name)["kind"] == "collective"
 
 
+# Names as the sources of these libraries, and traces of servers that use them, spell them.
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("ncclSymkDevKernel_AllReduce_AGxLL_R_sum_f32(ncclSymkDevWorkArgs4K)", "all_reduce"),
+        ("ncclSymkDevKernel_ReduceScatter_LL_sum_f8e4m3(ncclSymkDevWorkArgs4K)", "reduce_scatter"),
+        ("ncclAllReduceRingLLKernel_sum_f32(ncclColl)", "all_reduce"),
+        ("mscclKernel_Sum_half_Simple_false(ncclDevComm*, mscclAlgo*, mscclWork*)", "other"),
+        (
+            "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::"
+            "trtllm_allreduce_fusion::AllReduceFusionPattern)1, __nv_bfloat16, 8, false, false>(int)",
+            "all_reduce",
+        ),
+        ("void flashinfer::trtllm_mnnvl_allreduce::twoshot_allreduce_kernel<8, __nv_bfloat16>(int)", "all_reduce"),
+        ("void tensorrt_llm::kernels::oneShotAllReduceKernel<__nv_bfloat16, 8, true>(AllReduceParams)", "all_reduce"),
+        ("void tensorrt_llm::kernels::moe_comm::moeA2ADispatchKernel<8, false>(int const*)", "all_to_all"),
+        ("void quickreduce::allreduce_prototype_twoshot<quickreduce::AllReduceTwoshot<__half>>(int)", "all_reduce"),
+        ("_ZN5aiter33reduce_scatter_cross_device_storeIDF16bLi8EEEvPNS_8RankDataE", "reduce_scatter"),
+        ("void c10d::symmetric_memory::multimem_all_gather_kernel<16>(char*, char*)", "all_gather"),
+        ("userbuffers_fp16_sum_inplace_gpu_rr_rs_oop", "reduce_scatter"),
+        ("userbuffers_fp16_sum_inplace_gpu_rw_ag", "all_gather"),
+        ("void userbuffers_fp16_sum_inplace_gpu_rw<8>(int)", "all_reduce"),
+        ("kuserbuffers_pushsend", "send"),
+        ("EpDispatchInterNodeV1KernelLowLatency", "all_to_all"),
+        ("EpCombineSync", "other"),
+        ("void nvshmemi_call_broadcast_on_stream_kernel<int>(int)", "broadcast"),
+    ],
+)
+def test_kernels_of_serving_libraries_communicate(name: str, kind: str, tmp_path: Path) -> None:
+    reading = opened(tmp_path, [call("cudaLaunchKernel", 1_000, 10, 1), kernel(name, 2_000, 500, 1)])
+    assert [row["kind"] for row in reading.rows("collectives")] == [kind]
+    assert reading.named(name)["kind"] == "collective"
+
+
 @pytest.mark.parametrize(
     "name",
     [
+        "void block_all_reduce_sum_f32_f32_kernel<256>(float*, float*, int)",  # of one device, over a block of threads
+        "triton_red_fused_all_reduce_add_3",
+        "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float>>(int)",
+        "local_device_load_rmsnorm",
         "void deep_ep::layout::get_dispatch_layout<256, 32, 8>(long const*, int*)",
         "void at::native::vectorized_elementwise_kernel<4, combine_functor>(int)",
         "dispatch_kernel(int*)",

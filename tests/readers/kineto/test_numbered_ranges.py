@@ -74,3 +74,18 @@ def test_a_batch_inside_a_step_is_a_part_of_it(opened: Opened) -> None:
 def test_marks_that_overlap_by_a_rounded_microsecond_are_all_steps(opened: Opened) -> None:
     events = [annotation(f"ProfilerStep#{step}", step * 1_000_000, 1_001_000) for step in (1, 2, 3)]
     assert [row[0] for row in _steps(opened(events))] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("names", "steps"),
+    [
+        (["execute_new_1_cached_4", "execute_new_0_cached_5"], [0, 1]),
+        (["execute_context_1(888)_generation_0(0)", "execute_context_0(0)_generation_4(4)"], [0, 1]),
+        (["[Executor] _forward_step 7: 1 ctx reqs, 3 gen reqs", "[Executor] _forward_step 8: 0 ctx reqs"], [7, 8]),
+        (["[Executor] _forward_step: 1 ctx reqs, 3 gen reqs", "[Executor] _forward_step: 0 ctx reqs"], [0, 1]),
+    ],
+)
+def test_batches_of_servers_are_steps(names: list[str], steps: list[int], opened: Opened) -> None:
+    events = [event for at, name in enumerate(names, 1) for event in _iteration(name, at * 1_000_000, at)]
+    expected = [(step, at * 1_000_000, at * 1_000_000 + 900_000, "serving_batch") for at, step in enumerate(steps, 1)]
+    assert _steps(opened(events)) == expected

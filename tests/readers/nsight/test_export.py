@@ -87,3 +87,27 @@ def test_an_export_without_any_event_is_refused(tmp_path: Path) -> None:
         database.executescript(_TABLES)
     with pytest.raises(UnreadableInputError):
         stepscope.load(path, progress=False)
+
+
+def test_graphs_that_were_recorded_as_a_whole_are_work_of_the_device(tmp_path: Path) -> None:
+    path = write_export(tmp_path / "report.sqlite")
+    columns = (
+        "start, end, deviceId, contextId, greenContextId, streamId, correlationId, globalPid, graphId, graphExecId"
+    )
+    other = (78 << 24) | (1 << 48)  # a second process, of which nothing but graphs was recorded
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE ({columns})")
+        database.execute("INSERT INTO StringIds VALUES (5, 'cudaGraphLaunch_v10000')")
+        database.execute("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (6400, 6450, ?, 3, 5)", (_THREAD,))
+        database.executemany(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (?, ?, ?, 1, 0, 7, ?, ?, 42, 1)",
+            [(8_000, 9_250, 3, 3, _PROCESS), (8_100, 9_100, 4, 3, other)],
+        )
+        database.commit()
+    run = stepscope.load(path, progress=False)
+    graphs = run.sql("SELECT rank, kind, dur_ns, step, operator FROM slices WHERE name = 'CUDA graph 42' ORDER BY rank")
+    assert graphs.rows() == [(0, "kernel", 1_250, 12, None), (1, "kernel", 1_000, 0, None)]
+    # Kernels 500 ns, communication 300, the graph 1,250.
+    (step,) = run.steps().filter(rank=0).rows(named=True)
+    assert (step["computing_us"], step["exposed_communication_us"]) == (1.75, 0.3)
+    assert sum(note.count for note in run.notes if note.code == "graphs_as_a_whole") == 2

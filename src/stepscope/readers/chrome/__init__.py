@@ -18,6 +18,7 @@ from stepscope.readers.discovery.source import Source, named_rank
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.reader import claims_no_directory as claim
 from stepscope.readers.slices.flows import flow_links
+from stepscope.readers.slices.named_collectives import named_collectives
 from stepscope.readers.slices.pytorch import marked_steps
 from stepscope.readers.slices.series import CounterEvents
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
@@ -98,6 +99,7 @@ def read(reading: Reading) -> None:
     slices.integers["stack"] = stack
     reading.out.add("stacks", stacks)
     slices.texts["core"] = (np.where(device_work, 0, -1), [next(iter(device.values()), "gpu").upper()])
+    reading.out.add("collectives", named_collectives(slices))
     slices.write(reading.out)
     reading.out.add("steps", steps.frame())
     reading.out.add("links", flow_links(slices, columns, 0, {}, reading.notes))

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 
 from stepscope import facts
-from stepscope.arrays import Int8s, Int32s
+from stepscope.arrays import Bools, Int8s, Int32s
+from stepscope.facts.chrome import chrome_facts
 from stepscope.readers.chrome.processes import TrackRoles
 from stepscope.readers.slices.slice_table import KIND
 from stepscope.readers.trace_json.event_columns import EventColumns
@@ -33,6 +34,16 @@ def kinds(
         is_copy = np.array([bool(_COPY.match(word)) for word in words])
         kind[on_device & communicates[name]] = KIND["collective"]
         kind[on_device & is_copy[name]] = KIND["copy"]
+        _set_operations_of_xla(kind, name, words, on_device, np.isin(track, list(roles.beside)))
     kind[np.isin(track, list(roles.summary))] = KIND["reported"]
     kind[np.isin(track, list(roles.operators))] = KIND["operator"]
     return kind
+
+
+def _set_operations_of_xla(kind: Int8s, name: Int32s, words: list[str], on_device: Bools, beside: Bools) -> None:
+    """Operations that communicate or copy, by the compiler's names; what runs beside operations only copies."""
+    known = chrome_facts().xla
+    kind[beside] = KIND["copy"]
+    for pattern, meant in ((known.copies, "copy"), (known.communicates, "collective")):
+        fits = np.array([bool(re.match(pattern, word)) for word in words])
+        kind[on_device & fits[name]] = KIND[meant]

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from stepscope.facts.chrome import chrome_facts
 from stepscope.readers.trace_json.event_columns import EventColumns
-
-# Rows that XProf computes itself: they sum up the operations below them.
-_SUMMARY_THREADS: Final = ("Steps", "XLA Modules", "Framework Name Scope", "Framework Ops", "Source code")
 
 
 @dataclass
@@ -21,6 +18,7 @@ class TrackRoles:
     device: dict[int, str] = field(default_factory=dict)  # with the device's kind
     summary: set[int] = field(default_factory=set)  # of the device, but only sums up or repeats others
     operators: set[int] = field(default_factory=set)  # of a framework, on the host
+    beside: set[int] = field(default_factory=set)  # of the device, transfers beside its operations
     framework: str | None = None
 
 
@@ -37,14 +35,15 @@ def track_roles(columns: EventColumns) -> TrackRoles:
         if meant is None or pid not in tracks_of:
             continue
         role, roles.framework, device = meant
-        for tid, number in tracks_of[pid]:
-            if role == "device":
-                roles.device[number] = device[0]
-                with_streams.add(device[1])
-                thread = str(columns.metadata.get(("thread_name", pid, tid), {}).get("name", ""))
-                if thread.startswith(_SUMMARY_THREADS):
-                    roles.summary.add(number)
-            elif role == "again":
+        if role == "device":
+            threads = {
+                number: str(columns.metadata.get(("thread_name", pid, tid), {}).get("name", ""))
+                for tid, number in tracks_of[pid]
+            }
+            _add_device(roles, device[0], threads)
+            with_streams.add(device[1])
+        for _, number in tracks_of[pid]:
+            if role == "again":
                 again[device[1]].append((number, device[0]))
             elif role == "operators":
                 roles.operators.add(number)
@@ -53,6 +52,19 @@ def track_roles(columns: EventColumns) -> TrackRoles:
         if name in with_streams:
             roles.summary |= {number for number, _ in tracks}
     return roles
+
+
+def _add_device(roles: TrackRoles, kind: str, threads: dict[int, str]) -> None:
+    """The tracks of one process of a device, by the names of their threads."""
+    known = chrome_facts().xla
+    has_streams = any(thread.startswith(known.streams) for thread in threads.values())
+    sums_up = (*known.sums_up, *(known.sums_up_streams if has_streams else ()))
+    for number, thread in threads.items():
+        roles.device[number] = kind
+        if thread.startswith(sums_up):
+            roles.summary.add(number)
+        elif thread.startswith(known.beside):
+            roles.beside.add(number)
 
 
 def _meant(process: str) -> tuple[str, str, tuple[str, str]] | None:

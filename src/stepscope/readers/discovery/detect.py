@@ -49,8 +49,19 @@ def _named_file(path: Path) -> Source:
     source = _claim_file(path, first)
     if source is not None:
         return source
+    if (whole := _capture_around(path)) is not None:
+        return whole
     plain = UnreadableInputError("unknown_format" if first else "empty_file", path=str(path))
     raise recognised_file(path, first) or plain
+
+
+def _capture_around(path: Path) -> Source | None:
+    """The capture of a rank that a file is a part of, such as profiler_info_0.json, which tells nothing alone."""
+    with os.scandir(path.parent) as entries:
+        listed = sorted((entry.name, entry.is_dir()) for entry in entries)
+    folders, files = ([name for name, is_folder in listed if is_folder is wanted] for wanted in (True, False))
+    around = [source for source in _claim(path.parent, folders, files) if path in source.files]
+    return max(around, key=lambda source: source.completeness, default=None)
 
 
 def _below(root: Path) -> Iterator[Source]:

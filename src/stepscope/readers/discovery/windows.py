@@ -54,7 +54,8 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
         return [Window(window_of_file(path), [_ranked(source) for source in listed])]
     notes = Notes()
     note_unparsed(path, listed, notes)
-    listed = with_graph_captures(paired(without_summaries(one_form_each(listed, form, notes))))
+    listed = without_merged(without_summaries(one_form_each(listed, form, notes)), notes)
+    listed = with_graph_captures(paired(listed))
     grouped = windows_below(listed, path)
     for window in grouped:
         window.say(notes)
@@ -103,6 +104,24 @@ def without_summaries(listed: list[Source]) -> list[Source]:
     return [source for source in listed if source.reader != "cluster_analysis"] or listed
 
 
+def without_merged(listed: list[Source], notes: Notes) -> list[Source]:
+    """What a tool merged out of the traces of several ranks stands for itself only where these do not lie beside it."""
+    alone: dict[tuple[Path, str], int] = defaultdict(int)
+    merged: dict[Path, int] = defaultdict(int)
+    for source in listed:
+        if source.part is None:
+            alone[source.path.parent, source.reader] += 1
+        else:
+            merged[source.path] += 1
+    kept = []
+    for source in listed:
+        if source.part is None or alone[source.path.parent, source.reader] < merged[source.path]:
+            kept.append(source)
+        elif source.part == 0:
+            notes.add("merged_left_out", file=source.path.name, ranks=merged[source.path])
+    return kept
+
+
 def one_form_each(found: list[Source], form: str | None, notes: Notes) -> list[Source]:
     """Of ranks that were written as text and as db, one form for all: the one asked for, else the more complete one.
 
@@ -134,8 +153,14 @@ def _more_complete(sources: list[Source]) -> str | None:
 def _recorded_at_once(members: list[Source]) -> list[list[Source]] | None:
     """The files of several workers that state no rank, numbered in groups that were recorded at the same time.
 
-    None where that is no question, or where the content does not tell.
+    None where that is no question, or where the content does not tell. Traces whose names differ only in numbers, as
+    SGLang's do (1758-TP-0.trace.json.gz), may be those of workers.
     """
+    if len({_DIGITS.sub("#", source.path.name) for source in members}) == 1:
+        members = [
+            replace(source, worker=source.path.name) if source.worker is None and source.reader == "kineto" else source
+            for source in members
+        ]
     workers = {source.worker for source in members}
     if len(workers) < 2 or None in workers or any(source.rank is not None for source in members):
         return None

@@ -22,6 +22,7 @@ from stepscope.readers.kineto.described import describe
 from stepscope.readers.kineto.graph_captures import DescribedTrace, captured_graphs
 from stepscope.readers.kineto.graph_launches import graph_launches, joined_graphs
 from stepscope.readers.kineto.memory import MemoryEvents
+from stepscope.readers.kineto.merged import own_process, parts
 from stepscope.readers.kineto.profiler_ranges import counters_of_ranges
 from stepscope.readers.kineto.recognition import claim_file
 from stepscope.readers.kineto.trace_slices import Joins, TraceSlices, joined, launch_links, slices_of_trace
@@ -37,7 +38,7 @@ from stepscope.readers.trace_json.event_columns import EventColumns, details
 from stepscope.readers.trace_json.trace_text import TraceText
 from stepscope.store.nesting import nearest
 
-__all__ = ["claim", "claim_file", "read"]
+__all__ = ["claim", "claim_file", "parts", "read"]
 
 # Launches are joined by correlation; these arrows say the same, but every call has an end, launched or not.
 _UNUSED_FLOWS: Final = LAUNCH_FLOWS
@@ -54,7 +55,7 @@ def read(
     """
     path = reading.source.path
     text = TraceText(path, reading.notes, reading.on_read)
-    columns = EventColumns(reading.notes, path.name, _UNUSED_FLOWS)
+    columns = EventColumns(reading.notes, path.name, _UNUSED_FLOWS, own_process(reading.source))
     arguments = ArgumentColumns()
     memory = MemoryEvents()
     counters = CounterEvents(columns)

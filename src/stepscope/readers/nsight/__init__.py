@@ -22,7 +22,7 @@ def read(reading: Reading) -> None:
     """Read what one process did into the tables of its rank."""
     path = reading.source.path
     with open_database(path, reading.notes) as database:
-        tables = read_tables(database, reading.source.part)
+        tables = read_tables(database, reading.source.part, reading.notes, path.name)
         about = _rank_row(database, tables.devices) | {"clock_base_ns": tables.base_ns, "source": str(path)}
     timeline = timeline_of_rows(tables.rows, tables.base_ns, reading.notes, path.name)
     if not len(timeline.slices):

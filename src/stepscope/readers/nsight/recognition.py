@@ -15,7 +15,8 @@ from stepscope.store.notes import Notes
 
 READER: Final = "nsight"
 KERNELS: Final = "CUPTI_ACTIVITY_KIND_KERNEL"
-_TELLING: Final = (KERNELS, "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS")
+GRAPHS: Final = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+_TELLING: Final = (KERNELS, GRAPHS, "CUPTI_ACTIVITY_KIND_RUNTIME", "NVTX_EVENTS")
 
 
 def claim_file(path: Path, head: bytes) -> Source | None:
@@ -34,7 +35,7 @@ def parts(source: Source) -> list[Source]:
     """One source per process that ran kernels, numbered by its devices; the file as a whole where that is but one."""
     try:
         with open_database(source.path, Notes(), with_log=False) as database:
-            kernels = database.frame(KERNELS, ["globalPid", "deviceId"])
+            kernels = pl.concat(database.frame(table, ["globalPid", "deviceId"]) for table in (KERNELS, GRAPHS))
     except UnreadableInputError:
         return [source]
     by_device = kernels.group_by("globalPid").agg(pl.col("deviceId").min()).drop_nulls().sort("deviceId", "globalPid")

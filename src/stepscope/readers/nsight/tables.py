@@ -9,9 +9,10 @@ import polars as pl
 
 from stepscope import facts
 from stepscope.facts.nsight import nsight_facts
-from stepscope.readers.nsight.recognition import KERNELS
+from stepscope.readers.nsight.recognition import GRAPHS, KERNELS
 from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.readers.sqlite.database import Database
+from stepscope.store.notes import Notes
 
 _THREAD_BITS: Final = 24  # a thread's id below the process's
 _THREAD_MASK: Final = (1 << _THREAD_BITS) - 1
@@ -27,17 +28,20 @@ class Tables:
     base_ns: int
 
 
-def read_tables(database: Database, process: int | None) -> Tables:
+def read_tables(database: Database, process: int | None, notes: Notes, file: str) -> Tables:
     """All that a process did, or all processes where there is but one with kernels."""
     strings = dict(database.frame("StringIds", ["id"], texts=["value"]).drop_nulls().iter_rows())
     tracks = TrackNumbers()
     device = [
         _kernels(database, strings),
+        _graphs(database),
         _copies(database, "CUPTI_ACTIVITY_KIND_MEMCPY", ("copyKind", "srcKind", "dstKind")),
         _copies(database, "CUPTI_ACTIVITY_KIND_MEMSET", ()),
         _syncs(database),
     ]
     on_device = pl.concat(device, how="diagonal").filter(_of_process("globalPid", process))
+    graphs = on_device.filter(pl.col("graphId").is_not_null()).height
+    notes.add("graphs_as_a_whole", file=file, count=graphs)
     host = [_calls(database, strings), _overheads(database, strings), _ranges(database, strings)]
     on_host = pl.concat(host, how="diagonal").filter(_of_process("globalTid", process))
     devices = sorted(on_device["deviceId"].drop_nulls().unique().to_list())
@@ -69,6 +73,13 @@ def _kernels(database: Database, strings: dict[int, str]) -> pl.DataFrame:
     communicating = [name for name in names if facts.communication_kernel().search(name)]
     kind = pl.when(pl.col("name").is_in(communicating)).then(pl.lit("collective")).otherwise(pl.lit("kernel"))
     return rows.with_columns(kind=kind).drop("demangledName", "shortName")
+
+
+def _graphs(database: Database) -> pl.DataFrame:
+    """Launches of CUDA graphs, which nsys records as a whole unless it is asked for their kernels."""
+    rows = database.frame(GRAPHS, [*_ON_DEVICE, "graphId"])
+    name = pl.format("CUDA graph {}", pl.col("graphId").cast(pl.String).fill_null("?"))
+    return rows.with_columns(pl.col("graphId").fill_null(0), name=name, kind=pl.lit("kernel"))
 
 
 def _copies(database: Database, table: str, kinds: tuple[str, ...]) -> pl.DataFrame:

@@ -15,14 +15,13 @@ import polars as pl
 from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices import pytorch
-from stepscope.readers.slices.collective_names import collective_kind
 from stepscope.readers.slices.kernel_types import kernel_types
+from stepscope.readers.slices.named_collectives import named_collectives
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
 from stepscope.readers.slices.step_names import step_names
 from stepscope.readers.slices.step_of_slices import step_of_slices
 from stepscope.readers.slices.steps import Steps, extent, told_apart, whole_window, with_device_work
 from stepscope.readers.trace_json.codes import Codes
-from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.nesting import nearest
 from stepscope.store.notes import Notes
 
@@ -89,7 +88,7 @@ def write_timeline(timeline: TableTimeline, about: dict[str, Any], reading: Read
         "core": (np.where(timeline.device_work, 0, -1), ["GPU"]),
         "type": kernel_types(slices, timeline.device_work),
     }
-    reading.out.add("collectives", _collectives(slices, step))
+    reading.out.add("collectives", named_collectives(slices))
     slices.write(reading.out)
     first, last = extent(slices)
     framework = "pytorch" if slices.is_kind("operator").any() else None
@@ -116,23 +115,6 @@ def _write_launches(slices: SliceTable, launch: Int64s, reading: Reading) -> Non
     kind = pl.Series(["launch"] * len(launched), dtype=pl.String)
     ids = {"from_slice": slices.id[launch[launched]], "to_slice": slices.id[launched]}
     reading.out.add("links", pl.DataFrame({"kind": kind, **ids}))
-
-
-def _collectives(slices: SliceTable, step: Int64s) -> pl.DataFrame:
-    """Kernels that communicate. Groups and sizes stand in blobs that exports leave out by default."""
-    calls = np.flatnonzero(slices.is_kind("collective"))
-    words = slices.names.texts()
-    names = [words[code] or "" for code in slices.name[calls].tolist()]
-    return pl.DataFrame(
-        {
-            "slice": slices.id[calls],
-            "kind": [collective_kind(name) for name in names],
-            "name": names,
-            "start_ns": slices.start[calls],
-            "end_ns": slices.end[calls],
-        },
-        schema_overrides={"kind": pl.String, "name": pl.String},
-    ).with_columns(step=nullable(step[calls]), stream=nullable(slices.integers["stream"][calls]))
 
 
 def _slice_table(rows: pl.DataFrame, ids: Int64s, start: Int64s, length: Int64s) -> SliceTable:

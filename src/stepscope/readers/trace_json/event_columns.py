@@ -129,12 +129,22 @@ def _joined(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
 
 
 class EventColumns:
-    """Grows by batches of events; tracks are (process, thread) pairs, numbered as they appear."""
+    """Grows by batches of events; tracks are (process, thread) pairs, numbered as they appear.
 
-    def __init__(self, notes: Notes, file: str, unused_flows: Collection[str] = ()) -> None:
+    ``own_process`` gives the number that a process is to have, None for one whose events do not belong here.
+    """
+
+    def __init__(
+        self,
+        notes: Notes,
+        file: str,
+        unused_flows: Collection[str] = (),
+        own_process: Callable[[Any], Any] | None = None,
+    ) -> None:
         self.notes = notes
         self.file = file
         self.unused_flows = frozenset(unused_flows)
+        self.own_process = own_process
         self.names = Codes()
         self.categories = Codes()
         self.tracks = Codes()
@@ -220,6 +230,8 @@ class EventColumns:
             family = _UNUSED
         if phase is None or family < 0:
             return family, 0, 0, 0, 0
+        if self.own_process is not None and (pid := self.own_process(pid)) is None:
+            return _UNUSED, 0, 0, 0, 0
         letter = ENDS_AT_NEXT if phase == "f" and not ends_around else ord(phase)
         if family == _FLOW:
             name = None  # it means nothing, and Ascend's have one each
@@ -253,8 +265,10 @@ class EventColumns:
 
     def _add_other(self, event: Event, index: int) -> None:
         if event.ph == "M":
-            # Writers repeat these by the hundred thousand, so the last one stands for all.
-            self.metadata[event.name or "", event.pid, event.tid] = arguments(event.args)
+            pid = event.pid if self.own_process is None else self.own_process(event.pid)
+            if pid is not None or self.own_process is None:
+                # Writers repeat these by the hundred thousand, so the last one stands for all.
+                self.metadata[event.name or "", pid, event.tid] = arguments(event.args)
         elif event.ph is not None:
             self.notes.add("event_phase_ignored", file=self.file, place=f"event {index}", phase=event.ph[:20])
         elif event != Event():  # JAX ends its array with an empty object

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from stepscope.readers.files.raw_bytes import blocks
 from stepscope.store.notes import Notes
 
+_LONGEST_LAST_LINE_BYTES: Final = 1 << 20
 #: A single value that is longer than this ends the reading; what came before it stays.
 LARGEST_VALUE_BYTES: Final = 64 << 20
 
 
 class TextBuffer:
-    """``text[at:]`` is unused. Reading on drops what is used, so positions are good until the next ``fill()``."""
+    """``text[at:]`` is unused. Reading on drops what is used, so positions are good until the next ``fill()``.
 
-    def __init__(self, path: Path, notes: Notes, on_read: Callable[[int], None] | None) -> None:
+    ``as_array`` makes one array out of a file that has a JSON value on each line.
+    """
+
+    def __init__(
+        self, path: Path, notes: Notes, on_read: Callable[[int], None] | None, *, as_array: bool = False
+    ) -> None:
         self.path = path
         self.notes = notes
         self.text = b""
         self.at = 0
         self.ended = False
         self.bytes_read = 0
-        self._blocks = blocks(path, notes, on_read)
+        content = blocks(path, notes, on_read)
+        self._blocks = _lines_as_array(content) if as_array else content
 
     def fill(self) -> bool:
         """Read on; False if nothing came. At least as much is read as waits, so that a long value costs linear time."""
@@ -74,3 +83,22 @@ class TextBuffer:
     def location(self, at: int) -> str:
         """A position in words, for notes."""
         return f"byte {self.bytes_read - len(self.text) + at}"
+
+
+def _lines_as_array(content: Iterator[bytes]) -> Iterator[bytes]:
+    """Strings of JSON hold no line ends, so that each stands between two values. The last may be cut."""
+    yield b"["
+    last = b""
+    for block in content:
+        yield block.replace(b"\n", b",\n")
+        last = (last + block)[-_LONGEST_LAST_LINE_BYTES:].rsplit(b"\n", 1)[-1]
+    if not last.strip() or _is_whole(last):
+        yield b"]"
+
+
+def _is_whole(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    return True

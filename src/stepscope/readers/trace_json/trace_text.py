@@ -31,6 +31,7 @@ _PATIENCE_BYTES: Final = 4 << 20  # an event that has no end within this is brok
 _LONGEST_KEY_BYTES: Final = 1 << 16
 _LONGEST_HEADER_BYTES: Final = 16 << 20
 
+_BEFORE_TEXT: Final = b"\xef\xbb\xbf \t\r\n"
 _SPACE: Final = re.compile(rb"(?:\s++|\xef\xbb\xbf)*+")
 _SPACE_AND_COMMAS: Final = re.compile(rb"[\s,]*+")
 _BORDER: Final = re.compile(rb"\}\s*+,\s*+\{")
@@ -54,7 +55,7 @@ class TraceText:
         self.path = path
         self.notes = notes
         self.metadata: dict[str, Any] = {}
-        self._buffer = TextBuffer(path, notes, on_read)
+        self._buffer = TextBuffer(path, notes, on_read, as_array=_has_line_per_event(head(path)))
         self._wasted = 0
         self._heads = Heads()
 
@@ -277,9 +278,18 @@ def _strictly(text: bytes) -> Event | None:
         return None
 
 
+def _has_line_per_event(first: bytes) -> bool:
+    """Whether a file that begins so has an event on each line, without an array around them."""
+    line = first.lstrip(_BEFORE_TEXT).split(b"\n", 1)[0]
+    event = _strictly(line) if line.startswith(b"{") and b'"traceEvents"' not in line else None
+    return event is not None and event.ph is not None
+
+
 def looks_like_trace(path: Path, first: bytes) -> bool:
-    """Whether a file that begins so is a Chrome trace: an object with ``traceEvents``, or an array of events."""
-    text = first.lstrip(b"\xef\xbb\xbf \t\r\n")
+    """Whether a file that begins so is a Chrome trace: one object, an array of events, or a line for each."""
+    text = first.lstrip(_BEFORE_TEXT)
+    if text.startswith(b"{") and _has_line_per_event(text):
+        return True
     if text.startswith(b"{"):
         # Metadata before the events may be long.
         return b'"traceEvents"' in text or (
