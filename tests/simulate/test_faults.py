@@ -14,7 +14,7 @@ from stepscope.simulate.calibration import planted_faults
 from stepscope.simulate.faults.registry import kinds
 from stepscope.simulate.look_alikes import LOOK_ALIKES
 from stepscope.simulate.model import Result, build
-from stepscope.simulate.scenario import FaultEntry, Host, Plan, Scenario, Workload
+from stepscope.simulate.scenario import FaultEntry, Host, Input, Plan, Scenario, Workload
 from stepscope.simulate.scenario_files import load_scenario, names
 from stepscope.simulate.truth import truth
 from support.scenarios import small
@@ -149,11 +149,84 @@ def test_a_look_alike_costs_less_than_anything_that_counts(kind: str) -> None:
         assert usual < 1 + finding_facts().strength.mild_share
 
 
-def test_a_fault_that_the_job_cannot_have_is_refused() -> None:
-    with pytest.raises(UsageError, match="expert_imbalance"):
-        planted(base("slow_rank"), FaultEntry(kind="expert_imbalance"))
+def test_a_cause_that_a_fault_does_not_have_is_refused() -> None:
     with pytest.raises(UsageError, match="no cause weather"):
         planted(base("slow_rank"), FaultEntry(kind="slow_rank", cause="weather"))
+
+
+@pytest.mark.parametrize(
+    ("entry", "lacking", "said"),
+    [
+        (FaultEntry(kind="expert_imbalance", amount=2.0), {}, "workload.experts"),
+        (
+            FaultEntry(kind="data_starved", cause="processing", amount=2.0),
+            {"input": Input(mode="none")},
+            "input.stages",
+        ),
+        (FaultEntry(kind="slow_rank", cause="data"), {"input": Input(mode="none")}, "input.stages"),
+        (FaultEntry(kind="stage_imbalance", cause="layers"), {"plan": Plan(dp=4)}, "plan.pp above 1"),
+        (FaultEntry(kind="slow_host"), {"host": Host(ranks=8)}, "several hosts"),
+        (FaultEntry(kind="slow_link", cause="card"), {"host": Host(ranks=8)}, "several hosts"),
+        (FaultEntry(kind="retransmission", amount=1.0), {"plan": Plan(tp=4)}, "plan.dp or plan.cp"),
+        (FaultEntry(kind="redistribution", amount=1.0), {"plan": Plan(pp=2)}, "plan.dp, plan.tp or plan.cp"),
+        (FaultEntry(kind="slow_rank", amount=1.0), {"plan": Plan()}, "several ranks"),
+        # A key that says where or when, and means nothing, would make the truth accuse the wrong ones.
+        (FaultEntry(kind="small_packets", ranks=(1,)), {}, "does not take ranks"),
+        (FaultEntry(kind="slow_rank", links=((0, 1),)), {}, "does not take links"),
+        (FaultEntry(kind="pipeline_bubble", stage=1), {"plan": Plan(pp=2, micro_batches=4)}, "does not take stage"),
+        (FaultEntry(kind="slow_rank", ranks=(1,), hosts=(0,)), {}, "has hosts, ranks"),
+        (FaultEntry(kind="slow_rank", steps=(4,), every=2), {}, "has every, steps"),
+        # Where nothing of the kind happens, or over a link that nobody uses.
+        (FaultEntry(kind="data_starved", cause="transfer", amount=0.1, ranks=(3,)), _PIPELINE, "next to nothing"),
+        (FaultEntry(kind="slow_link", links=((0, 2),), amount=9.0), {"host": Host(ranks=8)}, "next to nothing"),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_a_fault_that_the_job_cannot_have_is_refused(entry: FaultEntry, lacking: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        planted(base("slow_rank", **lacking), entry)
+    assert entry.kind in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("entry", "changes"),
+    [
+        (FaultEntry(kind="retransmission", amount=0.2, every=2), {}),
+        (FaultEntry(kind="small_packets", amount=2.0), {}),
+        (FaultEntry(kind="slow_link", cause="card", amount=1.0, ranks=(1,)), {"host": Host(ranks=2)}),
+        (FaultEntry(kind="slow_link", amount=1.0, links=((1, 2),)), {}),
+        (FaultEntry(kind="stage_imbalance", cause="last_stage", amount=2.0), _PIPELINE),
+        (FaultEntry(kind="precision_headroom", amount=0.3), {}),
+    ],
+    ids=lambda value: getattr(value, "kind", ""),
+)
+def test_a_fault_that_is_planted_twice_costs_more_than_once(entry: FaultEntry, changes: dict[str, Any]) -> None:
+    """Each acts on what the other left; none takes the other's place."""
+    scenario = base("slow_rank", noise="none", **changes)
+    once, _ = planted(scenario, entry)
+    twice, told = planted(scenario, entry, entry)
+
+    assert twice.step_ns - once.step_ns > 0.5 * (once.step_ns - build(scenario).run().step_ns)
+    assert [fault["gain_us"] for fault in told["faults"]] == pytest.approx([(twice.step_ns - once.step_ns) / 1000] * 2)
+
+
+@pytest.mark.parametrize("kind", ["compute_hotspot", "layout_conversion", "kernel_fusion", "tail_long", "idle_gap"])
+def test_an_amount_that_is_a_share_of_the_step_costs_that_share(kind: str) -> None:
+    scenario = base(kind, noise="none", plan=Plan())
+    healthy = build(scenario).run()
+    result, _ = planted(scenario, FaultEntry(kind=kind, amount=0.25))
+    assert result.step_ns / healthy.step_ns - 1 == pytest.approx(0.25, rel=0.05)
+
+
+@pytest.mark.parametrize("amount", [0.2, 3.0, 30.0])
+def test_uneven_sequences_are_as_many_tokens_as_even_ones(amount: float) -> None:
+    scenario = base("sequence_imbalance", noise="none")
+    (fault,), _ = planted_faults(
+        msgspec.structs.replace(scenario, faults=(FaultEntry(kind="sequence_imbalance", amount=amount),))
+    )
+    lengths = build(scenario, [fault]).machine.conditions.length
+    assert lengths.mean(axis=(0, 2)) == pytest.approx(np.ones(lengths.shape[1]), rel=2e-3)
+    assert lengths.min() > 0
 
 
 @pytest.mark.parametrize(("noise", "widest"), [("quiet", 0.01), ("wide", 0.1)])

@@ -22,14 +22,15 @@ _STEP_FIELDS = [
     "idle_us",
     "before_window_us",
 ]
-FORMS = ["kineto", "ascend-text", "ascend-text-Level0", "ascend-db", "mindspore-text", "mindspore-db"]
+FORMS = ["kineto", "ascend-text", "ascend-text-Level0", "ascend-text-Level2"]
+FORMS += ["ascend-db", "ascend-db-Level2", "mindspore-text", "mindspore-db"]
 
 
 def scenario_for(form: str) -> Scenario:
     if form == "kineto":
         return small(GPU, plan=Plan(dp=2, pp=2, micro_batches=4), steps=3)
     framework = "mindspore" if form.startswith("mindspore") else "pytorch"
-    level = "Level0" if form.endswith("Level0") else "Level1"
+    level = form.rpartition("-")[2] if "Level" in form else "Level1"
     return small(NPU, plan=Plan(dp=2, pp=2, micro_batches=4), steps=3, framework=framework, level=level)
 
 
@@ -39,7 +40,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("runs")
     scenario = scenario_for(request.param)
     simulate(scenario, folder / "direct")
-    simulate(scenario, folder / "files", form=request.param.replace("mindspore", "ascend").removesuffix("-Level0"))
+    simulate(scenario, folder / "files", form=request.param.replace("mindspore", "ascend").partition("-Level")[0])
     cache = folder / "cache"
     return (
         request.param,
@@ -169,3 +170,57 @@ def test_level_2_tells_how_much_was_copied_and_where_to(level: str, told: bool, 
     rows = copies.select("bytes", direction=direction).collect()
     assert rows.height > 0
     assert set(rows.iter_rows()) == {(3 * 10**6, "host to device") if told else (None, None)}
+
+
+@pytest.mark.parametrize("form", ["ascend-text", "ascend-db"])
+def test_calls_of_cann_are_the_same_in_files(form: str, tmp_path: Path) -> None:
+    """Level 2 adds the runtime's own calls, each within one of the layer above."""
+    fault = FaultEntry(kind="sync_stall", strength="clear")
+    counts = {}
+    for level in ("Level1", "Level2"):
+        scenario = small(NPU, plan=Plan(dp=2), steps=3, level=level, faults=(fault,))
+        simulate(scenario, tmp_path / level / "direct")
+        simulate(scenario, tmp_path / level / "files", form=form)
+        tables = [
+            stepscope.load(tmp_path / level / name, store=tmp_path / "cache", progress=False)
+            .table("slices")
+            .filter((pl.col("kind") == "runtime") & pl.col("step").is_not_null())
+            .select("rank", "start_ns", "dur_ns", pl.col("name").cast(pl.String))
+            .sort("rank", "start_ns", "name")
+            .collect()
+            for name in ("direct", "files")
+        ]
+        assert tables[0].equals(tables[1])
+        counts[level] = dict(tables[0].group_by("name").len().iter_rows())
+    assert not [name for name in counts["Level1"] if name.startswith("Runtime@")]
+    added = {name: count for name, count in counts["Level2"].items() if name not in counts["Level1"]}
+    assert {name: counts["Level2"][name] for name in counts["Level1"]} == counts["Level1"]
+    assert added == {
+        "Runtime@KernelLaunchWithHandle": counts["Level1"]["Node@launch"],
+        "Runtime@FftsPlusTaskLaunch": counts["Level1"]["Hccl@Launch_Ffts"],
+        "Runtime@MemcpyAsync": counts["Level1"]["AscendCL@aclrtMemcpyAsync"],
+        "Runtime@StreamSynchronize": counts["Level1"]["AscendCL@aclrtSynchronizeStream"],
+    }
+
+
+def test_a_call_of_the_runtime_lies_within_the_call_that_makes_it(tmp_path: Path) -> None:
+    simulate(small(NPU, plan=Plan(dp=2), steps=3, level="Level2"), tmp_path / "run")
+    run = stepscope.load(tmp_path / "run", progress=False)
+    slices = run.table("slices").select("rank", "slice", "parent", pl.col("name").cast(pl.String)).collect()
+    inner = slices.filter(pl.col("name").str.starts_with("Runtime@"))
+    outer = inner.join(slices, left_on=["rank", "parent"], right_on=["rank", "slice"], suffix="_outer")
+    assert outer.height == inner.height > 0
+    assert set(outer.select("name", "name_outer").iter_rows()) == {
+        ("Runtime@KernelLaunchWithHandle", "Node@launch"),
+        ("Runtime@FftsPlusTaskLaunch", "Hccl@Launch_Ffts"),
+        ("Runtime@MemcpyAsync", "AscendCL@aclrtMemcpyAsync"),
+    }
+
+
+@pytest.mark.parametrize("level", ["Level0", "Level1", "Level2"])
+def test_the_level_changes_no_step(level: str, tmp_path: Path) -> None:
+    runs = []
+    for other in ("Level1", level):
+        simulate(small(NPU, plan=Plan(dp=2), steps=3, level=other), tmp_path / f"{len(runs)}")
+        runs.append(stepscope.load(tmp_path / f"{len(runs)}", progress=False))
+    assert runs[0].steps().equals(runs[1].steps())

@@ -31,6 +31,7 @@ class HostFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     latency_us: float
     queue_length: int
     return_us: float
+    runtime_call: tuple[float, float]
 
 
 class Transport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -9,9 +9,10 @@ import msgspec
 
 from stepscope.errors import UsageError
 from stepscope.facts.simulation import simulation_facts
+from stepscope.simulate.fault_checks import check_entry
 from stepscope.simulate.faults.planted import Planted
 from stepscope.simulate.faults.registry import fault_of, look_alike_of
-from stepscope.simulate.model import build
+from stepscope.simulate.model import Result, build
 from stepscope.simulate.scenario import FaultEntry, Scenario
 
 #: What costs less than this share of its aim, however much of it is planted, does not fit the job.
@@ -23,20 +24,28 @@ def planted_faults(scenario: Scenario) -> tuple[list[Planted], list[Planted]]:
     if not scenario.faults and not scenario.look_alikes:
         return [], []
     bare = msgspec.structs.replace(scenario, faults=(), look_alikes=())
-    healthy_ns = build(bare).run().step_ns
-    look_alikes = [_look_alike(entry, healthy_ns) for entry in scenario.look_alikes]
-    return [_calibrated(bare, entry, healthy_ns) for entry in scenario.faults], look_alikes
+    kinds, look_alike_kinds = (
+        [fault_of(entry) for entry in scenario.faults],
+        [look_alike_of(entry) for entry in scenario.look_alikes],
+    )
+    for entry, kind in zip((*scenario.faults, *scenario.look_alikes), (*kinds, *look_alike_kinds), strict=True):
+        check_entry(entry, kind, bare)
+    healthy = build(bare).run()
+    look_alikes = [
+        kind(entry, entry.amount or kind.usual_amount, healthy.step_ns)
+        for entry, kind in zip(scenario.look_alikes, look_alike_kinds, strict=True)
+    ]
+    faults = [_calibrated(bare, entry, kind, healthy) for entry, kind in zip(scenario.faults, kinds, strict=True)]
+    return faults, look_alikes
 
 
-def _look_alike(entry: FaultEntry, step_ns: float) -> Planted:
-    kind = look_alike_of(entry)
-    return kind(entry, entry.amount or kind.usual_amount, step_ns)
-
-
-def _calibrated(bare: Scenario, entry: FaultEntry, healthy_ns: float) -> Planted:
-    kind = fault_of(entry)
+def _calibrated(bare: Scenario, entry: FaultEntry, kind: type[Planted], healthy: Result) -> Planted:
+    healthy_ns = healthy.step_ns
     if entry.amount is not None or not kind.costs:
-        return kind(entry, entry.amount or kind.usual_amount, healthy_ns)
+        fault = kind(entry, entry.amount or kind.usual_amount, healthy_ns)
+        if kind.costs and build(bare, [fault]).run().periods.same_as(healthy.periods):
+            raise UsageError("fault_without_effect", kind=entry.kind, cause=entry.cause or kind.causes[0] or "–")
+        return fault
     levels = simulation_facts().calibration
     strength = entry.strength
     aim = {"clear": levels.clear, "mild": levels.mild}[strength] if isinstance(strength, str) else strength

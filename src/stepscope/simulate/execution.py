@@ -7,8 +7,7 @@ steps, hosts that run steps ahead and waiting for others are not modelled: they 
 
 from __future__ import annotations
 
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from stepscope.simulate.clocks import Clocks
 from stepscope.simulate.conditions import BESIDE_COMPUTE, Conditions
 from stepscope.simulate.data_pipeline import InputPipeline
 from stepscope.simulate.instructions import COMPUTE, STREAMS, Block, Instruction
+from stepscope.simulate.launch_queue import LaunchQueue
 from stepscope.simulate.lengths import StageLengths, StepLengths
 from stepscope.simulate.memory import MemoryPlan
 from stepscope.simulate.network import Links, collective_cost
@@ -54,6 +54,10 @@ class Periods:
     computing: Int64s
     waiting: Int64s  # in communication, for the last to arrive
 
+    def same_as(self, other: Periods) -> bool:
+        """Whether no rank differs in any step."""
+        return all(np.array_equal(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+
     def lengths(self, before: int) -> Int64s:
         """Periods of the recorded steps: from the end of all earlier work to the end of the step's own."""
         end = np.maximum.accumulate(self.device_end, axis=1)
@@ -73,7 +77,7 @@ class _Stage:
     ranks: Int64s
     host: Int64s
     tails: dict[str, Int64s]
-    started: deque[Int64s]
+    queue: LaunchQueue
     waiting: Int64s
     next_block: int = 0
     now: StepLengths = field(init=False)
@@ -124,7 +128,8 @@ class Execution:
             nothing = np.zeros(len(ranks), np.int64)
             tails = dict.fromkeys(STREAMS, nothing)
             lengths = StageLengths(program, ranks)
-            self._stages.append(_Stage(program, lengths, ranks, nothing, tails, deque(maxlen=queue), nothing))
+            launches = LaunchQueue(queue, len(ranks))
+            self._stages.append(_Stage(program, lengths, ranks, nothing, tails, launches, nothing))
         account = Periods(*(np.zeros((world, steps), np.int64) for _ in range(4)))
         for step in range(steps):
             self._step(step, account)
@@ -215,18 +220,17 @@ class Execution:
         self, stage: _Stage, instruction: Instruction, only_where: Int64s | None = None
     ) -> tuple[Int64s, Int64s, Int64s]:
         """The host launches something: when it begins to, when it is done, when the device can begin with it."""
-        begin = stage.host
-        if stage.started.maxlen == len(stage.started):
-            begin = np.maximum(begin, stage.started[0])  # the queue is full until that one begins
+        begin = np.maximum(stage.host, stage.queue.room())
         spent = self._host_cost(stage, instruction)
-        if only_where is not None:
-            spent = np.where(only_where > 0, spent, 0)
-            begin = np.where(only_where > 0, begin, stage.host)
+        launched = None if only_where is None else only_where > 0
+        if launched is not None:
+            spent = np.where(launched, spent, 0)
+            begin = np.where(launched, begin, stage.host)
         stage.host = called = begin + spent
         start = np.maximum(called + self._latency_ns, stage.tails[instruction.stream])
         for name in instruction.after:
             start = np.maximum(start, stage.tails[name])
-        stage.started.append(start)
+        stage.queue.add(start, launched)
         return begin, called, start
 
     def _host_cost(self, stage: _Stage, instruction: Instruction) -> Int64s:

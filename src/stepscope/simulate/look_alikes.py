@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from stepscope.simulate.faults.data_starved import slowest_stage
-from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.faults.planted import Part, Planted
 from stepscope.simulate.instructions import Instruction
 from stepscope.simulate.memory import ExtraBlocks
 
@@ -27,6 +27,7 @@ class FirstStepGrowth(_LookAlike):
     """Buffers and caches that are made in the first two steps and stay. ``amount``: MiB."""
 
     kind: ClassVar[str] = "first_step_growth"
+    places: ClassVar[frozenset[str]] = frozenset()
     usual_amount: ClassVar[float] = 64.0
 
     def apply(self, machine: Machine) -> None:
@@ -40,6 +41,7 @@ class ReplacedEveryStep(_LookAlike):
     """A buffer that lives until the next step replaces it. ``amount``: MiB."""
 
     kind: ClassVar[str] = "replaced_every_step"
+    places: ClassVar[frozenset[str]] = frozenset()
     usual_amount: ClassVar[float] = 64.0
 
     def apply(self, machine: Machine) -> None:
@@ -52,6 +54,10 @@ class AlwaysLast(_LookAlike):
 
     kind: ClassVar[str] = "always_last"
     usual_amount: ClassVar[float] = 0.004
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "ranks"
 
     def usual_ranks(self, machine: Machine) -> list[int]:
         return [machine.layout.world // 2]
@@ -66,6 +72,10 @@ class SmallStageDifference(AlwaysLast):
     kind: ClassVar[str] = "small_stage_difference"
     usual_amount: ClassVar[float] = 0.02
 
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "stages"
+
     def usual_ranks(self, machine: Machine) -> list[int]:
         return [int(rank) for rank in machine.layout.stage_ranks(machine.scenario.plan.pp // 2)]
 
@@ -76,6 +86,10 @@ class EqualSlowdown(AlwaysLast):
     kind: ClassVar[str] = "equal_slowdown"
     usual_amount: ClassVar[float] = 0.15
 
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return ""
+
     def usual_ranks(self, machine: Machine) -> list[int]:
         return list(range(machine.layout.world))
 
@@ -84,7 +98,12 @@ class RotatingSlowRank(_LookAlike):
     """In every step another rank is the last, because its data are. ``amount``: how much longer its kernels take."""
 
     kind: ClassVar[str] = "rotating_slow_rank"
+    places: ClassVar[frozenset[str]] = frozenset()
     usual_amount: ClassVar[float] = 0.02
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "ranks"
 
     def apply(self, machine: Machine) -> None:
         steps = np.arange(machine.conditions.steps)
@@ -95,7 +114,12 @@ class RotatingHotExpert(_LookAlike):
     """In every step other experts get more tokens. ``amount``: how many more."""
 
     kind: ClassVar[str] = "rotating_hot_expert"
+    places: ClassVar[frozenset[str]] = frozenset()
     usual_amount: ClassVar[float] = 0.05
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "experts"
 
     def apply(self, machine: Machine) -> None:
         for rank in range(machine.layout.world):
@@ -109,7 +133,12 @@ class SlowEnoughLoader(_LookAlike):
     """A stage of the input pipeline is slow, and still fast enough. ``amount``: its share of a step per batch."""
 
     kind: ClassVar[str] = "slow_enough_loader"
+    places: ClassVar[frozenset[str]] = frozenset()
     usual_amount: ClassVar[float] = 0.85
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "input"
 
     def apply(self, machine: Machine) -> None:
         stage_index = slowest_stage(machine)
@@ -121,7 +150,12 @@ class HiddenCollective(_LookAlike):
     """Reductions of gradients are slow and still hidden behind backward. ``amount``: how much longer they take."""
 
     kind: ClassVar[str] = "hidden_collective"
+    places: ClassVar[frozenset[str]] = frozenset()
     usual_amount: ClassVar[float] = 0.3
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "reductions"
 
     def apply(self, machine: Machine) -> None:
         factor = machine.conditions.of_communication("dp")

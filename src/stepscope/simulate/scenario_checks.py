@@ -62,6 +62,8 @@ def _misfits(scenario: Scenario) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "scenario_layers", {"layers": workload.layers, "parts": plan.pp * plan.chunks}
     if plan.ep > 1 and not workload.experts:
         yield "scenario_experts", {}
+    if scenario.input.mode == "sink" and scenario.device.kind == "cpu":
+        yield "scenario_sink", {}
     transports = {*simulation_facts().transports, *scenario.network.rates}
     for name in (scenario.network.inside, scenario.network.between):
         if name not in transports:

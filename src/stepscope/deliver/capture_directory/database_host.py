@@ -12,6 +12,8 @@ from stepscope.deliver.capture_directory.sqlite_tables import Rows, Texts
 
 _RUNTIME, _OPERATOR, _MARK = 5000, 50001, 50004
 _RANGE, _MOMENT = 2, 3
+#: By what stands before a call's name in a timeline.
+_LAYERS: Final = {"AscendCL": 20000, "Model": 15000, "Node": 10000, "Hccl": 5500, "HCCL": 5500, "Runtime": _RUNTIME}
 _MARKS_PROCESS: Final = "mstx"
 
 
@@ -31,12 +33,23 @@ def host_rows(data: RankData, texts: Texts) -> dict[str, Rows]:
 
 def _runtime_calls(data: RankData, texts: Texts) -> Rows:
     rows = data.scan("slices").filter(pl.col("kind") == "runtime")
-    return [
-        (start, start + duration, _RUNTIME, track, number, texts(name))
-        for number, start, duration, track, name in rows.select("slice", "start_ns", "dur_ns", "track", "name")
-        .collect()
-        .iter_rows()
-    ]
+    calls: Rows = []
+    for number, start, duration, track, name in (
+        rows.select("slice", "start_ns", "dur_ns", "track", "name").collect().iter_rows()
+    ):
+        layer, call = _layer_and_call(name)
+        calls.append((start, start + duration, layer, track, number, texts(call)))
+    return calls
+
+
+def _layer_and_call(name: str | None) -> tuple[int, str | None]:
+    """The layer of CANN that a call belongs to, and its name there.
+
+    >>> _layer_and_call("Node@launch"), _layer_and_call("cudaLaunchKernel")
+    ((10000, 'launch'), (5000, 'cudaLaunchKernel'))
+    """
+    layer, at, call = (name or "").partition("@")
+    return (_LAYERS[layer], call) if at and layer in _LAYERS else (_RUNTIME, name)
 
 
 def _operators(data: RankData, texts: Texts) -> tuple[Rows, Rows]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.faults.planted import Part, Planted
 
 if TYPE_CHECKING:
     from stepscope.simulate.execution import Machine
@@ -15,6 +15,10 @@ class BandwidthContention(Planted):
 
     kind: ClassVar[str] = "bandwidth_contention"
     causes: ClassVar[tuple[str, ...]] = ("",)
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "reductions"
 
     def apply(self, machine: Machine) -> None:
         active = self.where(machine)

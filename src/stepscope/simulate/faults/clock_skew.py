@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Culprit, Planted
+from stepscope.simulate.faults.planted import WHERE, Culprit, Part, Planted
 
 if TYPE_CHECKING:
     from stepscope.simulate.execution import Machine
@@ -16,6 +16,11 @@ class ClockSkew(Planted):
     kind: ClassVar[str] = "clock_skew"
     costs: ClassVar[bool] = False
     usual_amount: ClassVar[float] = 250.0
+    places: ClassVar[frozenset[str]] = WHERE
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "hosts"
 
     def usual_ranks(self, machine: Machine) -> list[int]:
         layout = machine.layout
@@ -23,7 +28,7 @@ class ClockSkew(Planted):
 
     def apply(self, machine: Machine) -> None:
         for host in {machine.layout.host_of(rank) for rank in self.ranks(machine)}:
-            machine.clocks.added_ns[host] = int(self.amount * 1e6)
+            machine.clocks.added_ns[host] = machine.clocks.added_ns.get(host, 0) + int(self.amount * 1e6)
 
     def culprit(self, machine: Machine) -> Culprit:
         ranks = self.ranks(machine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Culprit, Planted
+from stepscope.simulate.faults.planted import Culprit, Part, Planted
 from stepscope.simulate.instructions import Instruction
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ class DataStarved(Planted):
 
     kind: ClassVar[str] = "data_starved"
     causes: ClassVar[tuple[str, ...]] = ("processing", "transfer", "user_code", "getnext")
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "input" if cause == "processing" else ""
 
     def usual_ranks(self, machine: Machine) -> list[int]:
         return [int(rank) for rank in machine.layout.stage_ranks(0)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.faults.planted import Part, Planted
 
 if TYPE_CHECKING:
     from stepscope.simulate.execution import Machine
@@ -14,6 +14,10 @@ class ExpertImbalance(Planted):
     """``amount``: how many more tokens than usual."""
 
     kind: ClassVar[str] = "expert_imbalance"
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "experts"
 
     def usual_ranks(self, machine: Machine) -> list[int]:
         layout = machine.layout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.faults.planted import Part, Planted
 
 if TYPE_CHECKING:
     from stepscope.simulate.execution import Machine
@@ -15,6 +15,10 @@ class ExposedCommunication(Planted):
 
     kind: ClassVar[str] = "exposed_communication"
     causes: ClassVar[tuple[str, ...]] = ("transfer",)
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "reductions"
 
     def apply(self, machine: Machine) -> None:
         factor = machine.conditions.of_communication("dp")

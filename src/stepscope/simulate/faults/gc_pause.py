@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.faults.planted import WHERE, Planted
 from stepscope.simulate.instructions import Instruction
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ class GcPause(Planted):
 
     kind: ClassVar[str] = "gc_pause"
     causes: ClassVar[tuple[str, ...]] = ("garbage_collection",)
+    places: ClassVar[frozenset[str]] = WHERE | {"every"}
 
     def insert(self, point: Point, machine: Machine) -> Iterable[Instruction]:
         if point.where != "turn_end" or point.phase != "forward" or point.micro_batch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.faults.planted import WHERE, Planted
 from stepscope.simulate.memory import Failure
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ class MemoryFragmentation(Planted):
 
     kind: ClassVar[str] = "memory_fragmentation"
     costs: ClassVar[bool] = False
+    places: ClassVar[frozenset[str]] = WHERE
 
     def usual_ranks(self, machine: Machine) -> list[int]:
         return [0]

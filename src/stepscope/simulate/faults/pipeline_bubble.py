@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
-from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.faults.planted import Part, Planted
 from stepscope.simulate.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -17,6 +17,11 @@ class PipelineBubble(Planted):
     """``amount``: how many times fewer micro-batches there are, each so much larger; the work stays the same."""
 
     kind: ClassVar[str] = "pipeline_bubble"
+    places: ClassVar[frozenset[str]] = frozenset()  # it is everywhere
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "stages"
 
     def alter(self, scenario: Scenario) -> Scenario:
         plan = scenario.plan

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import numpy as np
 
@@ -15,6 +15,12 @@ from stepscope.simulate.scenario import FaultEntry, Scenario
 if TYPE_CHECKING:
     from stepscope.simulate.execution import Machine
     from stepscope.simulate.program import Point
+
+#: What of a job a fault may need.
+Part = Literal["", "ranks", "hosts", "stages", "reductions", "peers", "experts", "input"]
+#: Words of an entry that say where a fault is, and those that say when it acts.
+WHERE: Final = frozenset({"ranks", "hosts", "stage"})
+WHEN: Final = frozenset({"steps", "every"})
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,17 @@ class Planted:
     causes: ClassVar[tuple[str, ...]] = ("",)
     costs: ClassVar[bool] = True  # false where it costs no time, so that nothing is calibrated
     usual_amount: ClassVar[float] = 1.0  # where nothing is calibrated
+    places: ClassVar[frozenset[str]] = WHERE | WHEN  # words of an entry that it heeds; the others are an error
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        """What a job must have for this fault to be one: several hosts, pipeline stages, an input pipeline, …"""
+        return ""
+
+    @classmethod
+    def heeds(cls, cause: str) -> frozenset[str]:
+        """Words of an entry that mean something for a cause."""
+        return cls.places
 
     def alter(self, scenario: Scenario) -> Scenario:
         """The scenario as the fault leaves it."""
@@ -110,3 +127,9 @@ def layers_of_stage(machine: Machine, stage: int) -> int:
     plan = scenario.plan
     chunks = layers_of_chunks(scenario.workload.layers, plan)
     return plan.micro_batches * sum(len(chunks[chunk * plan.pp + stage]) for chunk in range(plan.chunks))
+
+
+def slowed(instruction: Instruction, factor: Float64s) -> Instruction:
+    """The instruction by so much longer on each rank and in each step, beside what other faults do to it."""
+    known = instruction.factor
+    return replace(instruction, factor=factor if known is None else known * factor)

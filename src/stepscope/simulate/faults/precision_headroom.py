@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Culprit, Planted
+from stepscope.simulate.faults.planted import Culprit, Planted, slowed
 from stepscope.simulate.instructions import Instruction
 
 if TYPE_CHECKING:
@@ -16,11 +16,12 @@ class PrecisionHeadroom(Planted):
     """``amount``: how much longer each matrix product takes."""
 
     kind: ClassVar[str] = "precision_headroom"
+    places: ClassVar[frozenset[str]] = frozenset()  # it is everywhere
 
     def rewrite(self, instruction: Instruction, machine: Machine) -> Instruction:
         if instruction.operator != "matmul":
             return instruction
-        return replace(instruction, dtype="fp32", factor=1 + self.amount * self.where(machine))
+        return slowed(replace(instruction, dtype="fp32"), 1 + self.amount * self.where(machine))
 
     def culprit(self, machine: Machine) -> Culprit:
         return Culprit(ranks=self.ranks(machine), operator="aten::mm")

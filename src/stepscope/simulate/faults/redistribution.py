@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Culprit, Planted, layers_of_stage
+from stepscope.simulate.faults.planted import Culprit, Part, Planted, layers_of_stage
 from stepscope.simulate.instructions import Instruction
 
 if TYPE_CHECKING:
@@ -17,6 +17,11 @@ class Redistribution(Planted):
     """``amount``: a share of the step, in one gathering per layer and direction."""
 
     kind: ClassVar[str] = "redistribution"
+    places: ClassVar[frozenset[str]] = frozenset()  # it is everywhere
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "peers"
 
     def dimension(self, machine: Machine) -> str:
         return next((name for name in ("tp", "cp", "dp") if machine.layout.groups[name]), "dp")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.faults.planted import Part, Planted, slowed
 from stepscope.simulate.instructions import Instruction
 
 if TYPE_CHECKING:
@@ -15,9 +12,13 @@ if TYPE_CHECKING:
 
 
 class Retransmission(Planted):
-    """``amount``: a share of the step, on average; it falls on one reduction of gradients every third step."""
+    """``amount``: how many times 200 times longer the reductions of gradients take, in every third step."""
 
     kind: ClassVar[str] = "retransmission"
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "reductions"
 
     def usual_ranks(self, machine: Machine) -> list[int]:
         return [machine.layout.world // 2]
@@ -30,4 +31,4 @@ class Retransmission(Planted):
         if instruction.dimension != "dp" or instruction.action != "collective":
             return instruction
         late = 200 * self.amount * self.where(machine)
-        return replace(instruction, factor=np.asarray(1 + late))
+        return slowed(instruction, 1 + late)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Culprit, Planted
+from stepscope.simulate.faults.planted import WHEN, Culprit, Part, Planted
 
 if TYPE_CHECKING:
     from stepscope.simulate.execution import Machine
@@ -15,6 +15,11 @@ class SlowHost(Planted):
 
     kind: ClassVar[str] = "slow_host"
     causes: ClassVar[tuple[str, ...]] = ("compute",)
+    places: ClassVar[frozenset[str]] = WHEN | {"hosts"}
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "hosts"
 
     def usual_ranks(self, machine: Machine) -> list[int]:
         layout = machine.layout

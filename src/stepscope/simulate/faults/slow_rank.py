@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, ClassVar
 
 from stepscope.simulate.faults.data_starved import slow_stage
-from stepscope.simulate.faults.planted import Planted, layers_of_stage
+from stepscope.simulate.faults.planted import Part, Planted, layers_of_stage
 from stepscope.simulate.instructions import Instruction
 
 if TYPE_CHECKING:
@@ -19,6 +19,10 @@ class SlowRank(Planted):
 
     kind: ClassVar[str] = "slow_rank"
     causes: ClassVar[tuple[str, ...]] = ("compute", "data", "host")
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "input" if cause == "data" else "ranks"
 
     def usual_ranks(self, machine: Machine) -> list[int]:
         return [machine.layout.per_stage // 2]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
-from stepscope.simulate.faults.planted import Culprit, Planted
+from stepscope.simulate.faults.planted import WHEN, Culprit, Part, Planted, slowed
 from stepscope.simulate.instructions import Instruction
 
 if TYPE_CHECKING:
@@ -17,6 +16,14 @@ class StageImbalance(Planted):
 
     kind: ClassVar[str] = "stage_imbalance"
     causes: ClassVar[tuple[str, ...]] = ("layers", "last_stage")
+
+    @classmethod
+    def needs(cls, cause: str) -> Part:
+        return "stages"
+
+    @classmethod
+    def heeds(cls, cause: str) -> frozenset[str]:
+        return WHEN if cause == "last_stage" else WHEN | {"stage"}
 
     def stage(self, machine: Machine) -> int:
         stages = machine.scenario.plan.pp
@@ -34,7 +41,7 @@ class StageImbalance(Planted):
     def rewrite(self, instruction: Instruction, machine: Machine) -> Instruction:
         if self.cause == "layers" or instruction.module not in ("head", "loss"):
             return instruction
-        return replace(instruction, factor=1 + self.amount * self.where(machine))
+        return slowed(instruction, 1 + self.amount * self.where(machine))
 
     def culprit(self, machine: Machine) -> Culprit:
         return Culprit(ranks=self.ranks(machine), stage=self.stage(machine))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from stepscope.simulate.faults.planted import Planted
+from stepscope.simulate.faults.planted import WHERE, Planted
 
 if TYPE_CHECKING:
     from stepscope.simulate.execution import Machine
@@ -16,6 +16,7 @@ class StepJitter(Planted):
     """``amount``: a share of the step, on average; it falls on few steps."""
 
     kind: ClassVar[str] = "step_jitter"
+    places: ClassVar[frozenset[str]] = WHERE | {"steps"}
 
     def steps(self, machine: Machine) -> list[int]:
         if self.entry.steps:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from stepscope.simulate.faults.planted import Culprit, Planted
 from stepscope.simulate.instructions import Instruction
@@ -11,6 +11,8 @@ from stepscope.simulate.instructions import Instruction
 if TYPE_CHECKING:
     from stepscope.simulate.execution import Machine
     from stepscope.simulate.program import Point
+
+_KERNELS: Final = 4
 
 
 class TailLong(Planted):
@@ -21,8 +23,8 @@ class TailLong(Planted):
 
     def insert(self, point: Point, machine: Machine) -> Iterable[Instruction]:
         if point.where in ("step_end",):
-            times = self.times(machine, 4 * 4)
-            for _ in range(4):
+            times = self.times(machine, _KERNELS)
+            for _ in range(_KERNELS):
                 yield Instruction(
                     "kernel", operator="clip", times_ns=times, phase=point.phase, dtype="fp32", shapes="[[1048576]]"
                 )

@@ -34,6 +34,7 @@ class Capture:
     rank: int
     device_index: int
     groups: dict[str, Group]  # of the rank, by dimension
+    runtime_calls: bool = False  # whether the runtime's own calls are recorded, as Ascend's level 2 does
 
     @property
     def steps(self) -> int:

@@ -46,6 +46,15 @@ _HCOM: Final = {
     "receive": "receive",
 }
 
+#: By the call of CANN that the host makes, the runtime's call within it, which level 2 records as well.
+#: Origin: a real capture of level 2 (torch_npu, db).
+RUNTIME_CALLS: Final = {
+    "Node@launch": "Runtime@KernelLaunchWithHandle",
+    "Hccl@Launch_Ffts": "Runtime@FftsPlusTaskLaunch",
+    "AscendCL@aclrtMemcpyAsync": "Runtime@MemcpyAsync",
+    "AscendCL@aclrtSynchronizeStream": "Runtime@StreamSynchronize",
+}
+
 
 @dataclass(frozen=True)
 class Names:
@@ -114,7 +123,7 @@ def _collective(instruction: Instruction, device: str) -> Names:
     if device == "npu":
         word = _HCOM[kind]
         return Names(
-            f"hcom_{word}_", f"Hccl{word[:1].upper()}{word[1:].lower()}", f"hcom_{word}_", "HCCL", "HCCL@launch"
+            f"hcom_{word}_", f"Hccl{word[:1].upper()}{word[1:].lower()}", f"hcom_{word}_", "HCCL", "Hccl@Launch_Ffts"
         )
     dtype = {"bf16": "bf16", "fp16": "f16"}.get(instruction.dtype, "f32")
     algorithm = "TREE" if instruction.size <= 65536 else "RING"

@@ -65,7 +65,10 @@ def _launching(capture: Capture, step: Int64s, row: Int64s) -> list[pl.DataFrame
     if capture.rows.device == "cpu":
         return [] if capture.coarse else [nodes]
     calls = _runtime(capture, step, row)
-    return [calls] if capture.coarse else [nodes, _operators(capture, step, row, node), calls]
+    if capture.coarse:
+        return [calls]
+    within = [_within(capture, calls, row)] if capture.runtime_calls else []
+    return [nodes, *within, _operators(capture, step, row, node), calls]
 
 
 def _device_places(capture: Capture) -> tuple[Int64s, Int64s]:
@@ -148,7 +151,10 @@ def _host_only(capture: Capture) -> list[pl.DataFrame]:
         texts = {"name": "slice_name", "phase": "phase", "kind": "slice_kind"} | (
             {"operator": "operator"} if in_operator else {}
         )
-        frames.append(_part(capture, step, row, texts, start, end).with_columns(track=pl.Series(track)))
+        calls = _part(capture, step, row, texts, start, end).with_columns(track=pl.Series(track))
+        frames.append(calls)
+        if capture.runtime_calls and in_operator:
+            frames.append(_within(capture, calls, row))
     return frames
 
 
@@ -194,6 +200,19 @@ def _runtime(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:
         kind=pl.lit("runtime", pl.Categorical),
         correlation=pl.Series(capture.correlation(step, row)),
     )
+
+
+def _within(capture: Capture, calls: pl.DataFrame, row: Int64s) -> pl.DataFrame:
+    """The runtime's own calls, each within a call of the layer above."""
+    begin, end = simulation_facts().host.runtime_call
+    names = capture.rows.texts.select(name="runtime")[row]
+    length = pl.col("dur_ns")
+    shown = calls.drop("name", "correlation", "operator", strict=False).with_columns(
+        names,
+        start_ns=pl.col("start_ns") + (length * begin).cast(pl.Int64),
+        dur_ns=(length * (end - begin)).cast(pl.Int64),
+    )
+    return shown.with_columns(kind=pl.lit("runtime", pl.Categorical)).filter(pl.col("name").is_not_null())
 
 
 def _device_part(capture: Capture, step: Int64s, row: Int64s) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 
 from stepscope.arrays import Bools, Int64s
 from stepscope.simulate.instructions import STREAMS, Instruction
-from stepscope.simulate.outputs.naming import Names, names_of
+from stepscope.simulate.outputs.naming import RUNTIME_CALLS, Names, names_of
 from stepscope.simulate.recording import is_segment
 
 #: Tracks of a rank; streams follow.
@@ -94,6 +94,7 @@ class StageRows:
             "type": [each.type or None for each in self.names],
             "core": [each.core or None for each in self.names],
             "call": [each.call for each in self.names],
+            "runtime": [RUNTIME_CALLS.get(each.call) for each in self.names],
             "node": [f"autograd::engine::evaluate_function: {each.node}" for each in self.names],
             "phase": [each.phase or None for each in self.instructions],
             "module": [each.module or None for each in self.instructions],

@@ -159,7 +159,8 @@ def _capture(
     times = model.machine.clocks.local(rank, true_times)
     times[:, :, LAST] = true_times[:, :, LAST]
     index = rank % model.scenario.host.ranks
-    return Capture(rows, times, model.scenario.steps_before, coarse, rank, index, groups)
+    runtime_calls = rows.device == "npu" and model.scenario.level == "Level2" and not coarse
+    return Capture(rows, times, model.scenario.steps_before, coarse, rank, index, groups, runtime_calls)
 
 
 class _StageMemory:
