@@ -11,6 +11,8 @@ import pytest
 
 from analysis.stores import make_store
 from diagnosis.cases import judged, mean_step
+from stepscope.analysis.cluster.calls.costs import CallCosts
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.rhythm import in_which_steps
 from stepscope.diagnosis.measures.outstanding import KnownSpread, standing_out
@@ -98,7 +100,8 @@ def test_packets_get_lost_only_on_a_network(
         for step, took in zip(steps, [10_000, 110_000, 10_000, 10_000, 110_000, 10_000], strict=True)
     ]
     calls = pl.DataFrame(rows).with_columns(exposed_transfer_ns="transfer_ns")
-    vars(run).update(times={time.rank: time for time in times}, calls=calls)
+    costs = CallCosts(list(range(4)), SpilledRows(calls), SpilledRows())
+    vars(run).update(times={time.rank: time for time in times}, calls=costs)
     assert [rank for finding in judged("retransmission", run) for rank in finding.ranks] == accused
 
 
