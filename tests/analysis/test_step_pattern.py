@@ -21,6 +21,8 @@ def _by_trying_all(step: list[int], period: list[float]) -> tuple[int, list[int]
             distances = {later - earlier for earlier, later in itertools.pairwise(due)}
             if min(len(long), len(short)) < limits.least_steps or len(distances) != 1 or min(long) <= max(short):
                 continue
+            if len(long) == 2 and min(long) - max(short) < max(short) - min(short):
+                continue
             if np.median(long) >= limits.longer_than_others * np.median(short):
                 return every, due
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,12 @@ import pytest
 
 from analysis.stores import make_store
 from diagnosis.cases import judged, mean_step
+from stepscope.analysis.cluster.calls.costs import CallCosts
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.rhythm import in_which_steps
 from stepscope.diagnosis.measures.outstanding import KnownSpread, standing_out
+from stepscope.diagnosis.measures.own_time import OwnTime
 from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.ranking import ranked
 from stepscope.diagnosis.rules.sequence_imbalance import correlation, deviations
@@ -98,7 +102,8 @@ def test_packets_get_lost_only_on_a_network(
         for step, took in zip(steps, [10_000, 110_000, 10_000, 10_000, 110_000, 10_000], strict=True)
     ]
     calls = pl.DataFrame(rows).with_columns(exposed_transfer_ns="transfer_ns")
-    vars(run).update(times={time.rank: time for time in times}, calls=calls)
+    costs = CallCosts(list(range(4)), SpilledRows(calls), SpilledRows())
+    vars(run).update(times={time.rank: time for time in times}, calls=costs)
     assert [rank for finding in judged("retransmission", run) for rank in finding.ranks] == accused
 
 
@@ -118,6 +123,43 @@ def test_two_can_be_judged_by_what_is_known_of_their_members() -> None:
     pair = {"a": [100.0] * 4, "b": [106.0] * 4}
     assert standing_out(pair, 100.0, 0.04) == {}
     assert standing_out(pair, 100.0, 0.04, KnownSpread(0.2, 8)) == {"b": 6.0}
+
+
+#: Milliseconds that each host left its device idle, by step: a healthy job of four processes on two cores that thirty
+#: others wanted, too.
+_BUSY_MACHINE = {
+    0: [2, 2, 3, 128, 15, 114, 26, 39, 3],
+    1: [38, 8, 12, 15, 35, 125, 14, 93, 26],
+    2: [261, 7, 96, 98, 49, 86, 3, 75, 53],
+    3: [6, 85, 3, 310, 92, 760, 11, 82, 77],
+}
+
+
+@pytest.mark.parametrize(
+    ("of_rank_3", "accused"),
+    [
+        (_BUSY_MACHINE[3], []),  # held by the scheduler, most of all in one step
+        ([500.0 + idle for idle in _BUSY_MACHINE[3]], [3]),  # sleeps half a second in each step
+        ([1500.0 * (step % 3 == 2) + idle for step, idle in enumerate(_BUSY_MACHINE[3])], [3]),  # in every third
+    ],
+)
+def test_a_rank_that_a_busy_machine_held_in_some_steps_is_not_slow(
+    tmp_path: Path, of_rank_3: list[float], accused: list[int]
+) -> None:
+    run = RunContext(make_store(tmp_path, ranks=[{"rank": rank} for rank in range(4)]))
+    steps, idle = list(range(4, 13)), _BUSY_MACHINE | {3: of_rank_3}
+    level = max(statistics.fmean(each) for each in idle.values())
+    times = {}
+    for rank, own in idle.items():
+        host = 1000 * statistics.fmean(own)
+        others = {"host": host, "collective": 1000 * level - host}
+        times[rank] = replace(mean_step(rank, computing=300_000, communication=200_000, idle=others), steps=steps)
+    own_times = {
+        rank: OwnTime(steps, {"compute": [300_000.0] * 9, "data": [0.0] * 9, "host": [1000.0 * ms for ms in own]})
+        for rank, own in idle.items()
+    }
+    vars(run).update(times=times, own_times=own_times)
+    assert [rank for finding in judged("slow_rank", run) for rank in finding.ranks] == accused
 
 
 def test_lengths_change_forward_and_backward_alike() -> None:

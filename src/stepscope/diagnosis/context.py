@@ -9,13 +9,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from stepscope.analysis.cluster.calls.costs import call_costs, exposed_transfers
-from stepscope.analysis.cluster.calls.matched import matched_calls
-from stepscope.analysis.cluster.calls.paired import paired_calls
+from stepscope.analysis.cluster.calls.costs import CallCosts, CallCostsBuilder, exposed_transfers
 from stepscope.analysis.cluster.expert_time import expert_times
+from stepscope.analysis.cluster.job_calls import JobCalls, job_calls
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
-from stepscope.analysis.cluster.waiting.delays import delays
-from stepscope.analysis.cluster.waiting.waits import waits
+from stepscope.analysis.cluster.waiting.delays import delays_of
 from stepscope.analysis.foundation.computing_time import computing_of as computing_intervals_of
 from stepscope.analysis.foundation.data_waits import data_waits
 from stepscope.analysis.foundation.dispatch_time import dispatch_time
@@ -126,15 +124,16 @@ class RunContext:
         """Microseconds by which each rank held up its peers, in each of its counted steps; of matched calls only."""
         steps = {rank: set(time.steps) for rank, time in self.times.items()}
         by_rank: dict[int, list[float]] = {}
-        for rank, step, delay_ns in delays(self.store, self.matched).iter_rows():
-            if step in steps.get(rank, ()):
-                by_rank.setdefault(rank, []).append(delay_ns / 1000)
+        late = self.job_calls.late
+        for block in late.blocks(self.ranks):
+            for rank, step, delay_ns in delays_of(late.of_ranks(block)).iter_rows():
+                if step in steps.get(rank, ()):
+                    by_rank.setdefault(rank, []).append(delay_ns / 1000)
         return by_rank
 
-    @cached_property
-    def waits(self) -> pl.DataFrame:
-        """Every wait of a rank for another in communication."""
-        return waits(self.store, self.matched, self.paired).rows
+    def waits_for(self, rank: int) -> pl.DataFrame:
+        """Every wait of others for a rank in communication."""
+        return self.job_calls.waits.where(pl.col("blames") == rank).sort("rank", "start_ns", "slice")
 
     def lateness(self, rank: int, others: Sequence[int]) -> float:
         """Microseconds per step by which a rank held up its peers.
@@ -189,7 +188,8 @@ class RunContext:
         """Members of each group, as stated or as seen in calls."""
         rows = self.store.scan("groups").select(pl.col("group").cast(pl.String), "ranks").drop_nulls().collect()
         stated = dict(rows.iter_rows())
-        seen = self.calls.group_by("group").agg(pl.col("rank").unique().sort()).drop_nulls()
+        callers = self.calls.per_rank(lambda calls: calls.select("group", "rank").unique())
+        seen = callers.group_by("group").agg(pl.col("rank").sort()).drop_nulls()
         return dict(seen.iter_rows()) | stated
 
     @cached_property
@@ -198,25 +198,26 @@ class RunContext:
         return slow_members(self)
 
     @cached_property
-    def calls(self) -> pl.DataFrame:
+    def calls(self) -> CallCosts:
         """What each matched call cost its members, in counted steps."""
+        return self._matched[1]
+
+    @property
+    def job_calls(self) -> JobCalls:
+        """All matched calls: their times, who waited for whom, who was late."""
+        return self._matched[0]
+
+    @cached_property
+    def _matched(self) -> tuple[JobCalls, CallCosts]:
+        """Both in one round: calls are matched some steps at a time, and those of many ranks are not held together."""
         counted = pl.DataFrame(
             [(rank, step) for rank, time in self.times.items() for step in time.steps],
             schema={"rank": pl.Int32, "step": pl.Int64},
             orient="row",
         )
-        costs = call_costs(self.store, self.matched, self.paired)
-        return costs.join(counted, on=["rank", "step"], how="semi", maintain_order="left")
-
-    @cached_property
-    def matched(self) -> pl.DataFrame:
-        """Collective calls with all their known members."""
-        return matched_calls(self.store)
-
-    @cached_property
-    def paired(self) -> pl.DataFrame:
-        """Sends with their receives."""
-        return paired_calls(self.store)
+        costs = CallCostsBuilder(self.store, self.plan, counted)
+        calls = job_calls(self.store, self.plan, costs.add)
+        return calls, costs.finished()
 
     @cached_property
     def exposed_transfers(self) -> dict[int, float]:
@@ -224,26 +225,30 @@ class RunContext:
 
         Of ranks only all of whose calls are known of all members: else waiting could be taken for moving.
         """
-        calls = self.calls
-        whole = calls.filter(pl.col("complete"))
-        known = dict(whole.group_by("rank").len().iter_rows())
+
+        def of_complete(calls: pl.DataFrame) -> pl.DataFrame:
+            whole = calls.filter(pl.col("complete"))
+            exposed = exposed_transfers(self.store, whole).group_by("rank").agg(pl.col("exposed_ns").sum())
+            return exposed.join(whole.group_by("rank").len("known"), on="rank")
+
         in_steps = self.store.scan("collectives").filter(pl.col("step").is_not_null())
         made = dict(in_steps.group_by("rank").len().collect().iter_rows())
         all_steps = dict(self.store.scan("steps").group_by("rank").len().collect().iter_rows())
-        exposed = exposed_transfers(self.store, whole).group_by("rank").agg(pl.col("exposed_ns").sum())
         times = {}
-        for rank, exposed_ns in exposed.iter_rows():
+        for rank, exposed_ns, known in self.calls.per_rank(of_complete).iter_rows():
             time = self.times[rank]
             expected = made.get(rank, 0) * len(time.steps) / max(all_steps.get(rank, 1), 1)
-            if known[rank] >= finding_facts().exposed_communication.least_share_of_calls * expected:
+            if known >= finding_facts().exposed_communication.least_share_of_calls * expected:
                 times[rank] = exposed_ns / 1000 / len(time.steps)
         return times
 
     @cached_property
     def exposed_within_layers(self) -> dict[int, float]:
         """Of the exposed transfers of a rank those that a layer cannot go on without, in microseconds per mean step."""
-        within = self.calls.filter(pl.col("complete") & pl.col("dimension").cast(pl.String).is_in(_WITHIN_LAYERS))
-        exposed = within.group_by("rank").agg(pl.col("exposed_transfer_ns").sum() / 1000)
+        within = pl.col("complete") & pl.col("dimension").is_in(_WITHIN_LAYERS)
+        exposed = self.calls.per_rank(
+            lambda calls: calls.filter(within).group_by("rank").agg(pl.col("exposed_transfer_ns").sum() / 1000)
+        )
         return {rank: us / len(self.times[rank].steps) for rank, us in exposed.iter_rows()}
 
     @cached_property

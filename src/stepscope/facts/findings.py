@@ -112,6 +112,8 @@ class Outstanding(msgspec.Struct, frozen=True):
 
     error_chance: float
     least_step_noise_multiple: float
+    error_chance_of_steps: float
+    least_times_of_others: float
 
 
 class ClockSkew(msgspec.Struct, frozen=True):

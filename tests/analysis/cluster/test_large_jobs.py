@@ -14,6 +14,7 @@ from stepscope.analysis.cluster.calls.pieces import call_pieces
 from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.analysis.cluster.job import Job, job_of
 from stepscope.analysis.cluster.slowdown import call_replay, event_windows
+from stepscope.diagnosis.diagnose import work_out
 from stepscope.simulate.scenario import FaultEntry, Host, Plan, Workload
 from stepscope.simulate.writing import simulate
 from stepscope.store.run_store import RunStore, open_store
@@ -57,6 +58,24 @@ def test_pieces_change_no_number(
     store = _opened(tmp_path / "run")
     assert len(list(call_pieces(store))) >= 4
     assert job_of(store) == at_once
+
+
+@pytest.mark.parametrize(
+    ("plan", "fault"),
+    [
+        (Plan(dp=4), FaultEntry(kind="slow_rank", cause="compute", ranks=(2,), strength="clear")),
+        (Plan(dp=2, tp=2, pp=2, micro_batches=4), FaultEntry(kind="slow_link", links=((0, 4),), strength="clear")),
+    ],
+)
+def test_pieces_change_no_finding(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plan: Plan, fault: FaultEntry
+) -> None:
+    scenario = small(plan=plan, host=Host(ranks=4), workload=Workload(layers=4), steps=4, faults=(fault,))
+    simulate(scenario, tmp_path / "run", detail="steps")
+    at_once = work_out(_opened(tmp_path / "run"))
+    assert fault.kind in {finding.kind for finding in at_once.findings if finding.accuses}
+    _tiny_pieces(monkeypatch)
+    assert work_out(_opened(tmp_path / "run")) == at_once
 
 
 def _calls(rows: list[tuple[int, int, int | None, int | None]]) -> list[dict[str, object]]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from analysis.stores import make_store
 from stepscope.analysis.cluster.calls.matched import matched_calls
-from stepscope.analysis.cluster.waiting.delays import delays
+from stepscope.analysis.cluster.waiting.delays import among_peers, delays_of
 from stepscope.store.run_store import RunStore
 
 #: Microseconds that the clock of each rank is ahead; nothing may depend on it.
@@ -68,9 +68,10 @@ def test_delays_at_calls_that_follow_each_other_add_up(tmp_path: Path) -> None:
 
 def test_stages_of_a_pipeline_are_not_held_against_each_other(tmp_path: Path) -> None:
     calls = [_call(0, 0, 100), _call(1, 90, 100), _call(2, 0, 100)]
-    assert delays(_run(tmp_path, calls, stages={0: 0, 1: 1, 2: 0})).is_empty()
+    assert _delays(_run(tmp_path, calls, stages={0: 0, 1: 1, 2: 0})) == {}
 
 
 def _delays(store: RunStore) -> dict[int, int]:
-    frame = delays(store).with_columns(delay_us=pl.col("delay_ns") // 1000)
+    late = among_peers(store, matched_calls(store))
+    frame = delays_of(late).with_columns(delay_us=pl.col("delay_ns") // 1000)
     return dict(frame.select("rank", "delay_us").iter_rows())

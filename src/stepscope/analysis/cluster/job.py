@@ -11,7 +11,7 @@ from stepscope.analysis.cluster.blame import blame_of
 from stepscope.analysis.cluster.job_calls import job_calls
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
 from stepscope.analysis.cluster.rank_rows import RankRow, rank_rows
-from stepscope.analysis.cluster.slowdown.call_times import CallTimes, CallTimesBuilder, chain_calls
+from stepscope.analysis.cluster.slowdown.call_times import CallTimes, chain_calls
 from stepscope.analysis.cluster.slowdown.event_windows import EventWindows
 from stepscope.analysis.cluster.slowdown.of_calls import CallSlowdown, call_slowdown
 from stepscope.analysis.cluster.slowdown.of_operations import slowdown_of
@@ -67,12 +67,9 @@ def _work_out(store: RunStore) -> Job:
     return Job(rank_rows(store, plan, trace, None if trace is None else blame_of(store, trace, calls)), slowdown, said)
 
 
-def replay_of_calls(store: RunStore, matched: pl.DataFrame, paired: pl.DataFrame) -> CallSlowdown | None:
+def replay_of_calls(store: RunStore, calls: CallTimes | None) -> CallSlowdown | None:
     """What-if replays of a job of any size, from its calls; None where ranks share no calls."""
-    plan = plan_of(store)
-    times = CallTimesBuilder(plan)
-    times.add(matched, paired)
-    return _visited(store, plan, times.finished())[1]
+    return _visited(store, plan_of(store), calls)[1]
 
 
 def _visited(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,14 +37,18 @@ class JobCalls:
     in_pipeline: SpilledRows
 
 
-def job_calls(store: RunStore, plan: ParallelPlan) -> JobCalls:
-    """Of all captured ranks."""
+def job_calls(
+    store: RunStore, plan: ParallelPlan, also: Callable[[pl.DataFrame, pl.DataFrame], None] | None = None
+) -> JobCalls:
+    """Of all captured ranks. ``also`` gets each piece: its calls of groups, and its sends with their receives."""
     times = CallTimesBuilder(plan)
     waits, late, in_pipeline = SpilledRows(), SpilledRows(), SpilledRows()
     recorded = plane_waits(store)
     for piece in call_pieces(store):
         matched, paired = matched_calls(store, piece), paired_calls(store, piece)
         times.add(matched, paired)
+        if also is not None:
+            also(matched, paired)
         late.add(among_peers(store, matched.select(_OF_DELAY)))
         in_pipeline.add(paired.select(_PAIR))
         for calls in (matched, paired):

@@ -6,25 +6,27 @@ needs to know it: a difference that is a little wrong counts a little waiting as
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import polars as pl
 
 from stepscope.analysis.cluster.calls.matched import matched_calls
 from stepscope.analysis.cluster.calls.paired import paired_calls
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.store.run_store import RunStore
 
 _COLUMNS = ("call", "rank", "slice", "arrival_ns", "end_ns")
 
 
-def meetings(store: RunStore, ranks: list[int], known: Sequence[pl.DataFrame] = ()) -> pl.DataFrame:
+def meetings(store: RunStore, ranks: list[int], known: SpilledRows | None = None) -> pl.DataFrame:
     """Call, rank, slice, arrival_ns and end_ns of each member among these ranks, of calls with at least two.
 
-    Who has matched the calls already, those of groups and those of pairs, gives them.
+    Who has matched the calls already gives them.
     """
-    collective, paired = (calls.select(_COLUMNS) for calls in known or (matched_calls(store), paired_calls(store)))
-    first = int(collective["call"].to_numpy().max(initial=0)) + 1
-    rows = pl.concat([collective, paired.with_columns(pl.col("call") + first)], how="vertical_relaxed")
+    if known is not None:
+        rows = known.of_ranks(ranks).select(_COLUMNS)
+    else:
+        collective, paired = (calls.select(_COLUMNS) for calls in (matched_calls(store), paired_calls(store)))
+        first = int(collective["call"].to_numpy().max(initial=0)) + 1
+        rows = pl.concat([collective, paired.with_columns(pl.col("call") + first)], how="vertical_relaxed")
     rows = rows.filter(pl.col("rank").is_in(ranks) & pl.col("slice").is_not_null())
     return rows.filter(pl.len().over("call") > 1).sort("call", "rank")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.analysis.foundation.periods import Periods, periods_of
 from stepscope.analysis.replay import edge_kinds
 from stepscope.analysis.replay.graph import Edges, Graph, chosen, together, weighed
@@ -98,10 +99,10 @@ def replay_of_rank(store: RunStore, rank: int) -> Replay | None:
     return _joined(store, [part], [int(part.time[0])], None)
 
 
-def joined_replay(store: RunStore, ranks: list[int], matched: Sequence[pl.DataFrame] = ()) -> Replay | None:
+def joined_replay(store: RunStore, ranks: list[int], matched: SpilledRows | None = None) -> Replay | None:
     """The replay of ranks that meet; None where they do not, or are too many to be held together.
 
-    ``matched`` are calls of groups and of pairs, of who has them already.
+    ``matched`` are the members of calls, of who has them already.
     """
     most = replay_facts().size.most_moments
     if len(ranks) < 2 or _looks_far_too_large(store, ranks, most):

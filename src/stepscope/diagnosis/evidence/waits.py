@@ -17,9 +17,8 @@ def waits_as_proof(run: RunContext, blamed: int, waiting: Collection[int]) -> li
     Ranks without a stretch of time where it is not known in which calls they waited.
     """
     rows = (
-        run.waits.filter(
-            (pl.col("blames") == blamed) & pl.col("rank").is_in(list(waiting)) & pl.col("step").is_not_null()
-        )
+        run.waits_for(blamed)
+        .filter(pl.col("rank").is_in(list(waiting)) & pl.col("step").is_not_null())
         .sort("wait_ns", descending=True, maintain_order=True)
         .unique("rank", keep="first", maintain_order=True)
         .head(finding_facts().lists.most_proofs)

@@ -45,8 +45,8 @@ def with_replayed_gains(run: RunContext, findings: list[Finding], estimated: lis
         return [_by_operations(run, finding, by_operations.get(finding.id, 0.0)) for finding in findings]
     if not removals:
         return findings
-    matched = (run.matched, run.paired) if len(store.ranks) > 1 else ()
-    replay = joined_replay(store, store.ranks, matched)
+    calls = run.job_calls.times if len(store.ranks) > 1 else None
+    replay = joined_replay(store, store.ranks, calls.rows) if calls is not None else None
     if replay is None:
         findings = _replayed_by_calls(run, findings, removals)
         known = {finding.id for finding in findings if finding.gain_method in (CALL_REPLAY, STAGE_EVENED)}
@@ -76,7 +76,7 @@ def _by_operations(run: RunContext, finding: Finding, share: float) -> Finding:
 def _replayed_by_calls(run: RunContext, findings: list[Finding], removals: dict[str, list[Change]]) -> list[Finding]:
     """Slow ranks and hosts of a large job: all of its calls, with these ranks as fast as their peers."""
     slow = [finding for finding in findings if finding.kind in _SLOW_MEMBERS and finding.id in removals]
-    replay = replay_of_calls(run.store, run.matched, run.paired) if slow else None
+    replay = replay_of_calls(run.store, run.job_calls.times) if slow else None
     if replay is None:
         return findings
     gains = replay.gains([finding.ranks for finding in slow])

@@ -87,15 +87,21 @@ def _slow_groups(rates: pl.DataFrame) -> dict[str, float]:
 def _of_groups(run: RunContext) -> pl.DataFrame:
     """Nanoseconds per byte of groups of more than two ranks; none where links were recorded, which tell more."""
     host = pl.col("rank").replace_strict(run.host_of, default=None, return_dtype=pl.String)
-    calls = run.calls.filter(pl.col("complete") & pl.col("peer").is_null() & (pl.col("members") > 2))
-    calls = calls.filter(pl.col("bytes") >= finding_facts().slow_link.least_bytes)
+    wanted = pl.col("complete") & pl.col("peer").is_null() & (pl.col("members") > 2)
+    wanted &= pl.col("bytes") >= finding_facts().slow_link.least_bytes
     if run.links_recorded:
-        calls = calls.clear()
-    alike = ["dimension", "kind", "members", "hosts"]
+        wanted = pl.lit(value=False)
+    what, alike = ["dimension", "kind", "members", "group"], ["dimension", "kind", "members", "hosts"]
+    sums = run.calls.per_rank(
+        lambda calls: calls.filter(wanted).group_by("rank", *what).agg(pl.col("transfer_ns", "bytes").sum(), pl.len())
+    )
     rows = (
-        calls.with_columns(hosts=host.n_unique().over("group"))
-        .group_by(*alike, pl.col("group").cast(pl.String))
-        .agg(time=pl.col("transfer_ns").sum() / pl.col("bytes").sum(), bytes=pl.col("bytes").mean())
+        sums.with_columns(hosts=host.n_unique().over("group"))
+        .group_by(*alike, "group")
+        .agg(
+            time=pl.col("transfer_ns").sum() / pl.col("bytes").sum(),
+            bytes=pl.col("bytes").sum() / pl.col("len").sum(),
+        )
         .sort(*alike, "group")
     )
     return rows.select("group", "time", "bytes", alike=pl.struct(alike))
@@ -135,7 +141,7 @@ def _recorded(run: RunContext) -> pl.DataFrame:
     )
     alike = pl.format("{} {}", pl.col("transport").cast(pl.String).fill_null(""), pl.col("dimension").fill_null(""))
     return (
-        rows.group_by(alike.alias("alike"), *_ends())
+        rows.group_by(alike.alias("alike"), *_ends("rank", "peer"))
         .agg(
             time=pl.col("time_ns").sum() / pl.col("bytes").sum(),
             whole=pl.col("time_ns").sum().cast(pl.Float64),
@@ -150,20 +156,21 @@ def _recorded(run: RunContext) -> pl.DataFrame:
 
 def _of_pairs(run: RunContext) -> pl.DataFrame:
     """The median transfer of calls and transfers of two ranks, by size, and whether they are on one host."""
-    host = pl.col("rank", "peer").replace_strict(run.host_of, default=None, return_dtype=pl.String)
-    two = run.calls.filter(pl.col("complete") & (pl.col("members") == 2))
-    partner = pl.col("rank").sum().over("call") - pl.col("rank")
-    two = two.with_columns(peer=pl.coalesce("peer", partner))
-    inside = host.name.suffix("_host")
-    two = two.with_columns(inside).with_columns(near=pl.col("rank_host") == pl.col("peer_host"))
+    host = pl.col("member", "partner").replace_strict(run.host_of, default=None, return_dtype=pl.String)
     what = [pl.col(name).cast(pl.String).fill_null("") for name in ("dimension", "near", "bytes")]
-    rows = two.group_by(pl.concat_str(what, separator=" ").alias("alike"), *_ends()).agg(
-        time=pl.col("transfer_ns").median(),
-        whole=pl.col("transfer_ns").sum().cast(pl.Float64),
-        bytes=pl.col("bytes").mean(),
-        changing=_error_of_median(pl.col("transfer_ns").filter(pl.col("transfer_ns") > 0).log()),
-    )
-    return rows.select(_OF_LINKS).sort("alike", "one", "other")
+    ends = _ends("member", "partner")
+
+    def of_links(calls: pl.DataFrame) -> pl.DataFrame:
+        with_hosts = calls.with_columns(host.name.suffix("_host"))
+        near = with_hosts.with_columns(near=pl.col("member_host") == pl.col("partner_host"))
+        return near.group_by(pl.concat_str(what, separator=" ").alias("alike"), *ends).agg(
+            time=pl.col("transfer_ns").median(),
+            whole=pl.col("transfer_ns").sum().cast(pl.Float64),
+            bytes=pl.col("bytes").mean(),
+            changing=_error_of_median(pl.col("transfer_ns").filter(pl.col("transfer_ns") > 0).log()),
+        )
+
+    return run.calls.between_two(of_links).select(_OF_LINKS).sort("alike", "one", "other")
 
 
 def _error_of_median(values: pl.Expr) -> pl.Expr:
@@ -172,8 +179,8 @@ def _error_of_median(values: pl.Expr) -> pl.Expr:
     return (_MEDIAN_TO_MEAN * deviation / values.count().sqrt()).fill_null(0.0)
 
 
-def _ends() -> list[pl.Expr]:
+def _ends(rank: str, peer: str) -> list[pl.Expr]:
     return [
-        pl.min_horizontal("rank", "peer").cast(pl.Int64).alias("one"),
-        pl.max_horizontal("rank", "peer").cast(pl.Int64).alias("other"),
+        pl.min_horizontal(rank, peer).cast(pl.Int64).alias("one"),
+        pl.max_horizontal(rank, peer).cast(pl.Int64).alias("other"),
     ]

@@ -22,11 +22,8 @@ def micro_batches(run: RunContext, stages: Stages) -> float:
     With two stages and several chunks each, activations also come back to the first one, which are no passes.
     """
     first, second, *_ = sorted(stages.ranks)
-    between = run.calls.filter(
-        pl.col("peer").is_not_null()
-        & pl.col("rank").is_in(stages.ranks[first])
-        & pl.col("peer").is_in(stages.ranks[second])
-    )
+    to_second = pl.col("rank").is_in(stages.ranks[first]) & pl.col("peer").is_in(stages.ranks[second])
+    between = run.calls.per_rank(lambda calls: calls.filter(to_second).select("rank", "slice", "step", "kind"))
     phases = run.store.scan("slices", stages.ranks[first]).select("rank", "slice", pl.col("phase").cast(pl.String))
     between = between.lazy().join(phases, on=["rank", "slice"], how="left").collect()
     forward = between.filter((pl.col("kind") == "send") & (pl.col("phase") == "forward"))

@@ -85,6 +85,30 @@ def noise_limit(
     return max(between, limits.least_step_noise_multiple * within)
 
 
+def by_accident(own: Sequence[float], others: Sequence[Sequence[float]]) -> bool:
+    """Whether a member lies above the others because of steps in which something happened to it; values by step.
+
+    Not if it does so in step after step, by the difference from the mean of the others and how that changes. And not
+    if its long steps lie far above all that the others show, however few they are.
+
+    >>> now_and_then = [0, 0, 80, 0, 0, 80, 0, 0, 80]
+    >>> by_accident(now_and_then, [[1, 0, 2, 1, 3, 0, 1, 0, 2]] * 3)
+    False
+    >>> by_accident(now_and_then, [[1, 0, 70, 1, 3, 0, 1, 0, 2], [0, 60, 0, 0, 0, 5, 0, 0, 0]])
+    True
+    """
+    usual = [statistics.fmean(values) for values in zip(*others, strict=True)]
+    above = [value - level for value, level in zip(own, usual, strict=True)]
+    long = min(each for each in above if 3 * each >= max(above))
+    farthest = max(max(values) - statistics.fmean(values) for values in others)
+    limits = finding_facts().outstanding
+    if long >= limits.least_times_of_others * farthest:
+        return False
+    certainty = 1 - limits.error_chance_of_steps / (len(others) + 1)
+    noise = statistics.stdev(above) / math.sqrt(len(above))
+    return statistics.fmean(above) < quantile(certainty, len(above) - 1) * noise
+
+
 def _deviation_over_steps(series: Sequence[Sequence[float]]) -> float:
     squares = [(value - statistics.fmean(steps)) ** 2 for steps in series for value in steps]
     freedom = max(len(squares) - len(series), 1)

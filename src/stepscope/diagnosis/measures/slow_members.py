@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from stepscope.diagnosis.measures.dispatching import launches_like_others
-from stepscope.diagnosis.measures.outstanding import KnownSpread, standing_out
+from stepscope.diagnosis.measures.outstanding import KnownSpread, by_accident, standing_out
 from stepscope.diagnosis.measures.own_time import CAUSES, OwnTime, mean_over, without_experts
 from stepscope.facts.findings import finding_facts
 
@@ -52,10 +52,10 @@ def slow_members(run: RunContext) -> list[SlowMember]:
         whole = statistics.fmean(run.times[rank].period_us for rank in peers)
         least = finding_facts().slow_rank.least_excess_share
         rest = {rank: each for rank, each in own.items() if rank not in taken}
-        longer = set(standing_out({rank: each.whole for rank, each in rest.items()}, whole, least))
+        longer = _out_of_chance({rank: each.whole for rank, each in rest.items()}, whole, least)
         slow = set(longer)
         for cause in _QUIET_CAUSES:
-            slow |= set(standing_out({rank: each.by_cause[cause] for rank, each in rest.items()}, whole, least))
+            slow |= _out_of_chance({rank: each.by_cause[cause] for rank, each in rest.items()}, whole, least)
         slow |= _behind_communication(run, rest, whole)
         if slow == set(rest):  # each for a cause of its own: nobody is left who is as usual
             slow = longer
@@ -73,6 +73,13 @@ def slow_members(run: RunContext) -> list[SlowMember]:
     return members
 
 
+def _out_of_chance(values: Mapping[int, Sequence[float]], whole: float, least: float) -> set[int]:
+    """Ranks that stand out, without those that did so by accident: the machine was busy with something else."""
+    slow = standing_out(values, whole, least)
+    usual = [steps for rank, steps in values.items() if rank not in slow]
+    return {rank for rank in slow if len(values[rank]) < 2 or not by_accident(values[rank], usual)}
+
+
 def _behind_communication(run: RunContext, own: Mapping[int, OwnTime], whole: float) -> set[int]:
     """Ranks that are idle for themselves for a part only of the time by which they hold up others.
 
@@ -82,7 +89,7 @@ def _behind_communication(run: RunContext, own: Mapping[int, OwnTime], whole: fl
     waiting = [
         rank
         for cause in _QUIET_CAUSES
-        for rank in standing_out(
+        for rank in _out_of_chance(
             {rank: each.by_cause[cause] for rank, each in own.items()}, whole, limits.least_excess_behind_calls_share
         )
     ]

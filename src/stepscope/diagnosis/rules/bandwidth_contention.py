@@ -18,7 +18,7 @@ _ALIKE = ("rank", "group", "kind", "bytes")
 def judge(run: RunContext) -> list[Finding]:
     """Ranks that lose exposed time because transfers share the bandwidth with kernels."""
     losses = []
-    for rank, beside_us, alone_us, excess_us in _slower_beside_computing(run.calls).iter_rows():
+    for rank, beside_us, alone_us, excess_us in run.calls.per_rank(_slower_beside_computing).iter_rows():
         time = run.times[rank]
         gain = min(excess_us / len(time.steps), run.exposed_transfers.get(rank, 0.0))
         if worth_telling(time.share(gain)):

@@ -74,10 +74,11 @@ def _by_matched_calls(run: RunContext, time: RankTime, transfer_us: float, *, gr
 
 def _gradient_share(run: RunContext) -> float:
     """The share of the step in which reductions of gradients move data and nothing computes, of the median rank."""
-    reductions = run.calls.filter(
-        pl.col("complete") & (pl.col("dimension") == "dp") & pl.col("kind").is_in(["all_reduce", "reduce_scatter"])
+    gradients = pl.col("complete") & (pl.col("dimension") == "dp")
+    gradients &= pl.col("kind").is_in(["all_reduce", "reduce_scatter"])
+    exposed = run.calls.per_rank(
+        lambda calls: calls.filter(gradients).group_by("rank").agg(pl.col("exposed_transfer_ns").sum() / 1000)
     )
-    exposed = reductions.group_by("rank").agg(pl.col("exposed_transfer_ns").sum() / 1000)
     shares = [
         run.times[rank].share(us / len(run.times[rank].steps)) for rank, us in exposed.iter_rows() if rank in run.times
     ]

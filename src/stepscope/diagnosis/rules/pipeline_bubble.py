@@ -52,10 +52,10 @@ def judge(run: RunContext) -> list[Finding]:
 
 def _waiting(run: RunContext, stages: Stages) -> float:
     """Microseconds per step that the busiest stage waits in transfers and in calls with other stages."""
-    stage_of = {rank: stage for stage, ranks in stages.ranks.items() for rank in ranks}
-    stage = pl.col("rank").replace_strict(stage_of, default=None, return_dtype=pl.Int64)
-    across = pl.col("peer").is_not_null() | (stage.n_unique().over("call") > 1)
-    waits = run.calls.filter(across).group_by("rank").agg(wait_us=pl.col("exposed_wait_ns").sum() / 1000)
+    across = pl.col("peer").is_not_null() | pl.col("across_stages")
+    waits = run.calls.per_rank(
+        lambda calls: calls.filter(across).group_by("rank").agg(wait_us=pl.col("exposed_wait_ns").sum() / 1000)
+    )
     per_step = {rank: wait_us / len(run.times[rank].steps) for rank, wait_us in waits.iter_rows()}
     known = [[per_step[rank] for rank in ranks if rank in per_step] for ranks in stages.ranks.values()]
     return min((statistics.median(each) for each in known if each), default=0.0)

@@ -16,19 +16,8 @@ from stepscope.facts.findings import finding_facts
 def judge(run: RunContext) -> list[Finding]:
     """Gatherings that no scattering of gradients belongs to, as far as they are exposed."""
     limits = finding_facts().redistribution
-    gathers = pl.col("kind") == "all_gather"
-    rows = (
-        _beside_gathers(run.calls.filter(pl.col("complete")))
-        .group_by("rank", "group", "dimension")
-        .agg(
-            gathers=gathers.sum(),
-            scatters=(pl.col("kind") == "reduce_scatter").sum(),
-            exposed_us=pl.col("exposed_transfer_ns").filter(gathers | pl.col("beside_gather")).sum() / 1000,
-        )
-        .sort("rank", "group")
-    )
     losses = []
-    for rank, group, dimension, count, scatters, exposed_us in rows.iter_rows():
+    for rank, group, dimension, count, scatters, exposed_us in run.calls.per_rank(_gathered).iter_rows():
         time = run.times[rank]
         surplus = count - limits.gathers_per_scatter * scatters
         if surplus < limits.least_gathers * len(time.steps):
@@ -52,6 +41,21 @@ def judge(run: RunContext) -> list[Finding]:
                 )
             )
     return findings_of(run, "redistribution", losses, Next(("communication", "steps"), "communication"))
+
+
+def _gathered(calls: pl.DataFrame) -> pl.DataFrame:
+    """By rank and group: gatherings, scatterings, and microseconds of gathering that nothing hides."""
+    gathers = pl.col("kind") == "all_gather"
+    return (
+        _beside_gathers(calls.filter(pl.col("complete")))
+        .group_by("rank", "group", "dimension")
+        .agg(
+            gathers=gathers.sum(),
+            scatters=(pl.col("kind") == "reduce_scatter").sum(),
+            exposed_us=pl.col("exposed_transfer_ns").filter(gathers | pl.col("beside_gather")).sum() / 1000,
+        )
+        .sort("rank", "group")
+    )
 
 
 def _beside_gathers(calls: pl.DataFrame) -> pl.DataFrame:

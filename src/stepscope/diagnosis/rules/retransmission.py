@@ -16,27 +16,9 @@ from stepscope.facts.findings import finding_facts
 def judge(run: RunContext) -> list[Finding]:
     """Groups whose calls are held up in a few steps, which everybody waits for."""
     limits = finding_facts().retransmission
-    same_call = ["rank", "group", "kind", "number"]
-    calls = run.calls.filter(pl.col("complete")).with_columns(
-        number=pl.int_range(pl.len()).over("rank", "group", "kind", "step")
-    )
-    usual = pl.col("transfer_ns").median().over(same_call)
-    excess = (pl.col("transfer_ns") - usual).cast(pl.Int64)
-    long = calls.with_columns(usual=usual, lost=pl.min_horizontal(excess, "exposed_transfer_ns")).filter(
-        pl.col("transfer_ns") >= limits.least_ratio * pl.col("usual")
-    )
-    rows = (
-        long.group_by("rank", "group")
-        .agg(
-            lost_us=pl.col("lost").sum() / 1000,
-            steps=pl.col("step").unique().sort(),
-            longest_us=pl.max("transfer_ns") / 1000,
-            usual_us=pl.col("usual").sort_by("transfer_ns").last() / 1000,
-        )
-        .sort("rank", "group")
-    )
     losses, within_a_host = [], _within_a_host(run)
-    for rank, group, lost_us, steps, longest_us, usual_us in rows.iter_rows():
+    rows = run.calls.per_rank(_held_up).iter_rows()
+    for rank, group, lost_us, steps, longest_us, usual_us in rows:
         time = run.times[rank]
         gain = lost_us / len(time.steps)
         few = limits.least_steps <= len(steps) <= limits.most_share_of_steps * len(time.steps)
@@ -60,6 +42,29 @@ def judge(run: RunContext) -> list[Finding]:
                 )
             )
     return findings_of(run, "retransmission", losses, Next(("communication", "steps"), "communication"))
+
+
+def _held_up(calls: pl.DataFrame) -> pl.DataFrame:
+    """By rank and group what calls lost that took much longer than the same in other steps, and in which steps."""
+    same_call = ["rank", "group", "kind", "number"]
+    calls = calls.filter(pl.col("complete")).with_columns(
+        number=pl.int_range(pl.len()).over("rank", "group", "kind", "step")
+    )
+    usual = pl.col("transfer_ns").median().over(same_call)
+    excess = (pl.col("transfer_ns") - usual).cast(pl.Int64)
+    long = calls.with_columns(usual=usual, lost=pl.min_horizontal(excess, "exposed_transfer_ns")).filter(
+        pl.col("transfer_ns") >= finding_facts().retransmission.least_ratio * pl.col("usual")
+    )
+    return (
+        long.group_by("rank", "group")
+        .agg(
+            lost_us=pl.col("lost").sum() / 1000,
+            steps=pl.col("step").unique().sort(),
+            longest_us=pl.max("transfer_ns") / 1000,
+            usual_us=pl.col("usual").sort_by("transfer_ns").last() / 1000,
+        )
+        .sort("rank", "group")
+    )
 
 
 def _within_a_host(run: RunContext) -> set[str]:

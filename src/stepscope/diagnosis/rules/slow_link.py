@@ -143,7 +143,7 @@ def _gain(run: RunContext, slow: _Slow) -> tuple[float, float]:
             run.ranks if slow.cause == "card" else slow.ranks
         )
         over = pl.when(pl.col("peer").is_not_null()).then(pair).otherwise(pl.col("group").is_in(together))
-    chosen = run.calls.filter(over)
+    chosen = run.calls.per_rank(lambda calls: calls.filter(over))
     if chosen["peer"].is_not_null().any():
         saved = _saved(run, chosen, slow.ratio)
         return max(((us, run.times[rank].period_us) for rank, us in saved.items()), default=(0.0, 1.0))

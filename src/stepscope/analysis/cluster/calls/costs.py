@@ -5,74 +5,126 @@ A call moves data from when its last member came. What a member spends in it bef
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.cluster.calls.matched import matched_calls
-from stepscope.analysis.cluster.calls.paired import paired_calls
+from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.analysis.cluster.calls.unnamed import are_of_all_ranks
-from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
+from stepscope.analysis.cluster.plan import ParallelPlan
 from stepscope.analysis.foundation.computing_time import computing_of
 from stepscope.analysis.foundation.intervals import difference, union
 from stepscope.store.run_store import RunStore
 
-#: What is told of each call, besides names: there are millions of them.
-_NUMBERS: Final = ("call", "rank", "slice", "peer", "step", "members", "complete", "bytes")
+_NUMBERS: Final = ("rank", "slice", "peer", "partner", "step", "members", "bytes", "across_stages")
 _TIMES: Final = ("arrival_ns", "begins", "end_ns", "wait_ns", "transfer_ns")
-_NAMES: Final = ("group", "kind", "dimension")
+_NAMES: Final = ("group", "kind")
+_ORDER: Final = ("rank", "arrival_ns", "slice")
 
 
-def call_costs(
-    store: RunStore, matched: pl.DataFrame | None = None, paired: pl.DataFrame | None = None
-) -> pl.DataFrame:
-    """One row per member of each matched call in a step, sends and receives included; who has matched them gives them.
+@dataclass(frozen=True)
+class CallCosts:
+    """One row per member of each matched call in a step, sends and receives included.
 
-    ``call`` numbers calls; ``complete`` are those all of whose members were captured. ``wait_ns`` and ``transfer_ns``
-    are its two parts; ``exposed_wait_ns`` and ``exposed_transfer_ns`` what of them ran beside no compute of the same
-    rank. ``peer`` is null but for pairs.
+    ``complete`` are calls all of whose members were captured. ``wait_ns`` and ``transfer_ns`` are the two parts of a
+    call; ``exposed_wait_ns`` and ``exposed_transfer_ns`` what of them ran beside no compute of the same rank. ``peer``
+    is null but for pairs, ``partner`` is the other one in any call of two; ``across_stages`` are calls of ranks of
+    different pipeline stages.
     """
-    calls = matched_calls(store) if matched is None else matched
-    pairs = paired_calls(store) if paired is None else paired
-    pairs = pairs.with_columns(call=pl.col("call") + (calls["call"].max() or 0) + 1)
-    every = (
-        pl.concat([calls, pairs], how="diagonal_relaxed")
-        .lazy()
-        .filter(pl.col("step").is_not_null())
-        .with_columns(begins=pl.col("arrival_ns") + pl.col("wait_ns"))
-        .with_columns(transfer_ns=pl.col("end_ns") - pl.col("begins"))
-        .join(_groups(store, calls).lazy(), on="group", how="left", maintain_order="left", nulls_equal=True)
-        .with_columns(complete=pl.col("peer").is_not_null() | (pl.col("members") >= pl.col("size")).fill_null(False))
-        .select(*_NUMBERS, *_TIMES, pl.col(_NAMES).cast(pl.Categorical))
-        .sort("rank", "arrival_ns", "slice")
-        .collect()
-    )
-    return _with_exposed(store, every)
+
+    ranks: list[int]
+    rows: SpilledRows
+    of_two: SpilledRows  # complete calls of two, by the smaller of their ranks
+
+    def per_rank(self, ask: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
+        """What is asked of all calls, some ranks at a time; what it says of a rank needs the calls of that one only."""
+        return pl.concat(ask(block) for block in _blocks(self.rows, self.ranks))
+
+    def between_two(self, ask: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataFrame:
+        """The same of complete calls of two ranks: both rows of a call, and all calls of a pair, come together."""
+        return pl.concat(ask(block) for block in _blocks(self.of_two, self.ranks))
 
 
-def _groups(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
-    """``dimension`` and ``size`` of each group that calls were made in.
+class CallCostsBuilder:
+    """Collects matched calls and pairs of sends and receives, piece by piece; each has all members of its calls."""
 
-    Where its members are not stated, they are those seen in calls if the whole job was captured, else all ranks. If the
-    number of ranks is not stated either, the size is unknown.
-    """
-    plan = plan_of(store)
-    stated = {group: len(ranks) for group, ranks in _stated(store).iter_rows()}
-    whole, known = len(store.ranks) >= plan.world_size, _world_is_known(store, plan)
-    seen = calls.group_by("group").agg(seen=pl.max("members")).drop_nulls("group")
-    rows = [
-        (
-            group,
-            plan.dimension_of_group.get(group),
-            stated.get(group) or ((members if whole else plan.world_size) if known else None),
+    def __init__(self, store: RunStore, plan: ParallelPlan, counted: pl.DataFrame | None = None) -> None:
+        """``counted`` are the ranks and steps whose calls are wanted; all without it."""
+        self._store, self._plan, self._counted = store, plan, counted
+        self._rows = SpilledRows()
+        self._seen: dict[str, int] = {}
+        self._unnamed_are_of_all = True
+        self._known = len(store.ranks) >= plan.world_size and _world_is_known(store, plan)
+
+    def add(self, matched: pl.DataFrame, paired: pl.DataFrame) -> None:
+        """The calls of a piece."""
+        for group, members in matched.group_by("group").agg(pl.max("members")).drop_nulls("group").iter_rows():
+            self._seen[group] = max(members, self._seen.get(group, 0))
+        unnamed = matched.filter(pl.col("group").is_null())
+        if self._known and len(unnamed):
+            self._unnamed_are_of_all &= are_of_all_ranks(unnamed, self._plan.world_size)
+        pairs = paired.with_columns(call=pl.col("call") + (matched["call"].max() or 0) + 1)
+        stages = {each.rank: each.pp for each in self._plan.ranks}
+        stage = pl.col("rank").replace_strict(stages, default=None, return_dtype=pl.Int32)
+        partner = pl.when(pl.col("members") == 2).then(pl.col("rank").sum().over("call") - pl.col("rank"))
+        rows = (
+            pl.concat([matched, pairs], how="diagonal_relaxed")
+            .lazy()
+            .with_columns(
+                begins=pl.col("arrival_ns") + pl.col("wait_ns"),
+                across_stages=stage.n_unique().over("call") > 1,
+                partner=pl.coalesce("peer", partner),
+            )
+            .with_columns(transfer_ns=pl.col("end_ns") - pl.col("begins"))
+            .filter(pl.col("step").is_not_null())
         )
-        for group, members in seen.iter_rows()
-    ]
-    unnamed = calls.filter(pl.col("group").is_null())
-    if whole and known and are_of_all_ranks(unnamed, plan.world_size):
-        rows.append((None, None, plan.world_size))
-    return pl.DataFrame(rows, schema={"group": pl.String, "dimension": pl.String, "size": pl.Int64}, orient="row")
+        if self._counted is not None:
+            rows = rows.join(self._counted.lazy(), on=["rank", "step"], how="semi", maintain_order="left")
+        self._rows.add(rows.select(*_NUMBERS, *_TIMES, *_NAMES).collect())
+
+    def finished(self) -> CallCosts:
+        """What all of them cost."""
+        groups = self._groups().lazy()
+        every, of_two = SpilledRows(), SpilledRows()
+        known = (pl.col("members") >= pl.col("size")).fill_null(value=False)
+        for block in _blocks(self._rows, self._store.ranks):
+            calls = (
+                block.lazy()
+                .sort(_ORDER)
+                .join(groups, on="group", how="left", maintain_order="left", nulls_equal=True)
+                .with_columns(complete=pl.col("peer").is_not_null() | known)
+                .drop("size")
+                .collect()
+            )
+            calls = _with_exposed(self._store, calls)
+            every.add(calls)
+            two = calls.filter(pl.col("complete") & (pl.col("members") == 2))
+            of_two.add(two.with_columns(member="rank", rank=pl.min_horizontal("rank", "partner").cast(pl.Int32)))
+        return CallCosts(sorted(self._store.ranks), every, of_two)
+
+    def _groups(self) -> pl.DataFrame:
+        """``dimension`` and ``size`` of each group that calls were made in.
+
+        Where its members are not stated, they are those seen in calls if the whole job was captured, else all ranks. If
+        the number of ranks is not stated either, the size is unknown.
+        """
+        store, plan = self._store, self._plan
+        stated = {group: len(ranks) for group, ranks in _stated(store).iter_rows()}
+        whole, known = len(store.ranks) >= plan.world_size, _world_is_known(store, plan)
+        rows = [
+            (
+                group,
+                plan.dimension_of_group.get(group),
+                stated.get(group) or ((members if whole else plan.world_size) if known else None),
+            )
+            for group, members in self._seen.items()
+        ]
+        if self._known and self._unnamed_are_of_all:
+            rows.append((None, None, plan.world_size))  # type: ignore[arg-type]
+        return pl.DataFrame(rows, schema={"group": pl.String, "dimension": pl.String, "size": pl.Int64}, orient="row")
 
 
 def _world_is_known(store: RunStore, plan: ParallelPlan) -> bool:
@@ -110,3 +162,8 @@ def exposed_transfers(store: RunStore, calls: pl.DataFrame) -> pl.DataFrame:
         rows.append(spans.select(pl.lit(rank, pl.Int32).alias("rank"), "step", exposed_ns=pl.Series(exposed)))
     empty = pl.DataFrame(schema={"rank": pl.Int32, "step": pl.Int64, "exposed_ns": pl.Int64})
     return pl.concat(rows) if rows else empty
+
+
+def _blocks(rows: SpilledRows, ranks: list[int]) -> Iterator[pl.DataFrame]:
+    """Rows of some ranks at a time; where there are none, one frame without rows."""
+    return (rows.of_ranks(block) for block in rows.blocks(sorted(ranks)))

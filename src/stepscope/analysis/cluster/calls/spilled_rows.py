@@ -39,7 +39,10 @@ class SpilledRows:
 
     def of_ranks(self, ranks: list[int]) -> pl.DataFrame:
         """All rows of some ranks, those of a rank one after the other."""
-        wanted = pl.col("rank").is_between(min(ranks), max(ranks)) & pl.col("rank").is_in(ranks)
+        return self.where(pl.col("rank").is_between(min(ranks), max(ranks)) & pl.col("rank").is_in(ranks))
+
+    def where(self, wanted: pl.Expr) -> pl.DataFrame:
+        """Some rows of all ranks, those of a rank one after the other; the caller knows that they are few."""
         parts = [frame.filter(wanted) for frame in self._frames]
         if self._files:
             parts.append(pl.scan_parquet(self._files, glob=False).filter(wanted).collect())

@@ -14,13 +14,13 @@ from stepscope.analysis.cluster.slowdown.rank_chain import RankCalls
 from stepscope.arrays import Int64s
 
 _NO_STREAM: Final = -1
-_COLUMNS: Final = ("rank", "call", "group", "kind", "arrival_ns", "end_ns", "took_ns", "bytes")
+_COLUMNS: Final = ("rank", "slice", "call", "group", "kind", "arrival_ns", "end_ns", "took_ns", "bytes")
 _OF_CHAIN: Final = ("call", "arrival_ns", "end_ns", "stream")
 
 
 @dataclass(frozen=True)
 class CallTimes:
-    """``rows``: one per member of a call (rank, call, arrival_ns, end_ns, stream).
+    """``rows``: one per member of a call (rank, slice, call, arrival_ns, end_ns, stream).
 
     ``operation`` of a call is its dimension and kind, such as ``tp all_reduce``; ``transfer`` is what the member took
     that came last, ``usual`` what calls of the same operation and size take in the middle.
@@ -67,7 +67,7 @@ class CallTimesBuilder:
             transfer=pl.min("took_ns"), operation=operation.cast(pl.Categorical), bytes=pl.max("bytes")
         )
         self._each.append(each.sort("call").drop("call"))
-        self.rows.add(calls.select("rank", *_OF_CHAIN).with_columns(pl.col("call") + self._calls))
+        self.rows.add(calls.select("rank", "slice", *_OF_CHAIN).with_columns(pl.col("call") + self._calls))
         self._calls += each.height
 
     def finished(self) -> CallTimes | None:

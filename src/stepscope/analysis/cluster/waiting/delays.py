@@ -7,19 +7,13 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.cluster.calls.matched import matched_calls
 from stepscope.analysis.cluster.plan import plan_of
 from stepscope.arrays import Int32s, Int64s
 from stepscope.store.run_store import RunStore
 
 # So many calls of a rank may be under way at once: reductions of one backward pass on a few threads or streams.
 _CALLS_AT_ONCE: Final = 8
-_COLUMNS: Final = ("rank", "step", "arrival_ns", "end_ns", "late_ns", "call")
-
-
-def delays(store: RunStore, matched: pl.DataFrame | None = None) -> pl.DataFrame:
-    """``delay_ns`` of each rank and step in which it took part in matched calls."""
-    return delays_of(among_peers(store, (matched_calls(store) if matched is None else matched).select(_COLUMNS)))
+_COLUMNS: Final = ("rank", "step", "arrival_ns", "end_ns", "late_ns")
 
 
 def delays_of(among_peers: pl.DataFrame) -> pl.DataFrame:
@@ -29,7 +23,7 @@ def delays_of(among_peers: pl.DataFrame) -> pl.DataFrame:
     of one backward pass. That is one delay: only what it is later still for the next call is a new one.
     """
     calls = among_peers.filter(pl.col("step").is_not_null()).sort("rank", "step", "arrival_ns", "call")
-    new = pl.Series(_new_delays(*(calls[name].to_numpy() for name in _COLUMNS[:-1])), dtype=pl.Int64)
+    new = pl.Series(_new_delays(*(calls[name].to_numpy() for name in _COLUMNS)), dtype=pl.Int64)
     return calls.select("rank", "step", delay_ns=new).group_by("rank", "step", maintain_order=True).agg(pl.all().sum())
 
 
