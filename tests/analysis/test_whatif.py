@@ -122,7 +122,10 @@ def test_what_is_not_there_is_noted_with_names_that_come_near(tmp_path: Path) ->
     assert whatif(store, changes=["matmul*0.5"]).data.gain_us == 50, "part of a name, in any case"
 
 
-@pytest.mark.parametrize("text", ["", "MatMul", "MatMul*", "MatMul*-1", "MatMul*x", "data=2", "data=median", "gc@3-=0"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "MatMul", "MatMul*", "MatMul*-1", "MatMul*x", "MatMul*nan", "MatMul*1e7", "data=2", "data=median", "gc@3-=0"],
+)
 def test_what_is_no_change_is_an_error_of_usage(text: str) -> None:
     with pytest.raises(UsageError):
         parse_change(text)

@@ -57,6 +57,8 @@ def _removal(run: RunContext, finding: Finding) -> list[Change]:
         return [parse_change(f"stage:{finding.where.stage}*{max(left, 0.0):.6f}")]
     if finding.gain_method not in _REPLACED:
         return []
+    if finding.cause == "not_captured":
+        return _without_waiting(run, finding)
     templates = replay_facts().removed.get(finding.kind, {}).get(finding.cause or "", ())
     changes = []
     for template in templates:
@@ -64,6 +66,16 @@ def _removal(run: RunContext, finding: Finding) -> list[Change]:
         ranks = ",".join(map(str, finding.ranks))
         changes += [parse_change(template.format(rank=rank, ranks=ranks)) for rank in of_each]
     return changes
+
+
+def _without_waiting(run: RunContext, finding: Finding) -> list[Change]:
+    """What is left of calls if the rank that is not in the capture comes in time: their transfers."""
+    left = {
+        rank: 1 - run.recorded_waiting.get(rank, min((finding.gain_us or 0.0) / time.communicating_us, 1.0))
+        for rank, time in run.times.items()
+        if time.communicating_us
+    }
+    return [parse_change(f"communication@{rank}*{factor:.6f}") for rank, factor in left.items()]
 
 
 def _faster_kernels(run: RunContext, finding: Finding) -> list[Change]:
