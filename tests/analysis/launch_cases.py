@@ -68,11 +68,12 @@ class Case:
             self.link("launch", ids[0], ids[-1])
         return ids
 
-    def store(self, directory: Path) -> RunStore:
-        """Written into a store, ordered as readers order slices."""
+    def store(self, directory: Path, **rank: Any) -> RunStore:
+        """Written into a store, ordered as readers order slices; ``rank`` is what is known of its only rank."""
         ordered = sorted(self.slices, key=lambda row: (row["track"], row["row"], row["start_ns"]))
         tracks = [
             {"track": number, "kind": kind, "name": name, "thread": thread, "order": number}
             for number, (kind, name, thread) in _TRACKS.items()
         ]
-        return make_store(directory, slices=ordered, links=self.links, steps=self.steps, tracks=tracks)
+        tables: dict[str, Any] = {"slices": ordered, "links": self.links, "steps": self.steps, "tracks": tracks}
+        return make_store(directory, **tables, **({"ranks": [{"rank": 0, **rank}]} if rank else {}))

@@ -79,6 +79,21 @@ def test_without_a_blocking_call_the_host_launches_while_the_device_still_works(
     assert _ask(case, tmp_path / "again", "a*0.5").steps[0].changed_us == 244 - 50
 
 
+def test_a_call_that_waits_past_the_end_of_a_step_waits_less_when_the_device_is_faster(tmp_path: Path) -> None:
+    """The host runs one step ahead, held by a call for the step before: its period ends while the host is in there."""
+    case = Case()
+    case.step(1, 0, 20)
+    case.launch((0, 5), (9, 109), step=1, name="a")
+    case.step(2, 20, 130)
+    case.launch((22, 26), (111, 121), step=2, name="b")
+    case.slice("cudaEventSynchronize", "runtime", 30, 112, step=2)
+    case.launch((115, 118), (122, 172), step=2, name="c")
+    answer = _ask(case, tmp_path, "a*0.5")
+    assert [step.period_us for step in answer.steps] == [109, 63]
+    # a ends at 59, so the call returns at 62, c is launched at 68 and starts 4 us later.
+    assert [step.changed_us for step in answer.steps] == [59, 122 - 59]
+
+
 def test_a_step_without_waiting_for_data_and_without_garbage_collection(tmp_path: Path) -> None:
     case = Case()
     case.step(1, 0, 400)
@@ -107,7 +122,10 @@ def test_what_is_not_there_is_noted_with_names_that_come_near(tmp_path: Path) ->
     assert whatif(store, changes=["matmul*0.5"]).data.gain_us == 50, "part of a name, in any case"
 
 
-@pytest.mark.parametrize("text", ["", "MatMul", "MatMul*", "MatMul*-1", "MatMul*x", "data=2", "data=median", "gc@3-=0"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "MatMul", "MatMul*", "MatMul*-1", "MatMul*x", "MatMul*nan", "MatMul*1e7", "data=2", "data=median", "gc@3-=0"],
+)
 def test_what_is_no_change_is_an_error_of_usage(text: str) -> None:
     with pytest.raises(UsageError):
         parse_change(text)

@@ -45,3 +45,14 @@ def test_what_a_format_carries_is_found_in_it_and_the_rest_is_not_checked(form: 
     assert _accused(read) == {kind: said for kind, said in _accused(direct).items() if kind in checked}
     assert set(direct.verdict.checked) <= checked | unchecked and not checked & unchecked
     assert ("memory_leak" in unchecked) == (form == "ndtimeline")
+
+
+@pytest.mark.parametrize("form", ["ascend-text", "ascend-db"])
+def test_every_format_of_a_device_tells_where_the_update_of_parameters_begins(form: str, tmp_path: Path) -> None:
+    """The framework marks it with a range, without which work behind backward would look like a part of forward."""
+    scenario = small(NPU, steps=6, faults=(FaultEntry(kind="tail_long", strength=0.2),))
+    simulate(scenario, tmp_path / "direct")
+    simulate(scenario, tmp_path / "files", form=form)
+    direct = _diagnosed(tmp_path / "direct", tmp_path / "cache")
+    assert set(_accused(direct)) == {"tail_long"}
+    assert _accused(_diagnosed(tmp_path / "files", tmp_path / "cache")) == _accused(direct)

@@ -32,6 +32,7 @@ class ExposedCopies:
     name: str  # of those that take longest together
     exposed_ns: int
     pageable_ns: int  # of it, in copies from or to memory that is not pinned
+    pageable_bytes: int  # what all of those move, as far as it was recorded
     longest: tuple[tuple[int, int, int], ...]  # slice, start and end of some copies, the longest first
 
 
@@ -49,6 +50,8 @@ def exposed_copies(store: RunStore, rank: int, steps: Sequence[int], most: int) 
     is_pageable = re.compile(operators_facts().pageable.pattern).search
     pageable = np.array([bool(is_pageable(name)) for name in names], bool)
 
+    size = _bytes_of(store, rank, work.slice[chosen])
+
     def exposed(which: Bools) -> int:
         own = chosen[which]
         return difference(union(work.start[own], work.end[own]), others).length
@@ -60,7 +63,8 @@ def exposed_copies(store: RunStore, rank: int, steps: Sequence[int], most: int) 
         own = own[np.argsort(work.start[own] - work.end[own], kind="stable")]
         name = _longest_name(work, own)
         rows = tuple((int(work.slice[at]), int(work.start[at]), int(work.end[at])) for at in own[:most].tolist())
-        copies.append(ExposedCopies(kind, name, exposed(of_kind), exposed(of_kind & pageable), rows))
+        moved = int(size[of_kind & pageable].sum())
+        copies.append(ExposedCopies(kind, name, exposed(of_kind), exposed(of_kind & pageable), moved, rows))
     return sorted(copies, key=lambda each: -each.exposed_ns)
 
 
@@ -79,6 +83,13 @@ def _for_collectives(store: RunStore, rank: int, work: Work, slices: Int64s) -> 
         inside[own] = around.covered_within(host.start[own], host.end[own]) == host.end[own] - host.start[own]
     of_call = launched.slice[(launched.call != NONE) & inside[launched.call]]
     return np.isin(slices, of_call)
+
+
+def _bytes_of(store: RunStore, rank: int, slices: Int64s) -> Int64s:
+    """How many bytes each slice moves, 0 where that was not recorded."""
+    rows = store.scan("slices", [rank]).filter(pl.col("slice").is_in(slices.tolist())).select("slice", "bytes")
+    size = dict(rows.drop_nulls().collect().iter_rows())
+    return np.array([size.get(number, 0) for number in slices.tolist()], np.int64)
 
 
 def _longest_name(work: Work, positions: Int64s) -> str:

@@ -13,6 +13,7 @@ class Device(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     tflops: dict[str, float] = msgspec.field(default_factory=dict)
     memory_gb_per_s: float | None = None
+    host_gb_per_s: float | None = None
     cores: int | None = None
 
 

@@ -17,7 +17,7 @@ _GIGA = 1e9
 
 @dataclass(frozen=True)
 class Peaks:
-    """FLOPs per second by element type; bytes per second of memory; where they are known from.
+    """FLOPs per second by element type; bytes per second of memory and to the host's; where they are known from.
 
     ``units`` are the rates of what computes an element type where that takes several products for one: TF32 for 3xTF32.
     """
@@ -28,6 +28,7 @@ class Peaks:
     origin: str | None = None
     given: float | None = None
     units: dict[str, float] = field(default_factory=dict)
+    host: float | None = None
 
     def rate(self, dtype: str | None) -> float | None:
         """The peak for an element type."""
@@ -54,7 +55,8 @@ def peaks_of(store: RunStore, rank: int, tflops: float | None = None, memory_gb_
         rates[split.dtype] = rates[split.unit] / split.products
     memory = memory_gb_per_s or entry.memory_gb_per_s
     given = tflops * _TERA if tflops else None
-    return Peaks(device, rates, memory * _GIGA if memory else None, "given" if given else origin, given, units)
+    host = entry.host_gb_per_s * _GIGA if entry.host_gb_per_s else None
+    return Peaks(device, rates, memory * _GIGA if memory else None, "given" if given else origin, given, units, host)
 
 
 def _entry(device: str | None) -> Device:

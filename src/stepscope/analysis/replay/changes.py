@@ -31,6 +31,8 @@ _AT_RANKS: Final = re.compile(r"@(\d[\d,\-]*)$")
 _RANGE: Final = re.compile(r"^(\d+)(?:-(\d+))?$")
 _PLACE: Final = re.compile(rf"^({'|'.join(PLACES)}):(.+)$")
 _MOST_RANKS_OF_A_RANGE: Final = 1_000_000
+#: Nothing that a run may turn into takes longer; beyond, nanoseconds of long steps do not fit into 64 bits.
+_MOST_TIMES: Final = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ def _factor(text: str, sign: str, value: str) -> float:
         factor = float(value)
     except ValueError:
         raise UsageError("bad_change", change=text) from None
-    if not 0 <= factor < float("inf") or (sign == "=" and factor != 0):
+    if not 0 <= factor <= _MOST_TIMES or (sign == "=" and factor != 0):
         raise UsageError("bad_change_factor", change=text)
     return factor
 

@@ -86,7 +86,11 @@ def change_of_category(name: str) -> Callable[[RunStore, Weights, int, Change], 
         if name == "gc":  # it holds the interpreter, whoever called it
             every = part.host.where(part.host.of_category(name))
             within = dict.fromkeys(np.unique(part.host.thread).tolist(), every)
-        return weights.scale_host(part_index, within, change.factor)
+        if not within:
+            return 0
+        # Another thread may have waited for the end of it: the same time once more.
+        handed = weights.scale_handovers(part_index, joined(*within.values()), change.factor)
+        return max(weights.scale_host(part_index, within, change.factor), handed)
 
     return effect
 

@@ -25,8 +25,19 @@ def whole_rank(store: RunStore, rank: int) -> RankGraph | None:
     if not len(periods.step) or compute_is_hidden(store, rank) or not work.of(COMPUTE).any():
         return None
     window = (int(periods.start.min()), int(periods.end.max()))
-    part = rank_graph(store, rank, work, window, np.concatenate((periods.start, periods.end)))
+    part = rank_graph(store, rank, work, window, _loop_moments(periods, on_device=work.on_device))
     return part if part.tells and window[0] < window[1] else None
+
+
+def _loop_moments(periods: Periods, *, on_device: bool) -> Int64s:
+    """Moments of the training loop that tell how long steps take: with a device, only where it has nothing to do.
+
+    The end of its work often lies in a call that waits for it, which would then seem to be busy until that moment.
+    """
+    if on_device:
+        stalls: Int64s = periods.end[periods.work_end == NEVER]
+        return stalls
+    return np.concatenate((periods.start, periods.end))
 
 
 @dataclass(frozen=True)

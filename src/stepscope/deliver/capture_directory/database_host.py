@@ -53,12 +53,12 @@ def _layer_and_call(name: str | None) -> tuple[int, str | None]:
 
 
 def _operators(data: RankData, texts: Texts) -> tuple[Rows, Rows]:
-    """Operators, and which device tasks each launched."""
+    """Operators, ranges that the framework marks among them, and which device tasks each launched."""
     owned: dict[int, list[int]] = {}
     launched = data.causes("launch")
     for task, operator in data.causes("operator_launch").items():
         owned.setdefault(operator, []).append(launched.get(task, task))
-    rows = data.scan("slices").filter(pl.col("kind") == "operator")
+    rows = _framework_rows(data)
     shown = rows.select(
         *("slice", "start_ns", "dur_ns", "track", "name", "stack"),
         kinds=types("dtypes"),
@@ -73,6 +73,14 @@ def _operators(data: RankData, texts: Texts) -> tuple[Rows, Rows]:
         sizes = (texts(row["kinds"]), texts(row["inputs"]))
         operators.append(_api(row, connection, texts(row["name"]), (*sizes, row["stack"]), _OPERATOR))
     return operators, connections
+
+
+def _framework_rows(data: RankData) -> pl.LazyFrame:
+    """Slices of the host that are calls of the framework here: also ranges such as that of the optimizer, no marks."""
+    process, kind = (pl.col(name).cast(pl.String) for name in ("process", "kind"))
+    tracks = data.store.scan("tracks", [data.rank]).filter((kind == "host") & (process != _MARKS_PROCESS))
+    of_framework = pl.col("kind").cast(pl.String).is_in(["operator", "annotation"])
+    return data.scan("slices").filter(of_framework).join(tracks.select("track"), on="track", how="semi")
 
 
 def _api(
@@ -107,7 +115,7 @@ def _step_marks(data: RankData, texts: Texts) -> Rows:
 
 def _call_chains(data: RankData, texts: Texts) -> Rows:
     """Frames of every stack that an operator has, the innermost first."""
-    used = data.scan("slices").filter(pl.col("kind") == "operator").select("stack").drop_nulls().unique()
+    used = _framework_rows(data).select("stack").drop_nulls().unique()
     rows = data.store.scan("stacks", [data.rank]).join(used, on="stack", how="semi").select("stack", "frames").collect()
     return [
         (stack, texts(frame), depth)

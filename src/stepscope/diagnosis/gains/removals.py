@@ -8,6 +8,7 @@ from stepscope.analysis.replay.changes import Change, parse_change
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Finding, GainMethod
 from stepscope.diagnosis.losses import IDLE_REMOVED
+from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.facts.findings import finding_facts
 from stepscope.facts.replay import replay_facts
 
@@ -23,6 +24,9 @@ OF_KERNELS: Final[tuple[GainMethod, ...]] = (
     "reachable_rate",
     "usual_clock",
 )
+#: Where kernels go, their launches go with them, which the replay leaves to the host. With a device that is hardly ever
+#: idle, it would take them for what sets the pace.
+_WITH_LAUNCHES: Final[tuple[GainMethod, ...]] = ("kernels_removed", "fused")
 #: Estimates of the time that the removed thing takes, which the replay knows better. Others mean something else.
 _REPLACED: Final[tuple[GainMethod, ...]] = (IDLE_REMOVED, NEXT_LIMIT, "waiting_removed", "exposure_removed")
 
@@ -53,6 +57,8 @@ def _removal(run: RunContext, finding: Finding) -> list[Change]:
         return [parse_change(f"stage:{finding.where.stage}*{max(left, 0.0):.6f}")]
     if finding.gain_method not in _REPLACED:
         return []
+    if finding.cause == "not_captured":
+        return _without_waiting(run, finding)
     templates = replay_facts().removed.get(finding.kind, {}).get(finding.cause or "", ())
     changes = []
     for template in templates:
@@ -62,14 +68,25 @@ def _removal(run: RunContext, finding: Finding) -> list[Change]:
     return changes
 
 
-def _faster_kernels(run: RunContext, finding: Finding) -> list[Change]:
-    """Computing that takes so much less, on devices that are idle for a good part of the step already.
+def _without_waiting(run: RunContext, finding: Finding) -> list[Change]:
+    """What is left of calls if the rank that is not in the capture comes in time: their transfers."""
+    left = {
+        rank: 1 - run.recorded_waiting.get(rank, min((finding.gain_us or 0.0) / time.communicating_us, 1.0))
+        for rank, time in run.times.items()
+        if time.communicating_us
+    }
+    return [parse_change(f"communication@{rank}*{factor:.6f}") for rank, factor in left.items()]
 
-    On others the recorded host is no measure: recording makes it slower than it is.
-    """
+
+def _faster_kernels(run: RunContext, finding: Finding) -> list[Change]:
+    """Computing that takes so much less: where the host sets the pace, less than that is gained."""
     times = [run.times[rank] for rank in finding.ranks if rank in run.times and run.times[rank].computing_us]
-    idle = sum(time.share(time.idle_us) for time in times) / max(len(times), 1)
-    if not finding.accuses or idle < finding_facts().strength.clear_share:
+    if not finding.accuses or (finding.gain_method in _WITH_LAUNCHES and not _is_often_idle(times)):
         return []
     left = {time.rank: max(1 - (finding.gain_us or 0.0) / time.computing_us, 0.0) for time in times}
     return [parse_change(f"rank:{rank}*{factor:.6f}") for rank, factor in left.items()]
+
+
+def _is_often_idle(times: list[RankTime]) -> bool:
+    idle = sum(time.share(time.idle_us) for time in times) / max(len(times), 1)
+    return idle >= finding_facts().strength.clear_share

@@ -97,8 +97,9 @@ def _saved(estimate: Estimate, finding: Finding, number: int) -> tuple[float, fl
         steps, _ = estimate.changed(number)
     except StepscopeError:  # the replay has nothing of it: what the rule saw lies outside of it
         return None
-    if not estimate.joined:  # others do not wait for these ranks
-        steps = steps.filter(pl.col("rank").is_in(finding.ranks))
+    there = set(finding.ranks) & set(estimate.ranks)
+    if there and not estimate.joined:  # others do not wait for these ranks
+        steps = steps.filter(pl.col("rank").is_in(there))
     if steps.is_empty():
         return None
     counted = steps.filter(pl.Series(counted_rows(steps)))

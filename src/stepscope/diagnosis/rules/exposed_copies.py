@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from stepscope.analysis.exposed_copies import ExposedCopies, exposed_copies
+from stepscope.analysis.flops.peaks import peaks_of
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Confidence, Finding, Proof, Where
@@ -46,7 +47,7 @@ def judge(run: RunContext) -> list[Finding]:
             exposed = copies.exposed_ns / 1000 / max(len(time.steps), 1)
             if copies.kind in _ACCUSED and worth_telling(time.share(exposed)):
                 kind, cause = _ACCUSED[copies.kind]
-                losses[kind].append(_loss(rank, time, copies, exposed, cause))
+                losses[kind].append(_loss(run, rank, time, copies, cause))
     then = {
         "data_starved": Next(("copies", "pipeline"), "copies"),
         "sync_stall": Next(("copies", "launches"), "copies"),
@@ -54,14 +55,16 @@ def judge(run: RunContext) -> list[Finding]:
     return [finding for kind, own in losses.items() for finding in findings_of(run, kind, own, then[kind])]
 
 
-def _loss(rank: int, time: RankTime, copies: ExposedCopies, exposed_us: float, cause: str) -> Loss:
+def _loss(run: RunContext, rank: int, time: RankTime, copies: ExposedCopies, cause: str) -> Loss:
+    exposed_us = copies.exposed_ns / 1000 / max(len(time.steps), 1)
     pageable = copies.pageable_ns / copies.exposed_ns
     mostly_pageable = pageable >= finding_facts().exposed_copies.mostly_share
     confidence: Confidence = "likely" if len(time.steps) >= finding_facts().strength.least_steps else "suspect"
     # Side by side with everything else that the device does, the copies cost only what they take longer than that.
     # With next to nothing to run beside, only fewer bytes help, and nobody knows how many fewer it could be.
-    beside = min(exposed_us, time.computing_us + time.exposed_communication_us)
-    gain = beside if worth_telling(time.share(beside)) else None
+    shorter_us = _from_pinned_memory_us(run, rank, copies) / max(len(time.steps), 1) if mostly_pageable else 0.0
+    beside = min(exposed_us - shorter_us, time.computing_us + time.exposed_communication_us)
+    gain = shorter_us + beside if worth_telling(time.share(shorter_us + beside)) else None
     return Loss(
         rank=rank,
         cause=cause,
@@ -83,6 +86,15 @@ def _loss(rank: int, time: RankTime, copies: ExposedCopies, exposed_us: float, c
             for number_of_slice, start, end in copies.longest
         ],
     )
+
+
+def _from_pinned_memory_us(run: RunContext, rank: int, copies: ExposedCopies) -> float:
+    """How much shorter copies would be from pinned memory: those from other memory wait for the host to copy first."""
+    link = peaks_of(run.store, rank).host
+    if link is None or not copies.pageable_bytes:
+        return 0.0
+    needed_us = copies.pageable_bytes / (link * finding_facts().reachable.share_of_bandwidth) * 1e6
+    return max(copies.pageable_ns / 1000 - needed_us, 0.0)
 
 
 RULE = Rule(kinds=("data_starved", "sync_stall"), needs=("copies",), judge=judge)
