@@ -46,16 +46,20 @@ test('columns that are read across have the unit of all, which the least of note
     [453_592, 1_204],
   ] as const
   const texts = [
-    columnText('us', total, [...waiting, ...transfer]),
-    columnText('us', waiting, [...total, ...transfer]),
-    columnText('us', transfer, [...total, ...waiting]),
+    columnText('us', total, { beside: [...waiting, ...transfer] }),
+    columnText('us', waiting, { beside: [...total, ...transfer] }),
+    columnText('us', transfer, { beside: [...total, ...waiting] }),
   ]
   expect(texts.map((text) => text(1_204))).toEqual(['1.2 ms', '1.204 ms', '1.204 ms'])
   expect(texts.map((text) => text(4_557_408))).toEqual(['4,557.4 ms', '4,557.408 ms', '4,557.408 ms'])
 })
 
 test('a column that would read as nothing in the unit of the others keeps its own, and zeros take theirs', () => {
-  expect(columnText('us', [43_000], [0.02])(43_000)).toBe('43 ms')
-  expect(columnText('us', [0.02], [43_000])(0.02)).toBe('20 ns')
-  expect(columnText('us', [0], [43_000])(0)).toBe('0 ms')
+  expect(columnText('us', [43_000], { beside: [0.02] })(43_000)).toBe('43 ms')
+  expect(columnText('us', [0.02], { beside: [43_000] })(0.02)).toBe('20 ns')
+  expect(columnText('us', [0], { beside: [43_000] })(0)).toBe('0 ms')
+})
+
+test('a column may have less decimals where their digits say nothing', () => {
+  expect(columnText('bytes', [287_478, 982], { most: 1 })(287_478)).toBe('280.7 KiB')
 })

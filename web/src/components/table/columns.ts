@@ -50,7 +50,7 @@ export function withUnits<T>(columns: readonly Column<T>[], rows: readonly T[]):
     const write = columnText(
       quantity,
       rows.map((row) => number(column, row)),
-      others.flatMap((one) => rows.map((row) => number(one, row))),
+      { beside: others.flatMap((one) => rows.map((row) => number(one, row))) },
     )
     return { ...column, text: (row: T) => write(number(column, row)) }
   })
