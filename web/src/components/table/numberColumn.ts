@@ -34,7 +34,8 @@ export function zeroesLast<T>(
 
 /** Columns that are read across: their numbers have one unit. */
 export function inOneUnit<T>(columns: readonly Column<T>[]): readonly Column<T>[] {
-  return columns.map((column) => (column.quantity === 'us' ? { ...column, together: 'us' } : column))
+  const isTime = (column: Column<T>): boolean => column.quantity === 'us' || column.quantity === 'us_change'
+  return columns.map((column) => (isTime(column) ? { ...column, together: 'times' } : column))
 }
 
 /** Makes columns for the rows of one list of an answer, such as `operations` of `communication`. */
