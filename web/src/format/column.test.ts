@@ -38,3 +38,28 @@ test('rates and amounts of work have decimal prefixes, cores no unit', () => {
 test('ratios of a column have the same decimals and no space', () => {
   expect([1.2019, 1, 0.9986].map(columnText('ratio', [1.2019, 1, 0.9986]))).toEqual(['1.202×', '1.000×', '0.999×'])
 })
+
+test('columns that are read across have the unit of all, which the least of note decides', () => {
+  const [total, waiting, transfer] = [
+    [5_011_000, 4_900],
+    [4_557_408, 3_696],
+    [453_592, 1_204],
+  ] as const
+  const texts = [
+    columnText('us', total, { beside: [...waiting, ...transfer] }),
+    columnText('us', waiting, { beside: [...total, ...transfer] }),
+    columnText('us', transfer, { beside: [...total, ...waiting] }),
+  ]
+  expect(texts.map((text) => text(1_204))).toEqual(['1.2 ms', '1.204 ms', '1.204 ms'])
+  expect(texts.map((text) => text(4_557_408))).toEqual(['4,557.4 ms', '4,557.408 ms', '4,557.408 ms'])
+})
+
+test('a column that would read as nothing in the unit of the others keeps its own, and zeros take theirs', () => {
+  expect(columnText('us', [43_000], { beside: [0.02] })(43_000)).toBe('43 ms')
+  expect(columnText('us', [0.02], { beside: [43_000] })(0.02)).toBe('20 ns')
+  expect(columnText('us', [0], { beside: [43_000] })(0)).toBe('0 ms')
+})
+
+test('a column may have less decimals where their digits say nothing', () => {
+  expect(columnText('bytes', [287_478, 982], { most: 1 })(287_478)).toBe('280.7 KiB')
+})

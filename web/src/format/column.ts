@@ -12,6 +12,8 @@ const MISSING = '–'
 const MOST_DECIMALS = 3
 /** A column whose largest number would have more digits than this keeps the larger unit. */
 const MOST_UNITS = 100_000
+/** Of columns that are read across: what is less than such a part of the largest does not decide the unit. */
+const BESIDE = 10_000
 const TIMES: readonly Unit[] = [
   [1e9, 's'],
   [1e6, 'ms'],
@@ -36,12 +38,18 @@ const UNITS: Readonly<Record<Quantity, readonly Unit[]>> = {
   cores: [[1, '']],
 }
 
-/** How to write the values of a column. */
-export function columnText(quantity: Quantity, values: readonly Maybe[]): (value: Maybe) => string {
+/** How to write the values of a column; beside others in the unit of all of them, as far as its own numbers show in it. */
+export function columnText(
+  quantity: Quantity,
+  values: readonly Maybe[],
+  { beside = [], most = MOST_DECIMALS }: { beside?: readonly Maybe[]; most?: number } = {},
+): (value: Maybe) => string {
   const factor = quantity === 'us' || quantity === 'us_change' ? 1000 : 1
-  const [size, name] = unitOf(UNITS[quantity], values, factor)
+  const common = beside.length > 0 ? unitOf(UNITS[quantity], comparable([...values, ...beside]), factor, LEGIBLE) : null
+  const joins = common !== null && (greatestOf(values) === 0 || (greatestOf(values) * factor) / common[0] >= LEGIBLE)
+  const [size, name] = joins ? common : unitOf(UNITS[quantity], values, factor, SEEN)
   const gap = name === '' || name === '×' ? '' : ' '
-  const decimals = decimalsOf(values.map((value) => ((value ?? 0) * factor) / size))
+  const decimals = Math.min(most, decimalsOf(values.map((value) => ((value ?? 0) * factor) / size)))
   const format = new Intl.NumberFormat(locale(), {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
@@ -61,11 +69,26 @@ function decimalsOf(values: readonly number[]): number {
   return [0, 1, 2].find(enough) ?? MOST_DECIMALS
 }
 
-/** The unit of the largest value; a smaller one where the least would read as zero in it. */
-function unitOf(units: readonly Unit[], values: readonly Maybe[], factor: number): Unit {
-  const sizes = values.flatMap((value) =>
-    typeof value === 'number' && Number.isFinite(value) && value !== 0 ? [Math.abs(value) * factor] : [],
+const sizesOf = (values: readonly Maybe[]): number[] =>
+  values.flatMap((value) =>
+    typeof value === 'number' && Number.isFinite(value) && value !== 0 ? [Math.abs(value)] : [],
   )
+
+const greatestOf = (values: readonly Maybe[]): number => sizesOf(values).reduce((most, size) => Math.max(most, size), 0)
+
+/** As much of a unit is no zero, and as much has two digits. */
+const SEEN = 10 ** -MOST_DECIMALS / 2
+const LEGIBLE = 10 ** (1 - MOST_DECIMALS)
+
+/** Without what is nothing beside the largest: it does not decide in which unit the others stand. */
+function comparable(values: readonly Maybe[]): readonly Maybe[] {
+  const least = greatestOf(values) / BESIDE
+  return values.filter((value) => typeof value === 'number' && Math.abs(value) >= least)
+}
+
+/** The unit of the largest value; a smaller one where the least would be less than so much of it. */
+function unitOf(units: readonly Unit[], values: readonly Maybe[], factor: number, wanted: number): Unit {
+  const sizes = sizesOf(values).map((size) => size * factor)
   const smallest = units.at(-1) ?? [1, '']
   if (sizes.length === 0) return units.find(([, name]) => name === 'µs') ?? smallest
   let [least, greatest] = [Infinity, 0]
@@ -73,12 +96,11 @@ function unitOf(units: readonly Unit[], values: readonly Maybe[], factor: number
     least = Math.min(least, size)
     greatest = Math.max(greatest, size)
   }
-  const wanted = units.findIndex(([size]) => greatest >= size)
-  let index = wanted < 0 ? units.length - 1 : wanted
-  const seen = (unit: Unit): boolean => least / unit[0] >= 10 ** -MOST_DECIMALS / 2
+  const largest = units.findIndex(([size]) => greatest >= size)
+  let index = largest < 0 ? units.length - 1 : largest
   while (index < units.length - 1) {
     const [now, next] = [units[index] ?? smallest, units[index + 1] ?? smallest]
-    if (seen(now) || greatest / next[0] >= MOST_UNITS) break
+    if (least / now[0] >= wanted || greatest / next[0] >= MOST_UNITS) break
     index += 1
   }
   return units[index] ?? smallest

@@ -12,6 +12,7 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'finding.baseline': 'vs. {value}',
   'finding.do': 'What to do:',
   'finding.show': 'Show me',
+  'finding.suspected': 'Suspected: {title}',
   'finding.picture': 'rank {rank}: {whole} of its timeline, {time} marked',
   'finding.picture_ranks': 'Ranks in one step ({whole}), {time} of rank {rank} marked',
   'finding.memory_curve': 'rank {rank}, memory of {device} over {time}, highest {peak}',

@@ -10,6 +10,7 @@ export const findingsZh = {
   'finding.baseline': '对照 {value}',
   'finding.do': '怎么做：',
   'finding.show': '查看证据',
+  'finding.suspected': '疑似：{title}',
   'finding.picture': 'rank {rank} 的时间线 {whole}，标出其中 {time}',
   'finding.picture_ranks': '各 rank 的一个 step（{whole}），标出 rank {rank} 的 {time}',
   'finding.memory_curve': 'rank {rank}，{device} 的内存，时长 {time}，最高 {peak}',

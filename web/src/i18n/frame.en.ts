@@ -40,6 +40,7 @@ export const frameEn: Record<keyof typeof frameZh, string> = {
   'scope.all': 'all {count} ranks',
   'scope.both': 'both ranks',
   'scope.some': 'rank {ranks}',
+  'scope.several': 'ranks {ranks}',
   'scope.show_all': 'Show all ranks',
   'rank.default': 'All {count} · shown: {rank}',
   'rank.choose': 'Choose ranks',

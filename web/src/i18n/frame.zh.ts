@@ -38,6 +38,7 @@ export const frameZh = {
   'scope.all': '全部 {count} 个 rank',
   'scope.both': '两个 rank',
   'scope.some': 'rank {ranks}',
+  'scope.several': 'rank {ranks}',
   'scope.show_all': '显示全部 rank',
   'rank.default': '全部 {count} 个 · 当前 {rank}',
   'rank.choose': '选择 rank',

@@ -18,7 +18,7 @@ export const overviewEn: Record<keyof typeof overviewZh, string> = {
   'overview.rest': 'The other {share} of a step is copies while nothing is computed.',
   'overview.over_steps': 'Share in each step',
   'overview.spread': 'ranks differ by {share}',
-  'overview.stand_out': 'unusual: rank {ranks}',
+  'overview.stand_out': 'unusual: {ranks}',
   'overview.by_group': 'By group ({count})',
   'overview.group': 'Group',
   'overview.differ': 'Ranks differ by',

@@ -14,7 +14,7 @@ export const overviewZh = {
   'overview.rest': '迭代其余的 {share} 是没有计算时的拷贝。',
   'overview.over_steps': '各迭代的占比',
   'overview.spread': '各 rank 相差 {share}',
-  'overview.stand_out': 'rank {ranks} 偏离其他 rank',
+  'overview.stand_out': '{ranks} 偏离其他 rank',
   'overview.by_group': '按通信域（{count}）',
   'overview.group': '通信域',
   'overview.differ': '组内相差',

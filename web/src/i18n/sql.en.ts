@@ -25,6 +25,7 @@ export const sqlEn: Record<keyof typeof sqlZh, string> = {
   'sql.line': 'Line',
   'sql.scatter': 'Points',
   'sql.result': 'Result',
+  'sql.no_result_yet': 'The result appears here: as a table, as a chart, or as a track of the timeline.',
   'sql.no_numbers': 'The result has no column of numbers to draw.',
   'sql.first_rows': 'Only the first {count} {count|row|rows} are drawn.',
   'sql.example_operators': 'Kernels by total time',

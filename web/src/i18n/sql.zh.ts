@@ -23,6 +23,7 @@ export const sqlZh = {
   'sql.line': '折线',
   'sql.scatter': '散点',
   'sql.result': '查询结果',
+  'sql.no_result_yet': '结果将显示在此处：表格、图表，或时间线上的一条泳道。',
   'sql.no_numbers': '结果里没有数值列，无法作图。',
   'sql.first_rows': '只画前 {count} 行。',
   'sql.example_operators': '最耗时的 kernel',

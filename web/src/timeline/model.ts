@@ -101,6 +101,15 @@ function modelOf(info: RankTracks): RankModel {
   return { info, names: info.names, colours: coloursOfNames(info.names), bright: null, short: new Map() }
 }
 
+/** Whether a row is one of Python frames, which are folded until asked for. */
+export function isPython(model: RunModel | null, rank: number, row: number): boolean {
+  const groups = model?.ranks.get(rank)?.info.groups ?? []
+  return groups.some(
+    ({ kind, tracks }) =>
+      kind === 'python' && tracks.some((track) => row >= track.first_row && row < track.first_row + track.rows),
+  )
+}
+
 /** The stretch that shows a step: its period, which all shares are of; else its host and device part together. */
 export function stepSpan(mark: StepMark): Span {
   if (mark.period_at_ns !== null && mark.period_dur_ns !== null)

@@ -1,5 +1,6 @@
 // What is selected: slices, a range of time over some rows, or nothing. And how it is written into the address.
 import type { RowRange } from '../api/timeline'
+import type { Offsets } from './align'
 import type { Span } from './view'
 
 export interface SliceKey {
@@ -18,6 +19,16 @@ export interface Selection {
   readonly range: RangeSelection | null
 }
 
+interface Placed {
+  readonly rank: number
+  readonly at_ns: number
+  readonly dur_ns: number
+}
+
+/** At each end, in lengths of what is selected, and at least. */
+const ROOM = 1.5
+const LEAST_ROOM_NS = 1000
+
 export const NOTHING: Selection = { slices: [], range: null }
 
 /** Only the key is kept: what else is known of a slice does not belong to the selection. */
@@ -30,6 +41,15 @@ export function extend(selection: Selection, slice: SliceKey): Selection {
   const rest = selection.slices.filter((other) => other.rank !== slice.rank || other.slice !== slice.slice)
   const slices = rest.length < selection.slices.length ? rest : [...rest, { rank: slice.rank, slice: slice.slice }]
   return { slices, range: selection.range }
+}
+
+/** The time in which slices lie, as far as their ranks are moved, with room at both ends. */
+export function around(slices: readonly Placed[], offsets: Offsets): Span {
+  const starts = slices.map((one) => one.at_ns + (offsets.get(one.rank) ?? 0))
+  const ends = slices.map((one, index) => (starts[index] ?? 0) + one.dur_ns)
+  const [start, end] = [Math.min(...starts), Math.max(...ends)]
+  const room = Math.max((end - start) * ROOM, LEAST_ROOM_NS)
+  return { start: start - room, end: end + room }
 }
 
 export function isSame(a: SliceKey, b: SliceKey): boolean {

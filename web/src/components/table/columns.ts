@@ -12,6 +12,8 @@ export interface Column<T> {
   readonly text?: (row: T) => string
   /** What its numbers measure: all are then shown in one unit, with the same decimals. */
   readonly quantity?: Quantity
+  /** Columns with the same word here are read across: they have one unit. */
+  readonly together?: string
   /** Exact value for the tooltip of a rounded number. */
   readonly hint?: (row: T) => string | null
   /** A link the cell leads to. */
@@ -37,14 +39,20 @@ export interface Sorting {
 
 /** The columns with a text for every quantity: in the unit that suits all the rows. */
 export function withUnits<T>(columns: readonly Column<T>[], rows: readonly T[]): readonly Column<T>[] {
+  const number = (column: Column<T>, row: T): number | null => {
+    const value = column.value(row)
+    return typeof value === 'number' ? value : null
+  }
   return columns.map((column) => {
-    if (!column.quantity || column.text) return column
-    const number = (row: T): number | null => {
-      const value = column.value(row)
-      return typeof value === 'number' ? value : null
-    }
-    const write = columnText(column.quantity, rows.map(number))
-    return { ...column, text: (row: T) => write(number(row)) }
+    const { quantity, together } = column
+    if (!quantity || column.text) return column
+    const others = together === undefined ? [] : columns.filter((one) => one !== column && one.together === together)
+    const write = columnText(
+      quantity,
+      rows.map((row) => number(column, row)),
+      { beside: others.flatMap((one) => rows.map((row) => number(one, row))) },
+    )
+    return { ...column, text: (row: T) => write(number(column, row)) }
   })
 }
 

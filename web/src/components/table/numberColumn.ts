@@ -12,11 +12,30 @@ export type NumberField<T> = {
 /** What a number measures, or how it is written where it has no unit. */
 export type Written = Quantity | ((value: number | null) => string)
 
-/** Columns that say nothing here, as all their numbers are zero, wait until they are asked for. */
-export function zeroesLast<T>(columns: readonly Column<T>[], rows: readonly T[]): readonly Column<T>[] {
-  return columns.map((column) =>
-    rows.every((row) => column.value(row) === 0) ? { ...column, optional: true } : column,
-  )
+/** Less than this part of the whole says nothing. */
+const NEXT_TO_NOTHING = 0.001
+const isNothing = (value: number, of: number | null): boolean => of !== null && Math.abs(value) < of * NEXT_TO_NOTHING
+
+/**
+ * Columns that say nothing here wait until they are asked for: all their numbers are zero or, of times, next to nothing
+ * of the whole that a row is about.
+ */
+export function zeroesLast<T>(
+  columns: readonly Column<T>[],
+  rows: readonly T[],
+  whole: (row: T) => number | null = () => null,
+): readonly Column<T>[] {
+  const nothing = (column: Column<T>, row: T): boolean => {
+    const value = column.value(row)
+    return typeof value === 'number' && (value === 0 || (column.quantity === 'us' && isNothing(value, whole(row))))
+  }
+  return columns.map((column) => (rows.every((row) => nothing(column, row)) ? { ...column, optional: true } : column))
+}
+
+/** Columns that are read across: their numbers have one unit. */
+export function inOneUnit<T>(columns: readonly Column<T>[]): readonly Column<T>[] {
+  const isTime = (column: Column<T>): boolean => column.quantity === 'us' || column.quantity === 'us_change'
+  return columns.map((column) => (isTime(column) ? { ...column, together: 'times' } : column))
 }
 
 /** Makes columns for the rows of one list of an answer, such as `operations` of `communication`. */

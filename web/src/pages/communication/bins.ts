@@ -1,5 +1,6 @@
 // Distributions by operation: which operations there are, and how a stretch of values reads.
 import type { DurationBin } from '../../api/schema'
+import { shortName } from '../../timeline/shortName'
 
 export interface BinnedOperation {
   readonly key: string
@@ -26,7 +27,8 @@ export function binText(from: string, to: string): string {
 
 function titleOf(bin: DurationBin | undefined, among: number): string {
   if (!bin) return ''
-  return among > 1 && bin.group ? `${bin.name} (${bin.group})` : bin.name
+  const name = shortName(bin.name)
+  return among > 1 && bin.group ? `${name} (${bin.group})` : name
 }
 
 function callsOf(bins: readonly DurationBin[]): number {

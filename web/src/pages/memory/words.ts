@@ -1,6 +1,6 @@
 // Words and colours of memory that several parts of the page share.
 import { lookUp } from '../../i18n/language.svelte'
-import type { Owner, Site } from '../../api/schema'
+import type { Memory, Owner, Site } from '../../api/schema'
 import { said } from '../../state/texts.svelte'
 
 const COLOURS: Readonly<Record<string, string>> = {
@@ -27,4 +27,14 @@ export function ownerWord(owner: Owner): string {
 
 export function reasonWord(site: Site): string {
   return said('leak_reason', site.reason, site.reason_values)
+}
+
+/** What other processes held when a request failed because of it: bytes of the device that is shown, 0 where none did. */
+export function heldByOthers({
+  rank,
+  device,
+  out_of_memory,
+}: Pick<Memory, 'rank' | 'device' | 'out_of_memory'>): number {
+  const failed = out_of_memory.filter((one) => one.cause === 'others' && one.rank === rank && one.device === device)
+  return failed.reduce((most, one) => Math.max(most, one.others_bytes ?? 0), 0)
 }

@@ -18,21 +18,30 @@ import { layOut, type Layout, type Openness, type ShownRank } from '../../timeli
 import type { OpenRanks } from '../../timeline/openRanks'
 import { firstStep, stepSpan, type RunModel } from '../../timeline/model'
 import { blockNeeds, counterNeeds } from '../../timeline/needs'
-import { isSame, NOTHING, spanFromText, spanToText, type Selection, type SliceKey } from '../../timeline/selection'
+import {
+  around,
+  isSame,
+  NOTHING,
+  spanFromText,
+  spanToText,
+  type Selection,
+  type SliceKey,
+} from '../../timeline/selection'
 import { alignment, isSideB } from '../../timeline/sides'
 import { MOST_STACKED, stackedTrack, stackFromText, type StackedTrack } from '../../timeline/stack'
 import { inOrder, type StripOrder } from '../../timeline/stripOrder'
 import type { QueryTrack } from '../../timeline/queryTrack'
 import { readTheme, type CanvasTheme } from '../../timeline/theme'
 import { TileCache } from '../../timeline/tiles/cache'
-import { decodeCounters, decodeTiles, type CounterTile, type Tile } from '../../timeline/tiles/codec'
-import { TileLoader } from '../../timeline/tiles/loader'
+import type { CounterTile, Tile } from '../../timeline/tiles/codec'
+import type { TileLoader } from '../../timeline/tiles/loader'
 import { drawLevel, wantedTiles } from '../../timeline/tiles/plan'
 import { UNTOUCHED, type TrackState } from '../../timeline/trackState'
-import { TimeView, type Span } from '../../timeline/view'
+import { TimeView } from '../../timeline/view'
 import { openingSpan, ownText, paramsOf, stateOf, withTime, type AddressedState } from './address'
 import { OtherSide } from './otherSide.svelte'
 import { RankTracksLoader } from './rankTracks.svelte'
+import { counterLoader, sliceLoader } from './tileLoaders'
 
 const TILE_BYTES = 160e6
 const COUNTER_BYTES = 16e6
@@ -155,28 +164,15 @@ export class TimelineStore implements AddressedState {
 
   constructor(readonly session: Session) {
     this.api = new TwoSides(session.runId ?? '')
-    const shared = {
+    const hooks = {
       onarrival: (): void => this.changed(),
       onerror: this.failed,
-    }
-    this.#tileLoader = new TileLoader({
-      ...shared,
-      cache: this.tiles,
-      fetch: async (keys, signal) => {
-        const wire = keys.map(({ rank, block, level, index }) => ({ rank, block, level, index }))
-        const tiles = await this.api.decoded(wire, async (api, own) => decodeTiles(await api.tiles(own, signal)))
+      onanswer: (): void => {
         this.loadError = null
-        return tiles
       },
-    })
-    this.#counterLoader = new TileLoader({
-      ...shared,
-      cache: this.counters,
-      fetch: async (keys, signal) => {
-        const wire = keys.map(({ rank, block, level, index }) => ({ rank, track: block, level, index }))
-        return this.api.decoded(wire, async (api, own) => decodeCounters(await api.counters(own, signal)))
-      },
-    })
+    }
+    this.#tileLoader = sliceLoader(this.api, this.tiles, hooks)
+    this.#counterLoader = counterLoader(this.api, this.counters, hooks)
     this.other = new OtherSide(session)
     this.tracks = new RankTracksLoader(session, this.api, {
       onreplaced: () => {
@@ -248,15 +244,6 @@ export class TimelineStore implements AddressedState {
     if (!key) return null
     const { data } = this.details
     return this.selected.find((one) => isSame(one, key)) ?? (data && isSame(data, key) ? data : null)
-  }
-
-  /** Whether a row is one of Python frames, which are folded until asked for. */
-  isPython(rank: number, row: number): boolean {
-    const groups = this.model?.ranks.get(rank)?.info.groups ?? []
-    return groups.some(
-      ({ kind, tracks }) =>
-        kind === 'python' && tracks.some((track) => row >= track.first_row && row < track.first_row + track.rows),
-    )
   }
 
   /** Nothing is selected any more; the drawer that showed it is one line again. */
@@ -408,17 +395,9 @@ export class TimelineStore implements AddressedState {
     this.selected = slices.flatMap((key) => all.find((one) => isSame(one, key)) ?? [])
     if (!this.#openOnSelection || this.selected.length < slices.length) return
     this.#openOnSelection = false
-    this.view.jump(this.#hull(this.selected))
+    this.view.jump(around(this.selected, this.offsets))
     this.onplaced?.(slice)
     this.moved()
-  }
-
-  #hull(slices: readonly SliceBrief[]): Span {
-    const starts = slices.map((one) => one.at_ns + (this.offsets.get(one.rank) ?? 0))
-    const ends = slices.map((one, i) => (starts[i] ?? 0) + one.dur_ns)
-    const span = { start: Math.min(...starts), end: Math.max(...ends) }
-    const room = Math.max((span.end - span.start) * 1.5, 1000)
-    return { start: span.start - room, end: span.end + room }
   }
 }
 

@@ -6,7 +6,7 @@ import type { SliceBrief } from '../../api/timeline'
 import { relative } from '../../components/chart/moments'
 import { t } from '../../i18n/language.svelte'
 import { router } from '../../router/router.svelte'
-import { stepSpan } from '../../timeline/model'
+import { isPython, stepSpan } from '../../timeline/model'
 import { NOTHING, type SliceKey } from '../../timeline/selection'
 import {
   gapStops,
@@ -97,7 +97,7 @@ export class TourState {
     store.hover = null
     store.pointer = null
     // Frames of Python are on the path too; they stay folded, their time is shown.
-    if (stop.row !== null && !store.isPython(stop.rank, stop.row)) {
+    if (stop.row !== null && !isPython(store.model, stop.rank, stop.row)) {
       const shown = { ...stop, slice: 0, kind: '', track: 0, at_ns: stop.start, dur_ns: stop.end - stop.start }
       reveal(store, { ...shown, row: stop.row })
     }
