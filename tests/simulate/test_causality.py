@@ -41,7 +41,9 @@ class Row:
         self.host_start, self.host_end = times.host_start, times.host_end
         device = times.device
         self.device = device is not None
-        self.start, self.end, self.ready = (device.start, device.end, device.ready) if device else (None, None, None)
+        self.start = device.start if device else None
+        self.end = device.end if device else None
+        self.ready = device.ready if device else None
         self.last = device.last if device else None
 
     @property
@@ -140,7 +142,7 @@ def _meetings(model: Model, everything: Everything) -> Iterator[str]:
         world = [row for row in meetings if row.instruction.dimension == "world"]
         if world:
             latest_of_all = max(int(row.start.max()) for row in world if row.start is not None)
-            if any((row.ready != latest_of_all).any() for row in world):
+            if any(np.any(row.ready != latest_of_all) for row in world):
                 yield "the meeting of all does not begin with the last"
 
 

@@ -219,7 +219,7 @@ def test_a_call_of_the_runtime_lies_within_the_call_that_makes_it(tmp_path: Path
 
 @pytest.mark.parametrize("level", ["Level0", "Level1", "Level2"])
 def test_the_level_changes_no_step(level: str, tmp_path: Path) -> None:
-    runs = []
+    runs: list[stepscope.Run] = []
     for other in ("Level1", level):
         simulate(small(NPU, plan=Plan(dp=2), steps=3, level=other), tmp_path / f"{len(runs)}")
         runs.append(stepscope.load(tmp_path / f"{len(runs)}", progress=False))
