@@ -91,7 +91,9 @@ STAGES_WITH_TENSORS = PIPELINE | {"plan": {"dp": 2, "tp": 2, "pp": 2, "micro_bat
 def test_more_layers_and_a_long_loss_are_told_apart_with_and_without_single_kernels(
     tmp_path: Path, cause: str, detail: Literal["full", "steps"]
 ) -> None:
-    fault = {"kind": "stage_imbalance", "cause": cause, "strength": "clear", "stage": 1}
+    fault: dict[str, Any] = {"kind": "stage_imbalance", "cause": cause, "strength": "clear"}
+    if cause == "layers":  # the last stage is always the last
+        fault["stage"] = 1
     run, _ = _simulated(tmp_path, STAGES_WITH_TENSORS, detail, **fault)
     (finding,) = judged("stage_imbalance", run)
     assert (finding.where.stage, finding.cause) == (1, cause)

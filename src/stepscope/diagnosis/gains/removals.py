@@ -79,9 +79,15 @@ def _without_waiting(run: RunContext, finding: Finding) -> list[Change]:
 
 
 def _faster_kernels(run: RunContext, finding: Finding) -> list[Change]:
-    """Computing that takes so much less: where the host sets the pace, less than that is gained."""
+    """Computing that takes so much less: where the host sets the pace, less than that is gained.
+
+    A host beside a device that is hardly ever idle waits for it. Where no call was recorded in which it does so, the
+    replay would take that for work of the host.
+    """
     times = [run.times[rank] for rank in finding.ranks if rank in run.times and run.times[rank].computing_us]
-    if not finding.accuses or (finding.gain_method in _WITH_LAUNCHES and not _is_often_idle(times)):
+    waits = any(run.entries("launches", "syncs", time.rank) for time in times)
+    can_replay = _is_often_idle(times) or (waits and finding.gain_method not in _WITH_LAUNCHES)
+    if not finding.accuses or not can_replay:
         return []
     left = {time.rank: max(1 - (finding.gain_us or 0.0) / time.computing_us, 0.0) for time in times}
     return [parse_change(f"rank:{rank}*{factor:.6f}") for rank, factor in left.items()]
