@@ -247,3 +247,24 @@ def test_what_one_step_alone_shows_is_only_suspected(tmp_path: Path) -> None:
         ("warning", "suspect"),
         ("critical", "likely"),  # two ranks, one step each
     ]
+
+
+@pytest.mark.parametrize(
+    ("operators", "cause"),
+    [
+        # Steps of 10 ms on a CPU, of which operators take 6: 20 us after each of 200, or the rest of the step at once.
+        ([(number * 50, number * 50 + 30) for number in range(200)], "dispatch"),
+        ([(number * 30, number * 30 + 30) for number in range(200)], "python"),
+    ],
+)
+def test_short_ways_between_operators_of_a_cpu_are_dispatching(
+    tmp_path: Path, operators: list[tuple[float, float]], cause: str
+) -> None:
+    case, length = Case(), 10_000
+    for number in range(1, STEPS + 1):
+        case.step(number, number * length, (number + 1) * length)
+        for begin, end in operators:
+            case.slice("aten::add_", "operator", number * length + begin, number * length + end, step=number)
+    (finding,) = work_out(case.store(tmp_path, device_kind="cpu")).findings
+    assert (finding.kind, finding.cause) == ("host_bound", cause)
+    assert finding.gain_share == pytest.approx(0.4, abs=0.01)

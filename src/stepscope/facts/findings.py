@@ -79,13 +79,14 @@ class MemoryPressureLimits(msgspec.Struct, frozen=True):
 
 class HostBoundLimits(msgspec.Struct, frozen=True):
     """How much longer a host must launch where its device waits longer, and how long to set the pace itself; when a
-    place in the program is named as the one where it is busy.
+    place in the program is named as the one where it is busy; which gaps are the framework's own.
     """
 
     least_share_of_excess: float
     least_busy_share: float
     least_share_in_place: float
     most_share_of_step: float
+    longest_way_us: float
     updates: str
 
 

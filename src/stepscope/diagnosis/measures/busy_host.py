@@ -57,6 +57,18 @@ def busy_place(store: RunStore, time: RankTime) -> BusyPlace | None:
     return max(telling, key=lambda place: place.share, default=None)
 
 
+def is_mostly_between_operators(store: RunStore, time: RankTime) -> bool:
+    """Whether a host that computes by itself loses its time on the way from one operator to the next.
+
+    That takes a framework microseconds each time; other code that matters makes longer gaps.
+    """
+    idle = idle_of(store, time.rank)
+    counted = np.isin(idle.periods.step[idle.gaps.period], time.steps)
+    waited = np.where(counted, idle.gaps.cause[:, HOST], 0)
+    short = idle.gaps.length < finding_facts().host_bound.longest_way_us * 1000
+    return 2 * int(waited[short].sum()) > int(waited.sum())
+
+
 def calling_place(store: RunStore, time: RankTime, call: str) -> BusyPlace | None:
     """The function of the program that most of the time in blocking calls of this name goes back to."""
     idle = idle_of(store, time.rank)

@@ -16,7 +16,7 @@ from stepscope.diagnosis.evidence.gaps import gaps_as_proof
 from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Where
 from stepscope.diagnosis.losses import CORES_FREE, IDLE_REMOVED, Loss, Next, findings_of, worth_telling
-from stepscope.diagnosis.measures.busy_host import BusyPlace, busy_place
+from stepscope.diagnosis.measures.busy_host import BusyPlace, busy_place, is_mostly_between_operators
 from stepscope.diagnosis.measures.compiling import compiling_us
 from stepscope.diagnosis.measures.contention import lost_to_others_us, without_core_share
 from stepscope.diagnosis.measures.dispatching import as_busy_as
@@ -112,6 +112,8 @@ def _waiting(run: RunContext, time: RankTime) -> Iterator[_Waiting]:
 
 def _main_cause(run: RunContext, rank: int, spent: dict[str, float]) -> str:
     cause = max(spent, key=lambda cause: spent[cause], default="dispatch")
+    if cause == "python" and run.device_kind(rank) == "cpu" and is_mostly_between_operators(run.store, run.times[rank]):
+        return "dispatch"
     # Between calls of the runtime alone nobody can tell Python from dispatching.
     return "unknown" if cause == "python" and not _code_recorded(run, rank) else cause
 
