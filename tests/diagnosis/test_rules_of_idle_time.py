@@ -265,6 +265,7 @@ def test_short_ways_between_operators_of_a_cpu_are_dispatching(
         case.step(number, number * length, (number + 1) * length)
         for begin, end in operators:
             case.slice("aten::add_", "operator", number * length + begin, number * length + end, step=number)
-    (finding,) = work_out(case.store(tmp_path, device_kind="cpu")).findings
-    assert (finding.kind, finding.cause) == ("host_bound", cause)
+    found = work_out(case.store(tmp_path, device_kind="cpu")).findings
+    (finding,) = (each for each in found if each.kind == "host_bound")  # the operators could be fused, too
+    assert finding.cause == cause
     assert finding.gain_share == pytest.approx(0.4, abs=0.01)
