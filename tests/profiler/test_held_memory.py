@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from stepscope.profiler.recording import held_memory
+from stepscope.profiler.foundation import held_memory
 
 _MB = 1 << 20
 _LIBRARY = ctypes.CDLL(None)

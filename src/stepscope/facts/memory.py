@@ -42,6 +42,7 @@ class Leaks(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     never_judged: tuple[str, ...]
     only_suspected: tuple[str, ...]
     recorder_bytes_per_event: int
+    recorder_block_bytes_per_event: int
     warm_up_steps: int
     least_intervals: int
     likely_intervals: int

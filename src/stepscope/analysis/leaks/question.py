@@ -119,7 +119,8 @@ def _most_held_by_recorder(store: RunStore, space: Space) -> int:
     if space.component not in limits.only_suspected:
         return 0
     events: int = slices_of(store, space.rank).select(pl.len()).collect().item()
-    return events * limits.recorder_bytes_per_event
+    blocks_counted = "reserved" in space.lines  # beside the pages that they lie in
+    return events * (limits.recorder_block_bytes_per_event if blocks_counted else limits.recorder_bytes_per_event)
 
 
 def _room(space: Space, capacity: int | None) -> int | None:

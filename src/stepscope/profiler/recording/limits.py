@@ -12,10 +12,10 @@ from typing import Any
 
 from stepscope.layout.window_limits import CUT_AT_TIMES
 from stepscope.profiler.foundation.flag import Flag
+from stepscope.profiler.foundation.held_memory import measure_of_held_memory
 from stepscope.profiler.foundation.main_thread import call_in_main_thread, is_main_thread
 from stepscope.profiler.foundation.messages import warn
 from stepscope.profiler.foundation.own_faults import ours
-from stepscope.profiler.recording.held_memory import measure_of_held_memory
 
 _LOOK_S = 0.2
 #: The reasons, as they stand in ``stepscope.json``.

@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from stepscope.layout.names import MEMORY_FILE
+from stepscope.profiler.foundation.held_memory import allocated_bytes
 from stepscope.profiler.samplers import Sampler
 from stepscope.profiler.samplers.processes import children, machine_memory, resident_bytes
 from stepscope.profiler.settings.profile_settings import Settings
@@ -20,9 +21,10 @@ class MemorySampler(Sampler):
 
     def start(self, window: Window) -> None:
         self._streams = window.streams
+        self._held = allocated_bytes()
 
     def sample(self, time_ns: int) -> None:
-        self._write(time_ns, "cpu", "process", resident_bytes(os.getpid()))
+        self._process(time_ns)
         workers = [held for child in children() if (held := resident_bytes(child)) is not None]
         if workers:
             self._write(time_ns, "cpu", "workers", sum(workers))
@@ -31,6 +33,15 @@ class MemorySampler(Sampler):
             self._write(time_ns, "cpu", "machine", *machine)
         if self.settings.profile_memory:
             self._gpus(time_ns)
+
+    def _process(self, time_ns: int) -> None:
+        """The blocks that it holds and the pages that they lie in; the pages alone where nobody counts blocks."""
+        resident = resident_bytes(os.getpid())
+        if self._held is None or resident is None:
+            self._write(time_ns, "cpu", "process", resident)
+        else:
+            held = self._held()
+            self._write(time_ns, "cpu", "process", held, max(held, resident))
 
     def _gpus(self, time_ns: int) -> None:
         torch: Any = sys.modules.get("torch")

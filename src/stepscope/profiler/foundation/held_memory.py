@@ -20,7 +20,7 @@ _PROBE_BYTES = 1 << 20
 
 def measure_of_held_memory() -> Callable[[], int]:
     """What tells the bytes in use from now on; two values of one measure can be compared."""
-    return _allocated_bytes() or resident_bytes
+    return allocated_bytes() or resident_bytes
 
 
 def resident_bytes() -> int:
@@ -32,7 +32,7 @@ def resident_bytes() -> int:
         return 0
 
 
-def _allocated_bytes() -> Callable[[], int] | None:
+def allocated_bytes() -> Callable[[], int] | None:
     """Bytes in blocks of glibc's allocator; None where there is none, or another one does the work."""
     import ctypes
 
