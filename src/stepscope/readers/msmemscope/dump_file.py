@@ -109,7 +109,7 @@ def _from_csv(path: Path, wanted: dict[str, str], reading: Reading) -> Iterator[
 def _header(line: bytes) -> list[str]:
     """The names in the first line; none where it is no line of names."""
     try:
-        return next(csv.reader([line.decode("utf-8", "replace").replace("\0", "").rstrip("\r")]), [])
+        return next(csv.reader([line.decode("utf-8", "replace").rstrip("\r")]), [])
     except csv.Error:
         return []
 
