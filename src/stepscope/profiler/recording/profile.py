@@ -354,7 +354,10 @@ class Profile:
         if self._never_stepped:
             warn("never_stepped_inside")
             return
-        warn("stopped_early", done=window.steps_done, wanted="?" if wanted is None else wanted)
+        if wanted is None:
+            warn("stopped_early_own_schedule", done=window.steps_done)
+        else:
+            warn("stopped_early", done=window.steps_done, wanted=wanted)
 
     @property
     def _never_stepped(self) -> bool:
