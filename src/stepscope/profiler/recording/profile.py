@@ -181,6 +181,11 @@ class Profile:
         if self._end_following is None:
             self._end_following = backends.choose(self.settings).watch_optimizer(self._on_optimizer)
 
+    @property
+    def follows_optimizer(self) -> bool:
+        """Whether nobody calls step(), and it is recorded from outside."""
+        return self._end_following is not None
+
     def __enter__(self) -> Profile:
         if not self._running:
             self.start()
