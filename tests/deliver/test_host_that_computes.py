@@ -105,6 +105,21 @@ def test_tasks_of_the_database_unite_to_computing(output: Path) -> None:
     assert named == {"linear": 20, "mm": 30, "add": 30}
 
 
+def test_an_operator_whose_own_time_is_all_spent_while_others_communicate_is_a_task_without_length(
+    tmp_path: Path,
+) -> None:
+    """``select`` from 112 to 122 around ``as_strided`` (114 to 120), within the reduction."""
+    output = _delivered(
+        tmp_path, _slice("select", 112, 122, track=3), _slice("as_strided", 114, 120, track=3, parent=4)
+    )
+    with sqlite3.connect(output / "ascend_pytorch_profiler_0.db") as database:
+        tasks = database.execute(
+            "SELECT startNs, endNs FROM TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId) "
+            "JOIN STRING_IDS ON id = name WHERE value = 'select'"
+        ).fetchall()
+    assert tasks == [(_START + 112, _START + 112)]
+
+
 @pytest.mark.parametrize(("second", "known"), [([0, 1], True), ([0, 1, 2], False)])
 def test_the_other_end_of_a_call_that_names_no_group_is_known_where_all_groups_have_the_same_members(
     second: list[int], known: bool, tmp_path: Path

@@ -413,3 +413,9 @@ def test_without_options_the_environment_alone_means_the_default_window() -> Non
     assert plan.limits == Limits(60, 200)
     assert bounded_run.plan_of({"all": True}).schedule is None
     assert "STEPSCOPE_PROFILE" in launcher_environment({})
+
+
+def test_windows_without_an_end_are_announced_as_such(capsys: pytest.CaptureFixture[str]) -> None:
+    plan = bounded_run.plan_of({"schedule": {"active": 5, "skip_first": 3}})
+    bounded_run.announce(plan, "out")
+    assert "Records ∞ windows of 5 steps, the first one after 3 steps" in capsys.readouterr().err

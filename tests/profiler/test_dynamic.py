@@ -369,6 +369,11 @@ def test_prof_path_counts_unless_it_is_the_default(tmp_path: Path, write: Write,
     assert understood({"prof_path": "./"}).output == ""
 
 
+def test_a_key_that_nobody_knows_is_named(said: list[str]) -> None:
+    assert "profile_memroy" not in understood({**SAMPLE, "profile_memroy": True, "is_valid": True}).parameters
+    assert said == ["There is no parameter profile_memroy; it is ignored."]
+
+
 def test_a_training_that_ends_inside_a_window_keeps_it(
     tmp_path: Path, write: Write, monitor: Any, said: list[str]
 ) -> None:

@@ -138,6 +138,14 @@ def test_a_schedule_longer_than_the_training_keeps_what_was_recorded(tmp_path: P
     assert "3 of 10 steps" in said[0]
 
 
+def test_a_schedule_of_the_users_own_that_never_ends_a_window_is_told_how_to(tmp_path: Path, said: list[str]) -> None:
+    with profile(schedule=lambda step: ProfilerAction.RECORD, output_path=str(tmp_path)) as prof:
+        prof.step()
+    assert json.loads((prof.windows[0].directory / "stepscope.json").read_text())["incomplete"] == "stopped_early"
+    (warning,) = said
+    assert "recorded until then (1) is kept" in warning and "RECORD_AND_SAVE" in warning
+
+
 def test_a_schedule_that_never_begins_says_so(tmp_path: Path, said: list[str]) -> None:
     with profile(schedule=schedule(wait=3, active=2, repeat=1), output_path=str(tmp_path)) as prof:
         for _ in range(3):

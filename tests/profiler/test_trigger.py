@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,9 @@ def test_a_folder_that_no_job_watches_is_remarked_on(tmp_path: Path, plain: None
     assert "No job has reported" not in _call(str(tmp_path / "typo"), "--steps", "3", "--json").stderr
     monitor = DynamicProfilerMonitor(cfg_path=str(tmp_path / "cfg"), output_path=str(tmp_path / "out"))
     monitor.step()
+    until = time.monotonic() + HANGS_AFTER_S
+    while not any((tmp_path / "cfg").glob("profiler_status_*.json")) and time.monotonic() < until:
+        time.sleep(0.01)  # it reports beside the training
     assert "No job has reported" not in _call(str(tmp_path / "cfg"), "--off").stderr
     monitor.stop()
 

@@ -1,7 +1,14 @@
-"""Two ways in which a recording once ended a training with SIGSEGV: Kineto was still on when the interpreter ended."""
+"""Ways in which a recording once ended a training with SIGSEGV.
+
+Kineto was still on when the interpreter ended; or a range that began in one recording ended in the next one, as the
+range around an optimizer's step does where its hook ends one window and begins another (PyTorch's own profiler ends the
+process then, too).
+"""
 
 from __future__ import annotations
 
+import json
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +93,82 @@ prof.stop()
     code, output, errors = job.run(script, str(tmp_path / "out"))
     assert (code, output) == (0, "trained\n"), errors
     assert "device-side assert" in errors
+
+
+_WINDOWS = """
+plan = schedule(wait=0, active=5, skip_first=3)
+"""
+IN_A_RANGE = """
+with profile(output_path=out, schedule=plan) as prof:
+    for _ in range(60):
+        with torch.profiler.record_function("all"), torch.profiler.record_function("training step"):
+            train()
+            prof.step()
+"""
+AGES = """
+import gc
+with profile(output_path=out, schedule=schedule(wait=1, warmup=1, active=3)) as prof:
+    for epoch in range(6):  # each epoch begins in one window and ends in another
+        with torch.profiler.record_function("epoch"):
+            gc.collect()
+            for batch in range(9):
+                train()
+                prof.step()
+"""
+BESIDE_ANOTHER = """
+import warnings
+warnings.simplefilter("ignore")
+theirs = torch.profiler.ProfilerActivity.CPU
+for _ in range(5):
+    with profile(output_path=out) as prof, torch.profiler.record_function("ours"):
+        train()
+        other = torch.profiler.profile(activities=[theirs])
+        other.start()  # ours gives way
+        for _ in range(5):
+            train()
+        inside = torch.profiler.record_function("theirs").__enter__()
+        other.stop()
+    with profile(output_path=out):
+        train()
+        inside.__exit__(None, None, None)
+"""
+
+
+@pytest.mark.parametrize("training", [IN_A_RANGE, AGES, BESIDE_ANOTHER], ids=["in a range", "epochs", "beside another"])
+def test_a_range_that_is_open_as_a_window_ends(training: str, tmp_path: Path, job: Any) -> None:
+    code, output, errors = job.run(_BEGIN + _WINDOWS + training + _END, str(tmp_path / "out"))
+    assert (code, output) == (0, "trained\n"), errors
+
+
+def test_windows_that_follow_each_other_in_the_hook_of_an_optimizer(tmp_path: Path, job: Any) -> None:
+    plan = {"output_path": str(tmp_path / "out"), "analyse": False, "schedule": {"active": 2, "skip_first": 1}}
+    script = """
+    from stepscope.profiler.starting.environment import launched
+    launched()
+    """
+    code, output, errors = job.run(
+        textwrap.dedent(script) + _BEGIN + "for _ in range(41):\n    train()\n" + _END,
+        str(tmp_path / "out"),
+        STEPSCOPE_PROFILE=json.dumps(plan),
+    )
+    assert (code, output) == (0, "trained\n"), errors
+    assert len(list((tmp_path / "out").iterdir())) == 20
+
+
+def test_a_range_that_is_open_ends_with_its_window(tmp_path: Path, job: Any) -> None:
+    training = """
+with profile(output_path=out, schedule=schedule(wait=0, active=2, repeat=1)) as prof:
+    for _ in range(2):
+        outer = torch.profiler.record_function("outer").__enter__()
+        inner = torch.profiler.record_function("inner").__enter__()
+        train()
+        prof.step()
+"""
+    code, _, errors = job.run(_BEGIN + training + _END, str(tmp_path / "out"))
+    assert code == 0, errors
+    (trace,) = (tmp_path / "out").glob("*/STEPSCOPE/trace.json")
+    ends: dict[str, float] = {}
+    for event in json.loads(trace.read_text())["traceEvents"]:
+        if event.get("ph") == "X":
+            ends[event["name"]] = max(event["ts"] + event["dur"], ends.get(event["name"], 0))
+    assert ends["Optimizer.step#SGD.step"] <= ends["inner"] <= ends["outer"]

@@ -65,3 +65,47 @@ def test_the_highest_addresses_are_addresses(tmp_path: Path) -> None:
     events = [memory(1_000, 64, -4_096, 64), memory(2_000, -64, -4_096, 0)]  # of 64 bits, as some writers print them
     (block,) = opened(tmp_path, events).rows("allocations")
     assert (block["address"], block["alloc_ns"], block["free_ns"]) == (2**64 - 4_096, 1_000, 2_000)
+
+
+def on_host(time_ns: int, size: int, address: int, allocated: int) -> Event:
+    event = memory(time_ns, size, address, allocated, device=-1, device_type=0)
+    return event | {"args": event["args"] | {"Total Reserved": 0}}
+
+
+def shared(time_ns: int, size: int, address: int) -> Event:
+    """As PyTorch 2.13 writes a batch from a loader's worker: 0 allocated, and reserved itself while it lives."""
+    event = on_host(time_ns, size, address, 0)
+    return event | {"args": event["args"] | {"Total Reserved": max(size, 0)}}
+
+
+def test_batches_in_shared_memory_are_added_to_what_the_allocator_states(tmp_path: Path) -> None:
+    # The allocator holds 400 from before; 64 bytes of a batch from before are released.
+    events = [
+        shared(1_000, 256, 1),
+        on_host(2_000, 100, 2, 500),
+        shared(3_000, -256, 1),
+        shared(4_000, -64, 3),
+        shared(5_000, 32, 4),
+        on_host(6_000, -100, 2, 400),
+    ]
+    reading = opened(tmp_path, events)
+    # Batches alive: 64 + 256, the same, 64, 0, 32, 32.
+    assert curve(reading, "cpu") == [
+        (1_000, 400 + 320, None),
+        (2_000, 500 + 320, None),
+        (3_000, 500 + 64, None),
+        (4_000, 500 + 0, None),
+        (5_000, 500 + 32, None),
+        (6_000, 400 + 32, None),
+    ]
+    assert sorted(row["bytes"] for row in reading.rows("allocations")) == [32, 64, 100, 256]
+
+
+def test_an_allocator_that_holds_nothing_any_more_is_no_shared_memory(tmp_path: Path) -> None:
+    reading = opened(tmp_path, [on_host(1_000, 100, 1, 100), on_host(2_000, -100, 1, 0), on_host(3_000, 8, 1, 8)])
+    assert curve(reading, "cpu") == [(1_000, 100, None), (2_000, 0, None), (3_000, 8, None)]
+
+
+def test_a_pool_that_holds_nothing_is_no_shared_memory(tmp_path: Path) -> None:
+    reading = opened(tmp_path, [memory(1_000, -100, 1, 0), memory(2_000, 50, 1, 50)])
+    assert curve(reading, "cuda:0") == [(1_000, 0, 4_096), (2_000, 50, 4_096)]

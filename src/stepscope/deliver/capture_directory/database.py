@@ -133,7 +133,10 @@ def _device_rows(data: RankData, texts: Texts) -> dict[str, Rows]:
         core = "MEMCPY_ASYNC" if row["lane"] == COPY else row["core"] or "HOST_CPU"
         stream, task = row["stream"] or 0, row["correlation"] or number
         ids = (data.device_id, launched.get(number, number), number, 0, texts(core), _NO_MODEL, stream, task, _NO_MODEL)
-        tasks += [(*times, *ids) for times in stretches.get(number, [(row["start_ns"], row["end_ns"])])]
+        start, end = row["start_ns"], row["end_ns"]
+        # All of its own time passes while others communicate: no length, so that it is still counted as a call.
+        own = stretches.get(number, [(start, end)]) or [(start, start)]
+        tasks += [(*times, *ids) for times in own]
         if row["lane"] != COPY:
             kind = texts(row["type"] or row["operator"] or row["name"])
             sizes = (nothing, texts(row["kinds"]), texts(row["inputs"]), nothing, nothing, texts(row["outputs"]))

@@ -4,6 +4,9 @@ A turn lives in the thread that started it. Ended in another thread it gives not
 the process (as does PyTorch's profile_all_threads, where other threads work while it stops). So ours is ended in its
 own thread only, and gives way as soon as PyTorch's own profiler is used. One that is still on when the interpreter ends
 takes the process with it, so ours is switched off then, whatever went wrong before.
+
+A range (``record_function``, such as that around each optimizer's step) that began in one recording and ends in another
+writes into memory that is gone, and ends the process sooner or later. So ranges end with the recording they are in.
 """
 
 from __future__ import annotations
@@ -96,6 +99,7 @@ class Turn:
         self._thread = threading.get_ident()
         self.recording = True
         try:
+            attempt("torch.ranges", _end_open_ranges)  # of a recording before this one, perhaps the job's own
             with _as_ours():
                 self.kineto.start_trace()
         except BaseException:
@@ -133,6 +137,7 @@ class Turn:
             self._over()
 
     def _switch_off(self) -> None:
+        attempt("torch.ranges", _end_open_ranges)
         with _as_ours():
             try:
                 if self.lost:
@@ -217,6 +222,22 @@ def _make_sure_it_is_off() -> None:
 
         with _as_ours():
             getattr(theirs, _END)()
+
+
+def _end_open_ranges() -> None:
+    """Whoever opened a range may end it a second time, which does nothing. The last one opened ends first."""
+    from torch.autograd.profiler import record_function
+
+    ranges = _instances(record_function, gc.get_referrers(record_function))
+    if len(ranges) > 1:  # the collector keeps its objects by age, the oldest in the last of its lists
+        ranges = [thing for age in (2, 1, 0) for thing in _instances(record_function, gc.get_objects(age))]
+    for thing in reversed(ranges):
+        if getattr(thing, "record", None) is not None:
+            record_function.__exit__(thing, None, None, None)
+
+
+def _instances(kind: type, things: list[Any]) -> list[Any]:
+    return [thing for thing in things if issubclass(type(thing), kind)]
 
 
 def _let_children_exit() -> None:

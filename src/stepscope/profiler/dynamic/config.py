@@ -68,6 +68,9 @@ _ALIASES = {"record_shape": "record_shapes", "aicore_metrics": "aic_metrics"}
 #: Keys that tell when and where, and are no parameters of a profile.
 _NOT_PARAMETERS = {"start_step", "stop_step", NEXT_STEPS, REQUEST, "analyse", "analyse_mode", "prof_path", "is_valid"}
 
+#: Parameters of a profile that the documents do not list here.
+_FURTHER_PARAMETERS = {"data_process"}
+
 
 @dataclass(frozen=True)
 class Request:
@@ -149,6 +152,8 @@ def understood(content: dict[str, Any]) -> Request:
     for key in content:
         if key in _ALIASES:
             warn("dynamic_alias", key=key, meant=_ALIASES[key])
+    for key in sorted(set(values) - set(DEFAULTS) - _NOT_PARAMETERS - _FURTHER_PARAMETERS):
+        warn("parameter_unknown", name=key)
     start, stop = _step(values, "start_step"), _step(values, "stop_step")
     count = values.get(NEXT_STEPS)
     asked: dict[str, Any] = {"problem": ""}
@@ -170,7 +175,7 @@ def understood(content: dict[str, Any]) -> Request:
         parameters={
             key: _from_number(key, value)
             for key, value in values.items()
-            if key not in _NOT_PARAMETERS and (key in DEFAULTS or key == "data_process")
+            if key not in _NOT_PARAMETERS and (key in DEFAULTS or key in _FURTHER_PARAMETERS)
         },
         # Older samples only set the mode, and mean it.
         analyse=bool(values.get("analyse", mode in (0, 1))),

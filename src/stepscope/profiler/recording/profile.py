@@ -181,6 +181,11 @@ class Profile:
         if self._end_following is None:
             self._end_following = backends.choose(self.settings).watch_optimizer(self._on_optimizer)
 
+    @property
+    def follows_optimizer(self) -> bool:
+        """Whether nobody calls step(), and it is recorded from outside."""
+        return self._end_following is not None
+
     def __enter__(self) -> Profile:
         if not self._running:
             self.start()
@@ -354,7 +359,10 @@ class Profile:
         if self._never_stepped:
             warn("never_stepped_inside")
             return
-        warn("stopped_early", done=window.steps_done, wanted="?" if wanted is None else wanted)
+        if wanted is None:
+            warn("stopped_early_own_schedule", done=window.steps_done)
+        else:
+            warn("stopped_early", done=window.steps_done, wanted=wanted)
 
     @property
     def _never_stepped(self) -> bool:

@@ -63,7 +63,8 @@ def _at_exit() -> None:
     if os.getpid() != _running.pid:
         return
     for profile in running():
-        attempt("exit", profile.stop, keep=True)
+        # One from outside always ends here: without a failure, a window that the last step opened is empty.
+        attempt("exit", profile.stop, keep=not profile.follows_optimizer or hasattr(sys, "last_value"))
     attempt("exit", backends.end_before_exit)
     parsers = sys.modules.get("stepscope.profiler.handover.parsers")
     if parsers is not None:  # what begins now is too late to be called at the end by itself

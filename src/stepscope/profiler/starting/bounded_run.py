@@ -72,7 +72,8 @@ def announce(plan: Plan, output: str) -> None:
         return
     schedule = plan.schedule
     tell(
-        "records_window",
+        "records_window" if schedule.repeat == 1 else "records_windows",
+        repeat=schedule.repeat or "∞",
         active=schedule.active,
         skipped=schedule.skip_first + schedule.wait + schedule.warmup,
         output=str(absolute(output)),

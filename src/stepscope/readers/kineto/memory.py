@@ -20,6 +20,7 @@ from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
 _NAME: Final = "[memory]"
+_HOST: Final = "cpu"
 
 
 class _Memory(msgspec.Struct, gc=False):
@@ -92,6 +93,7 @@ def _curve(events: pl.DataFrame, notes: Notes, file: str) -> pl.DataFrame:
     Until torch 1.9 they state neither totals nor addresses: then the running sum of sizes, above the least that must
     have been allocated before, because it was freed.
     """
+    events = _with_shared_memory(events)
     silent = events.group_by("device", maintain_order=True).agg(
         told=pl.col("allocated").is_not_null().any() | pl.col("address").is_not_null().all()
     )
@@ -111,6 +113,35 @@ def _curve(events: pl.DataFrame, notes: Notes, file: str) -> pl.DataFrame:
         # An allocator without a pool, as the host's, states 0 throughout: it reserves nothing beyond its blocks.
         .with_columns(reserved=pl.when((pl.col("reserved") > 0).any().over("device")).then("reserved"))
         .select("device", "time_ns", "allocated", "reserved")
+    )
+
+
+def _with_shared_memory(events: pl.DataFrame) -> pl.DataFrame:
+    """Totals of the host with the tensors in shared memory, such as batches from worker processes.
+
+    Such a tensor belongs to no allocator: its event states 0 as allocated and itself as reserved, its release 0 twice.
+    Read as totals of the allocator, they would make it drop to nothing whenever a batch arrives. They are added to it.
+    """
+    size, allocated, reserved = pl.col("size"), pl.col("allocated"), pl.col("reserved")
+    states_nothing = (pl.col("device") == _HOST) & (allocated == 0)
+    before = pl.when(~states_nothing).then(allocated).forward_fill().over("device")  # what the allocator said last
+    is_release = (size < 0) & (reserved == 0) & (before + size != 0).fill_null(True)
+    is_shared = states_nothing & (((size > 0) & (reserved == size)) | is_release)
+    events = events.with_columns(shared=is_shared.fill_null(False))
+    if not events["shared"].any():
+        return events
+    own = pl.when(~pl.col("shared")).then("allocated")
+    at_first = pl.when(~pl.col("shared")).then(allocated - size).backward_fill().fill_null(0)
+    shared = pl.when("shared").then("size").otherwise(0).cum_sum()
+    on_host = pl.col("device") == _HOST
+    return events.with_columns(
+        allocated=pl.when(on_host)
+        .then(
+            own.forward_fill().fill_null(at_first).over("device")
+            + (shared - pl.min_horizontal(shared.min(), 0)).over("device")
+        )
+        .otherwise("allocated"),
+        reserved=pl.when("shared").then(0).otherwise("reserved"),
     )
 
 
