@@ -13,7 +13,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.communication import communication_kernel
 from stepscope.readers.files.numbers import NS, US, scaled, scaled_column
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
@@ -63,7 +63,7 @@ def read_activities(
         return
     streams = activities["stream"].unique(maintain_order=True)
     tracks = {stream: track_numbers.track("stream", f"Stream {stream}", _PROCESS, stream) for stream in streams}
-    communicates = pl.col("name").str.contains(facts.communication_kernel().pattern)
+    communicates = pl.col("name").str.contains(communication_kernel().pattern)
     runs = activities.select("name", "stream").with_columns(
         start_ns=scaled_column(activities["start"], NS), dur_ns=scaled_column(activities["dur"], US)
     )
