@@ -154,7 +154,7 @@ def test_a_run_without_steps_says_so(tmp_path: Path) -> None:
 
 def test_a_step_that_is_not_there(tmp_path: Path) -> None:
     store = make_store(tmp_path, slices=[_slice("kernel", 0, 1)], steps=[_step(1, 0, 2)])
-    with pytest.raises(NoAnswerError, match="no step 7"):
+    with pytest.raises(NoAnswerError, match="in step 7"):
         steps(store, steps=[7])
 
 

@@ -202,3 +202,11 @@ def test_the_list_of_commands_is_whole_and_cuts_no_sentence(stepscope: Command) 
 def test_a_question_without_an_example_of_its_own_shows_one(stepscope: Command) -> None:
     assert "copies" in QUESTIONS
     assert _shown(stepscope, "copies") == ["stepscope copies traces/"]
+
+
+def test_defaults_stand_as_they_would_be_written(stepscope: Command) -> None:
+    """Not in Click's parentheses, and not where a switch is off, as everybody expects."""
+    shown = stepscope("profile", "--help").out
+    assert "[default: 5; x>=0]" in shown
+    assert "[default: data]" in shown
+    assert "default: no-" not in stepscope("ranks", "--help").out

@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, SquareMicroseconds
@@ -72,13 +73,13 @@ def _statistics(rows: pl.DataFrame, rank: int) -> pl.DataFrame:
         rank=pl.lit(rank, pl.Int64),
         level="level",
         name="name",
-        total_us=pl.col("total") / 1000,
+        total_us=in_microseconds(pl.col("total")),
         count="count",
-        avg_us=pl.col("total") / pl.col("count") / 1000,
-        min_us=pl.col("least") / 1000,
-        p50_us=pl.col("median") / 1000,
-        p95_us=pl.col("p95") / 1000,
-        max_us=pl.col("greatest") / 1000,
+        avg_us=in_microseconds(pl.col("total") / pl.col("count")),
+        min_us=in_microseconds(pl.col("least")),
+        p50_us=in_microseconds(pl.col("median")),
+        p95_us=in_microseconds(pl.col("p95")),
+        max_us=in_microseconds(pl.col("greatest")),
         variance_us2=pl.col("variance") / 1_000_000,
     )
 

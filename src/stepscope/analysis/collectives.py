@@ -11,6 +11,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.communication.asked_calls import AskedCalls
 from stepscope.analysis.foundation.kept import kept
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.question import AtLeast, question
 from stepscope.analysis.foundation.units import Bytes, Identifier, Microseconds, Nanoseconds
 from stepscope.analysis.timeline.clock import run_clock
@@ -103,7 +104,8 @@ def _longest(store: RunStore, asked: AskedCalls, limit: int) -> tuple[pl.DataFra
     rows = (
         _on_run_clock(store, longest)
         .join(on_timeline.with_columns(place="slice"), on=["rank", "slice"], how="left")
-        .with_columns(pl.col("place").alias("slice"), **{name: pl.col(ns) / 1000 for name, ns in _TIMES.items()})
+        .with_columns(pl.col("place").alias("slice"))
+        .with_columns(in_microseconds(pl.col(ns)).alias(us) for us, ns in _TIMES.items())
         .sort("start_ns", "rank", "call")
         .select(pl.col(name).cast(kind) for name, kind in _COLUMNS.items())
     )

@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.units import Bytes, BytesPerSecond, Count, Identifier, Microseconds, Share
 from stepscope.analysis.foundation.work import ranks_of
@@ -115,9 +116,9 @@ def _statistics(rows: pl.DataFrame, rank: int) -> pl.DataFrame:
         name="name",
         pageable=pl.col("name").str.contains(operators_facts().pageable.pattern),
         count="count",
-        total_us=total / 1000,
-        avg_us=total / pl.col("count") / 1000,
-        max_us=pl.col("greatest") / 1000,
+        total_us=in_microseconds(total),
+        avg_us=in_microseconds(total / pl.col("count")),
+        max_us=in_microseconds(pl.col("greatest")),
         share=pl.when(total.sum() > 0).then(total / total.sum()),
         sized="sized",
         bytes="bytes",

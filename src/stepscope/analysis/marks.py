@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds
@@ -60,8 +61,8 @@ def _of_rank(store: RunStore, rank: int, steps: Sequence[int] | None) -> pl.Data
         name=pl.col("name").cast(pl.String), domain=pl.col("type").cast(pl.String).fill_null("default"), kind=kind
     ).agg(*statistics(pl.col("dur_ns")), in_steps_ns=pl.col("dur_ns").filter(pl.col("step").is_not_null()).sum())
     ordered = groups.sort("kind", "total_ns", "name", "domain", descending=[True, True, False, False])
-    in_us = {f"{name}_us": pl.col(f"{name}_ns") / 1000 for name in ("total", "min", "p50", "p95", "max")}
-    per_step = pl.col("in_steps_ns") / 1000 / max(count_of_steps, 1)
+    in_us = {f"{name}_us": in_microseconds(pl.col(f"{name}_ns")) for name in ("total", "min", "p50", "p95", "max")}
+    per_step = in_microseconds(pl.col("in_steps_ns") / max(count_of_steps, 1))
     return ordered.select(
         pl.lit(rank, pl.Int64).alias("rank"),
         "name",
@@ -69,6 +70,6 @@ def _of_rank(store: RunStore, rank: int, steps: Sequence[int] | None) -> pl.Data
         "kind",
         pl.col("count").cast(pl.Int64),
         **in_us,
-        avg_us=pl.col("total_ns") / 1000 / pl.col("count"),
+        avg_us=in_microseconds(pl.col("total_ns") / pl.col("count")),
         per_step_us=per_step if count_of_steps else pl.lit(None, pl.Float64),
     ).select(Mark.__struct_fields__)

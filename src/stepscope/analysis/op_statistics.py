@@ -8,6 +8,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Share
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of
@@ -59,9 +60,9 @@ def _statistics(kernels: pl.DataFrame, rank: int) -> pl.DataFrame:
         op_type=pl.col("type").cast(pl.String),
         core_type=pl.col("core").cast(pl.String),
         count="count",
-        total_us=total / 1000,
-        min_us=pl.col("least") / 1000,
-        avg_us=total / pl.col("count") / 1000,
-        max_us=pl.col("greatest") / 1000,
+        total_us=in_microseconds(total),
+        min_us=in_microseconds(pl.col("least")),
+        avg_us=in_microseconds(total / pl.col("count")),
+        max_us=in_microseconds(pl.col("greatest")),
         ratio_share=pl.when(total.sum() > 0).then(total / total.sum()),
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import polars as pl
 
+from stepscope.analysis.foundation.microseconds import to_picoseconds
 from stepscope.analysis.foundation.step_pattern import Pattern, pattern_of
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds
 from stepscope.facts.steps import steps_facts
@@ -84,7 +85,7 @@ def _of_rank(rank: int, counted: pl.DataFrame, others: pl.DataFrame) -> StepStat
 def _spreads(rows: pl.DataFrame, fields: list[str]) -> Iterable[Spread]:
     known = pl.col(fields).drop_nulls()
     numbers = (known.median(), known.quantile(0.95, "linear"), known.mean(), known.min(), known.max())
-    columns = [rows.select(number) for number in numbers]
+    columns = [rows.select(to_picoseconds(number)) for number in numbers]
     for name in fields:
         values = [column[name][0] for column in columns]
         if values[0] is not None:

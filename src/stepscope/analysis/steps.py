@@ -11,6 +11,7 @@ import polars as pl
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
 from stepscope.analysis.foundation.idle import CAUSES, IdleByCause
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
@@ -185,8 +186,7 @@ def step_trace(store: RunStore, rank: int) -> pl.DataFrame:
 
 
 def _microseconds(column: str) -> pl.Expr:
-    # Rounded, because Polars multiplies by a thousandth instead of dividing.
-    return (pl.col(column) / 1000).round(3)
+    return in_microseconds(pl.col(column))
 
 
 def _host_ran_ahead(rows: pl.DataFrame) -> list[Note]:

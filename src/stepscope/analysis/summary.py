@@ -14,6 +14,7 @@ from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.idle import IdleByCause, idle_of
 from stepscope.analysis.foundation.intervals import joined, union
 from stepscope.analysis.foundation.kept import kept
+from stepscope.analysis.foundation.microseconds import to_picoseconds
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
@@ -195,11 +196,13 @@ def _mean_steps(counted: pl.DataFrame) -> pl.DataFrame:
         counted.group_by("rank")
         .agg(
             pl.len().alias("steps"),
-            pl.col(*_FIELDS).mean(),
+            to_picoseconds(pl.col(*_FIELDS).mean()),
             period.median().alias("period_median_us"),
-            period.quantile(0.95, "linear").round(3).alias("period_p95_us"),
+            to_picoseconds(period.quantile(0.95, "linear")).alias("period_p95_us"),
             period.max().alias("period_max_us"),
-            idle_by_cause=pl.struct(pl.col("idle_by_cause").struct.field(name).mean().alias(name) for name in causes),
+            idle_by_cause=pl.struct(
+                to_picoseconds(pl.col("idle_by_cause").struct.field(name).mean()).alias(name) for name in causes
+            ),
         )
         .sort("rank")
     )

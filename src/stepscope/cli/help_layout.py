@@ -12,6 +12,8 @@ from stepscope.texts import entries
 
 #: What Click adds to the help of an option: its default, its bounds, whether it has to be given.
 _ADDED: Final = re.compile(r"  \[(.+)\]$")
+#: The default of a switch, which everybody expects.
+_OFF: Final = "default: no-"
 
 
 class TranslatedLayout:
@@ -60,8 +62,8 @@ def _with_remarks(told: str) -> str:
     match = _ADDED.search(told)
     if match is None:
         return told
-    remarks = "; ".join(_remark(each) for each in match[1].split("; "))
-    return f"{told[: match.start()]}  [{remarks}]"
+    remarks = "; ".join(_remark(each) for each in match[1].split("; ") if not each.startswith(_OFF))
+    return told[: match.start()] + (f"  [{remarks}]" if remarks else "")
 
 
 def _remark(added: str) -> str:
@@ -69,7 +71,7 @@ def _remark(added: str) -> str:
     name, colon, value = added.partition(": ")
     if name not in entries("help_word"):
         return added
-    return _before(name) + value if colon else _word(name)
+    return _before(name) + value.strip("()") if colon else _word(name)
 
 
 def _before(name: str) -> str:

@@ -18,11 +18,10 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from stepscope import facts
 from stepscope.analysis.timeline.clock import RankClock, RunClock, run_clock
 from stepscope.arrays import NONE
 from stepscope.deliver.chrome_memory import memory_instants
-from stepscope.facts.communication import communication_facts
+from stepscope.facts.communication import communication_facts, communication_kernel
 from stepscope.facts.pytorch import pytorch_facts
 from stepscope.readers.slices.flows import OWN_CATEGORY
 from stepscope.store.nesting import nearest
@@ -228,7 +227,7 @@ def _category(kind: str, name: str, on_device: bool) -> str:
         return "gpu_user_annotation" if on_device else "trace" if _SPEAKING_NAME.match(name) else "user_annotation"
     if kind == "collective":
         if on_device:
-            return "kernel" if facts.communication_kernel().search(name) else "collective_comm"
+            return "kernel" if communication_kernel().search(name) else "collective_comm"
         return "user_annotation" if _SPEAKING_NAME.match(name) else OWN_CATEGORY + kind
     if on_device:
         return _DEVICE_CATEGORIES.get(kind) or _CATEGORIES.get(kind) or OWN_CATEGORY + kind

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable
 from functools import cache
@@ -36,9 +35,3 @@ def forget(names: Iterable[str]) -> None:
     """Load these tables anew when they are next asked for."""
     for name in names:
         _LOADED.pop(name, None)
-
-
-@cache
-def communication_kernel() -> re.Pattern[str]:
-    """Matches names of device kernels that communicate."""
-    return re.compile("|".join(f"(?:{pattern})" for pattern in table("communication")["kernel_patterns"]))

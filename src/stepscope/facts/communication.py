@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 import msgspec
 
 from stepscope.facts import load
@@ -27,3 +30,9 @@ class CommunicationFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True
 def communication_facts() -> CommunicationFacts:
     """Names of communication calls and kernels."""
     return load("communication", CommunicationFacts)
+
+
+@cache
+def communication_kernel() -> re.Pattern[str]:
+    """Matches names of device kernels that communicate."""
+    return re.compile("|".join(f"(?:{pattern})" for pattern in communication_facts().kernel_patterns))

@@ -42,10 +42,9 @@ class Transport(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CollectiveFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which algorithm serves which size, and how messages are cut."""
+    """Which algorithm serves which size."""
 
     tree_up_to_bytes: int
-    packet_bytes: dict[str, int]
 
 
 class NoiseLevels(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import polars as pl
@@ -14,6 +15,9 @@ from stepscope.errors import NoAnswerError, UsageError
 from stepscope.questions.fields import description, fields, unit
 from stepscope.questions.registry import QUESTIONS
 from stepscope.store.run_store import RunStore
+
+# How the entries of an answer are told apart, by the first of these that they have.
+_NAMES: Final = ("name", "kind", "field")
 
 
 class VendorValue(msgspec.Struct, frozen=True):
@@ -55,26 +59,39 @@ def explain(
     ranks: Sequence[int] | None = None,
     steps: Sequence[int] | None = None,
 ) -> Explanation:
-    """The explanation of a field; a nested one may be named by its last part where that is clear."""
+    """The explanation of a field; the last parts of its name are enough, and mean the first that ends in them."""
     question = QUESTIONS.named(question_name)
     known = fields(question)
-    chosen = [name for name in known if name == field] or [name for name in known if name.split(".")[-1] == field]
+    chosen = [name for name in known if name == field] or [name for name in known if name.endswith(f".{field}")]
     if not chosen:
-        raise UsageError("no_such_field", field=field, fields=", ".join(known))
+        raise UsageError("no_such_field", field=field, fields=", ".join(_similar(field, known) or known))
     entry = description(question, chosen[0])
     mine = ranks_of(store, ranks)
     sources = store.scan("ranks", mine).select(pl.col("source").cast(pl.String)).collect()["source"].to_list()
-    parameters = {"rank": mine[0], "step": steps[0] if steps else "step"}
     return Explanation(
         field=chosen[0],
         unit=unit(question, chosen[0]),
         meaning={"en": entry["en"], "zh": entry["zh"]},
         formula=entry["formula"],
         sources=[source for source in sources if source],
-        sql=entry["sql"].format(**parameters) if "sql" in entry else None,
+        sql=entry["sql"].format(rank=mine[0], in_steps=_in_steps(steps)) if "sql" in entry else None,
         ours=_ours(store, question, chosen[0], mine, steps),
         vendor=_vendor(store, entry["vendor"], mine, steps) if "vendor" in entry else [],
     )
+
+
+def _similar(field: str, known: list[str]) -> list[str]:
+    """Names that a user may have meant, who often knows no more than a part of them."""
+    if containing := [name for name in known if field in name]:
+        return containing
+    last_parts = {name.rpartition(".")[2]: name for name in reversed(known)}
+    near = difflib.get_close_matches(field, known, 3)
+    return list(dict.fromkeys([*near, *(last_parts[part] for part in difflib.get_close_matches(field, last_parts, 3))]))
+
+
+def _in_steps(steps: Sequence[int] | None) -> str:
+    """What a query says after the column, to find what belongs to these steps, or to any step."""
+    return f"IN ({', '.join(map(str, steps))})" if steps else "IS NOT NULL"
 
 
 def _ours(
@@ -100,7 +117,8 @@ def _values(part: Any, path: list[str], context: OurValue) -> Iterator[OurValue]
         for entry in part:
             yield from _values(entry, path, context)
     elif isinstance(part, dict) and path[0] in part:
-        rank, step, name = (part.get(key, getattr(context, key)) for key in ("rank", "step", "name"))
+        rank, step = (part.get(key, getattr(context, key)) for key in ("rank", "step"))
+        name = next((part[key] for key in _NAMES if key in part), context.name)
         yield from _values(part[path[0]], path[1:], OurValue(rank, step, name, None))
 
 

@@ -17,13 +17,15 @@ def show(explanation: Explanation, lang: str) -> None:
         console.print(text(f"report.{key}", lang, **params), markup=False, soft_wrap=True)
 
     console.print(f"{explanation.field}: {explanation.meaning[lang]}", markup=False, soft_wrap=True)
-    say("explain_formula", formula=explanation.formula)
+    if explanation.formula != explanation.field.rpartition(".")[2]:  # what a file states is itself
+        say("explain_formula", formula=explanation.formula)
     for source in explanation.sources[:_MOST]:
         say("explain_source", source=source)
     if explanation.sql:
         say("explain_sql", sql=explanation.sql)
     for ours in explanation.ours[:_MOST]:
-        say("explain_ours", label=_label(ours.rank, ours.step, ours.name), value=_shown(ours.value))
+        label = _label(ours.rank, ours.step, ours.name)
+        say("explain_ours" if label else "explain_our_only", label=label, value=_shown(ours.value))
     for value in explanation.vendor[:_MOST]:
         label = _label(value.rank, value.step, value.key)
         say("explain_vendor", file=value.file, label=label, value=_shown(value.value))

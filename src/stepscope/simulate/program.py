@@ -43,7 +43,6 @@ class Point:
 
     where: Where
     stage: int
-    last_stage: bool
     phase: str
     micro_batch: int = 0
     layer: int = 0
@@ -306,7 +305,7 @@ class _Builder:
         ]
 
     def _inserted(self, where: Where, phase: str, micro_batch: int = 0, layer: int = 0) -> list[Instruction]:
-        point = Point(where, self.stage, self.last, phase, micro_batch, layer)
+        point = Point(where, self.stage, phase, micro_batch, layer)
         instructions = [replace(instruction, planted=True) for instruction in self._insert(point)]
         self._waits += [instruction.stream for instruction in instructions if instruction.holds_up]
         return instructions

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stepscope import facts
-from stepscope.facts.communication import communication_facts
+from stepscope.facts.communication import communication_facts, communication_kernel
 from stepscope.readers.slices.collective_names import collective_kind
 
 # Function names of NCCL before and since 2.19, of PyTorch's symmetric memory, vLLM, SGLang and DeepEP, and of
@@ -55,7 +54,7 @@ def test_names_tell_what_a_collective_does(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("name", _KERNELS)
 def test_such_kernels_are_known_to_communicate(name: str) -> None:
-    assert facts.communication_kernel().search(name)
+    assert communication_kernel().search(name)
 
 
 @pytest.mark.parametrize("spelling", communication_facts().kinds)

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 import polars as pl
 
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, PartsPerMillion
 from stepscope.store.run_store import RunStore
 from stepscope.typed import typed
@@ -42,9 +43,9 @@ def clocks_of(store: RunStore) -> list[HostClock]:
             pl.col("host").first(),
             ranks=pl.col("rank"),
             state=pl.col("clock_state").cast(pl.String).first(),
-            offset_us=pl.col("offset").first() / 1000,
+            offset_us=in_microseconds(pl.col("offset").first()),
             drift_ppm=pl.col("clock_drift_ppb").first() / 1000,
-            error_us=pl.col("clock_error_ns").first() / 1000,
+            error_us=in_microseconds(pl.col("clock_error_ns").first()),
             calls=pl.col("clock_calls").first(),
         )
     )

@@ -13,6 +13,7 @@ import polars as pl
 
 from stepscope.analysis.cluster.plan import ParallelPlan
 from stepscope.analysis.flops import flops
+from stepscope.analysis.foundation.microseconds import to_picoseconds
 from stepscope.analysis.foundation.units import (
     Bytes,
     Count,
@@ -135,7 +136,7 @@ def rank_rows(store: RunStore, plan: ParallelPlan, steps: pl.DataFrame | None, b
 def _mean_steps(steps: pl.DataFrame | None) -> dict[int, dict[str, Any]]:
     if steps is None:
         return {}
-    means = typical(steps).group_by("rank").agg(pl.col(_STEP_FIELDS).mean().round(3), steps=pl.len())
+    means = typical(steps).group_by("rank").agg(to_picoseconds(pl.col(_STEP_FIELDS).mean()), steps=pl.len())
     return {row.pop("rank"): row for row in means.iter_rows(named=True)}
 
 

@@ -20,6 +20,7 @@ from stepscope.analysis.communication.links import links_of, matrix_of
 from stepscope.analysis.communication.operations import operations_of, times_by_rank
 from stepscope.analysis.communication.types import Communication, Link, Wait
 from stepscope.analysis.foundation.kept import kept
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.question import AtLeast, question
 from stepscope.errors import NoAnswerError
 from stepscope.store.notes import Note
@@ -101,7 +102,7 @@ def _blame(store: RunStore, waited: pl.DataFrame, asked: pl.DataFrame) -> list[W
         parts.rename({"wait_ns": "part_ns"})
         .join(in_asked, on="wait")
         .group_by("rank", "blames", "root")
-        .agg(wait_us=pl.col("part_ns").sum() / 1000, calls=pl.col("wait").n_unique())
+        .agg(wait_us=in_microseconds(pl.col("part_ns").sum()), calls=pl.col("wait").n_unique())
         .sort("wait_us", "rank", "blames", "root", descending=[True, False, False, False])
     )
     return typed(rows.select(Wait.__struct_fields__).to_dicts(), list[Wait])

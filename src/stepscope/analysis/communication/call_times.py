@@ -9,6 +9,7 @@ import polars as pl
 
 from stepscope.analysis.cluster.waiting.waits import Waits
 from stepscope.analysis.foundation.computing_time import computing_of
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.facts.communication import communication_facts
 from stepscope.store.run_store import RunStore
 
@@ -36,7 +37,7 @@ def operation_name(name: pl.Expr) -> pl.Expr:
 
 def sum_us(name: str) -> pl.Expr:
     """Microseconds; null where nothing is known."""
-    return pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum() / 1000)
+    return pl.when(pl.col(name).is_not_null().any()).then(in_microseconds(pl.col(name).sum()))
 
 
 def _waited(waits: Waits) -> pl.DataFrame:

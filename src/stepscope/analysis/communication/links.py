@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from stepscope.analysis.communication.types import Link, Transport
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.typed import typed
 
 _MOVED = ("payload", "reduce")
@@ -47,7 +48,7 @@ def links_of(matrix: pl.DataFrame) -> list[Transport]:
 def with_rate(rows: pl.DataFrame) -> pl.DataFrame:
     """Rows with their time in microseconds and their bytes over it."""
     rate = pl.when(pl.col("time_ns") > 0).then(pl.col("bytes") / pl.col("time_ns"))
-    return rows.with_columns(time_us=pl.col("time_ns") / 1000, gb_per_s=rate)
+    return rows.with_columns(time_us=in_microseconds(pl.col("time_ns")), gb_per_s=rate)
 
 
 def _sum_if_any(name: str) -> pl.Expr:

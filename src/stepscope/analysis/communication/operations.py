@@ -9,6 +9,7 @@ import polars as pl
 
 from stepscope.analysis.communication.call_times import CALLED, sum_us
 from stepscope.analysis.communication.types import Group, Operation, RankTimes
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.facts.communication import communication_facts
 from stepscope.typed import typed
 
@@ -22,13 +23,13 @@ def operations_of(calls: pl.DataFrame, groups: Sequence[Group]) -> list[Operatio
     rows = calls.group_by(CALLED, maintain_order=True).agg(
         ranks=pl.col("rank").n_unique(),
         count=pl.len(),
-        mean_us=pl.col("took").mean() / 1000,
-        min_us=pl.col("took").min() / 1000,
-        p50_us=pl.col("took").median() / 1000,
-        p95_us=pl.col("took").quantile(0.95, "linear") / 1000,
-        max_us=pl.col("took").max() / 1000,
-        skew_us=skews.mean() / 1000,
-        max_skew_us=skews.max() / 1000,
+        mean_us=in_microseconds(pl.col("took").mean()),
+        min_us=in_microseconds(pl.col("took").min()),
+        p50_us=in_microseconds(pl.col("took").median()),
+        p95_us=in_microseconds(pl.col("took").quantile(0.95, "linear")),
+        max_us=in_microseconds(pl.col("took").max()),
+        skew_us=in_microseconds(skews.mean()),
+        max_skew_us=in_microseconds(skews.max()),
         algorithm_gb_per_s=pl.when(timed.any()).then(
             pl.col("bytes").filter(timed).sum() / pl.coalesce("moving", "took").filter(timed).sum()
         ),

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.launched import Launched
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.launches.queue import curves
 from stepscope.arrays import NONE
 from stepscope.facts.launches import launches_facts
@@ -40,9 +41,9 @@ def by_step(work: Launched) -> pl.DataFrame:
     centred = rows.with_columns(x=from_first - from_first.mean().over("step"), y=latency - latency.mean().over("step"))
     per_step = centred.group_by("step").agg(
         launches=pl.len(),
-        latency_median_us=latency.median() / 1000,
-        latency_p95_us=latency.quantile(0.95, "linear") / 1000,
-        latency_max_us=latency.max() / 1000,
+        latency_median_us=in_microseconds(latency.median()),
+        latency_p95_us=in_microseconds(latency.quantile(0.95, "linear")),
+        latency_max_us=in_microseconds(latency.max()),
         spread=(pl.col("x") ** 2).sum(),
         together=(pl.col("x") * pl.col("y")).sum(),
         host_bound_share=pl.col("found_empty").mean(),

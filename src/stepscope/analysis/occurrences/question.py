@@ -9,6 +9,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Nanoseconds, Share
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of
@@ -162,5 +163,5 @@ def _by_shape(rows: pl.DataFrame, whole: int, limit: int) -> list[ShapeShare]:
 
 def _longest(rows: pl.DataFrame, limit: int) -> list[Occurrence]:
     chosen = rows.sort("dur_ns", "start_ns", descending=[True, False]).head(limit)
-    chosen = chosen.with_columns(duration_us=pl.col("dur_ns") / 1000).select(Occurrence.__struct_fields__)
+    chosen = chosen.with_columns(duration_us=in_microseconds(pl.col("dur_ns"))).select(Occurrence.__struct_fields__)
     return [Occurrence(**row) for row in chosen.iter_rows(named=True)]

@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.units import Count, Identifier, InUnitBeside, Microseconds, Share, unit_of
@@ -262,7 +263,7 @@ def _finished(groups: pl.DataFrame, rank: int, steps: int) -> pl.DataFrame:
         if source in groups.columns:
             column = pl.col(source)
             if timed:
-                column = column / 1000
+                column = in_microseconds(column)
             elif isinstance(groups.schema[source], pl.Categorical):
                 column = column.cast(pl.String)
             columns.append(column.alias(name))

@@ -21,7 +21,7 @@ DEVICE_INFO: Final = re.compile(r"info\.json(?:\.\d{1,9})?")
 _INFO_FILE: Final = re.compile(r"profiler_info(?:_(\d{1,9}))?\.json")
 # {worker}_{timestamp of 14 to 20 digits}_ascend_pt; hand-made names lack the timestamp, or all before the suffix.
 _NAME: Final = re.compile(r"(?:(?P<worker>.+?)_)??(?:(?P<span>\d{14,20})_)?ascend_(?P<writer>pt|ms)")
-_DYNAMIC: Final = re.compile(r"rank_?(\d{1,9})(?:_start(\d{1,15})_stop(\d{1,15}))?")
+_DYNAMIC: Final = re.compile(r"rank_?(\d{1,9})(?:_start\d{1,15}_stop\d{1,15})?")
 _RANK_IN_NAME: Final = re.compile(r"(?:^|[^a-z])rank[-_]?(\d{1,9})", re.IGNORECASE)
 _PROF: Final = re.compile(r"PROF_\w+_(\d{14,20})_\w+")
 _MOST_JSON_BYTES: Final = 16 << 20
@@ -94,16 +94,6 @@ def rank_in_names(directory: Path) -> int | None:
         return int(named[1])
     dynamic = _DYNAMIC.fullmatch(directory.parent.name)
     return int(dynamic[1]) if dynamic else None
-
-
-def dynamic_steps(directory: Path) -> tuple[int, int] | None:
-    """First and last step of a window of dynamic mode, where the parent's name tells.
-
-    >>> dynamic_steps(Path("rank3_start5_stop8/host_77_20250109123456789_ascend_ms"))
-    (5, 8)
-    """
-    match = _DYNAMIC.fullmatch(directory.parent.name)
-    return (int(match[2]), int(match[3])) if match and match[2] else None
 
 
 def read_json(path: Path | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend.communication import calls_without_timeline, groups_seen, transfers_of_links
 from stepscope.readers.ascend.rank_directory import DEVICE_INFO, METADATA_FILE, read_json
 from stepscope.readers.ascend_db import communication, counters, described_slices, identity, links, memory, pmu
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
 from stepscope.readers.ascend_db.details import write_all_details
 from stepscope.readers.ascend_db.device import DeviceTasks, add_tasks, read_tasks
 from stepscope.readers.ascend_db.discovery import (
@@ -33,7 +34,6 @@ from stepscope.readers.ascend_db.tables import is_by_msprof, note_foreign, note_
 from stepscope.readers.ascend_db.timeline import DatabaseTimeline
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_table import SliceTable
-from stepscope.readers.sqlite.database import Database
 from stepscope.readers.sqlite.opening import LOG_ENDING, open_database
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -59,7 +59,10 @@ def read(reading: Reading) -> None:
     reading.out.add("reported", summary.reported)
     if databases:
         with open_database(databases[0], reading.notes) as database:
-            row = _read_rank(database, info, metadata, summary, reading.out, reading.notes)
+            require_data(database, database.path)
+            note_foreign(database, reading.notes)
+            of_database = DatabaseReading(database, Strings(database), reading.out, reading.notes)
+            row = _read_rank(of_database, info, metadata, summary)
     else:
         row = identity.rank_columns(info, metadata)
         _write_summary_alone(summary, identity.parallel_groups(metadata), reading.out)
@@ -75,78 +78,69 @@ def read(reading: Reading) -> None:
 
 
 def _read_rank(
-    database: Database,
-    info: dict[str, Any],
-    beside: dict[str, Any],
-    summary: Summary,
-    out: RankWriter,
-    notes: Notes,
+    reading: DatabaseReading, info: dict[str, Any], beside: dict[str, Any], summary: Summary
 ) -> dict[str, Any]:
     """Everything of one rank's database; gives its columns of ``ranks``."""
-    require_data(database, database.path)
-    note_foreign(database, notes)
+    database, timeline, out = reading.database, reading.timeline, reading.out
     metadata = identity.metadata_of(database, beside)
     stated = identity.parallel_groups(metadata)
-    strings, timeline = Strings(database), DatabaseTimeline()
-    groups = Groups(timeline, stated, strings)
-    host = add_host_calls(database, strings, timeline, notes)
-    device = read_tasks(database, strings, notes)
-    add_tasks(device, database, strings, timeline, groups, notes)
-    calls = communication.add_calls(database, strings, timeline, groups)
-    slices = timeline.slices(notes, database.file)
-    cause = _causes(database, timeline, slices, host, device, calls, notes)
+    groups = Groups(timeline, stated, reading.strings)
+    host = add_host_calls(reading)
+    device = read_tasks(reading)
+    add_tasks(device, reading, groups)
+    calls = communication.add_calls(reading, groups)
+    slices = timeline.slices(reading.notes, database.file)
+    cause = _causes(reading, slices, host, device, calls)
     out.add("links", cause.links)
-    step = described_slices.fill(database, slices, cause, _on_device(timeline, len(slices)), out, notes)
-    _fill_stacks(database, strings, timeline, slices, host, cause.origin, out)
+    step = described_slices.fill(reading, slices, cause, _on_device(timeline, len(slices)))
+    _fill_stacks(reading, slices, host, cause.origin)
     slices.write(out)
-    write_all_details(host, device, calls, strings, timeline, slices.id, out)
-    pmu.write_pmu(database, strings, device, timeline.position["TASK"], slices.id, out, notes)
-    pmu.write_sample_summary(database, strings, out, notes)
-    parts = communication.transfers(device, strings, groups, slices, timeline.position["TASK"], step, out.rank)
-    notes.add("db_peer_unmapped", file=database.file, count=int(parts["unmapped"].sum()))
+    write_all_details(host, device, calls, reading, slices.id)
+    pmu.write_pmu(reading, device, slices.id)
+    pmu.write_sample_summary(reading)
+    parts = communication.transfers(reading, device, groups, slices, step)
+    reading.note("db_peer_unmapped", count=int(parts["unmapped"].sum()))
     where = timeline.position["COMMUNICATION_OP"]
     rows = communication.collectives(calls, parts, slices, where, step, summary.calls)
     out.add("collectives", rows)
     out.add("transfers", parts.drop("op", "stream", "unmapped"))
     if calls.rows.height:
         lost = summary.calls["transit_ns"].count() - rows["transit_ns"].count()
-        notes.add("ascend_call_not_on_timeline", file=summary.file, count=lost)
+        reading.notes.add("ascend_call_not_on_timeline", file=summary.file, count=lost)
     else:
         out.add("collectives", calls_without_timeline(summary.calls))
     if not parts.height:
         out.add("transfers", transfers_of_links(summary.links, stated, out.rank))
     out.add("groups", pl.concat([stated, groups.frame()], how="diagonal"))
-    row = identity.rank_row(database, info, metadata, _devices(device), notes)
+    row = identity.rank_row(database, info, metadata, _devices(device), reading.notes)
     framework = row["framework"] or framework_in_name(database.file)
-    memory.write_memory(database, strings, framework, out, notes)
-    counters.write_counters(database, strings, timeline, out, notes)
+    memory.write_memory(reading, framework)
+    counters.write_counters(reading)
     out.add("tracks", timeline.track_rows())
-    note_missing(database, framework, notes)
+    note_missing(database, framework, reading.notes)
     if calls.rows.height and not summary.calls.height and not summary.is_damaged:
         switch = "msprof --analyze=on" if is_by_msprof(database, framework) else "profiler_level ≥ Level1"
-        notes.add("db_summary_missing", file=database.file, switch=switch)
-    notes.add("db_text_missing", file=database.file, count=len(strings.unknown))
+        reading.note("db_summary_missing", switch=switch)
+    reading.note("db_text_missing", count=len(reading.strings.unknown))
     if len(slices):
         row |= {"first_ns": int(slices.start.min()), "last_ns": int(slices.end.max())}
     return row
 
 
 def _causes(
-    database: Database,
-    timeline: DatabaseTimeline,
+    reading: DatabaseReading,
     slices: SliceTable,
     host: HostCalls,
     device: DeviceTasks,
     calls: communication.Calls,
-    notes: Notes,
 ) -> links.Causes:
     # Parts of a communication call and wrappers of other tasks stand for no work of their own.
     counted = np.ones(len(slices), np.bool_)
-    position = timeline.position["TASK"]
+    position = reading.timeline.position["TASK"]
     aside = position[(device.small.is_described | device.is_shell) & (position != NONE)]
     counted[aside] = False
     connections = {"TASK": device.connection, "COMMUNICATION_OP": calls.connection}
-    return links.causes(database, timeline, slices, host, connections, counted, notes)
+    return links.causes(reading, slices, host, connections, counted)
 
 
 def _on_device(timeline: DatabaseTimeline, count: int) -> npt.NDArray[np.bool_]:
@@ -158,17 +152,14 @@ def _on_device(timeline: DatabaseTimeline, count: int) -> npt.NDArray[np.bool_]:
 
 
 def _fill_stacks(
-    database: Database,
-    strings: Strings,
-    timeline: DatabaseTimeline,
+    reading: DatabaseReading,
     slices: SliceTable,
     host: HostCalls,
     origin: Int64s,
-    out: RankWriter,
 ) -> None:
-    number, rows = read_stacks(database, strings, host.python["callchainId"])
-    out.add("stacks", rows)
-    position = timeline.position["PYTORCH_API"]
+    number, rows = read_stacks(reading, host.python["callchainId"])
+    reading.out.add("stacks", rows)
+    position = reading.timeline.position["PYTORCH_API"]
     own = np.full(len(slices), NULL, np.int64)
     own[position[position != NONE]] = number[position != NONE]
     stack = inherited(slices, own, origin)

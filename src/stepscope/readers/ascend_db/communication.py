@@ -17,13 +17,13 @@ from stepscope.readers.ascend.device_tasks import (
     transfer_kind,
     transport,
 )
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
 from stepscope.readers.ascend_db.device import DeviceTasks, device_numbers
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import distinct
-from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
-from stepscope.readers.ascend_db.timeline import DatabaseTimeline, Part, connections, numbers
+from stepscope.readers.ascend_db.strings import Coded, as_texts
+from stepscope.readers.ascend_db.timeline import Part, connections, numbers
 from stepscope.readers.slices.slice_table import KIND, SliceTable
-from stepscope.readers.sqlite.database import Database
 from stepscope.readers.trace_json.event_columns import nullable
 
 _CALL: Final = ["startNs", "endNs", "connectionId", "opId", "relay", "retry", "dataType", "count", "deviceId"]
@@ -53,24 +53,24 @@ class Calls:
         return connections(self.rows["connectionId"])
 
 
-def add_calls(database: Database, strings: Strings, timeline: DatabaseTimeline, groups: Groups) -> Calls:
+def add_calls(reading: DatabaseReading, groups: Groups) -> Calls:
     """Put the whole calls onto the row of their group."""
-    rows = database.frame("COMMUNICATION_OP", _CALL, ids=["opName", "groupName", "algType", "opType"])
-    name, kind = strings.coded(rows["opName"]), strings.coded(rows["opType"])
-    group = groups.ids(strings.coded(rows["groupName"]))
-    dtype = strings.enum("ENUM_HCCL_DATA_TYPE", rows["dataType"])
+    rows = reading.database.frame("COMMUNICATION_OP", _CALL, ids=["opName", "groupName", "algType", "opType"])
+    name, kind = reading.strings.coded(rows["opName"]), reading.strings.coded(rows["opType"])
+    group = groups.ids(reading.strings.coded(rows["groupName"]))
+    dtype = reading.strings.enum("ENUM_HCCL_DATA_TYPE", rows["dataType"])
     sizes = np.array([*[bytes_of_type(word) or NULL for word in dtype[1]], NULL], np.int64)[dtype[0]]
     count = numbers(rows["count"])
     known = (sizes != NULL) & (count >= 0) & (count < _MOST_BYTES // 16)
     moved = np.where(known, count * np.where(known, sizes, 1), NULL)
-    calls = Calls(rows, name, kind, group, dtype, strings.coded(rows["algType"]), moved)
-    timeline.add(
+    calls = Calls(rows, name, kind, group, dtype, reading.strings.coded(rows["algType"]), moved)
+    reading.timeline.add(
         Part(
             "COMMUNICATION_OP",
             groups.tracks(group, np.full(rows.height, -1, np.int64), device_numbers(rows)),
             numbers(rows["startNs"]),
             numbers(rows["endNs"]),
-            strings.names(rows["opName"], timeline.names),
+            reading.strings.names(rows["opName"], reading.timeline.names),
             np.full(rows.height, KIND["collective"], np.int8),
             {"correlation": calls.connection, "bytes": moved},
             {"type": kind, "group": group, "core": (np.zeros(rows.height, np.int64), [groups.core])},
@@ -119,10 +119,10 @@ def collectives(
 
 
 def transfers(
-    device: DeviceTasks, strings: Strings, groups: Groups, slices: SliceTable, position: Int64s, step: Int64s, rank: int
+    reading: DatabaseReading, device: DeviceTasks, groups: Groups, slices: SliceTable, step: Int64s
 ) -> pl.DataFrame:
     """Rows of ``transfers``: the small tasks that move data or wait, each with the other end; and the part's call."""
-    small = device.small
+    small, strings, position = device.small, reading.strings, reading.timeline.position["TASK"]
     task_type = small.spread_coded(strings.coded(small.rows["taskType"]))
     link = small.spread_coded(strings.enum("ENUM_HCCL_LINK_TYPE", small.rows["linkType"]))
     way = small.spread_coded(strings.enum("ENUM_HCCL_TRANSPORT_TYPE", small.rows["transportType"]))
@@ -142,7 +142,7 @@ def transfers(
     size = small.spread(numbers(small.rows["size"]))[chosen]
     kind_of = pl.Series(kinds, dtype=pl.String).gather(key_of_task[chosen]) if kinds else pl.Series([], dtype=pl.String)
     own_place, peer_in_group = (small.spread(_ranks(small.rows[end]))[chosen] for end in ("srcRank", "dstRank"))
-    peer = groups.global_ranks((group[0][chosen], group[1]), peer_in_group, own_place, rank)
+    peer = groups.global_ranks((group[0][chosen], group[1]), peer_in_group, own_place, reading.out.rank)
     return pl.DataFrame(
         {
             "peer": nullable(peer).cast(pl.Int32),

@@ -10,12 +10,10 @@ from typing import Final
 
 import polars as pl
 
-from stepscope.readers.ascend_db.strings import Strings, as_texts
-from stepscope.readers.ascend_db.timeline import DatabaseTimeline, Layer
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
+from stepscope.readers.ascend_db.strings import as_texts
+from stepscope.readers.ascend_db.timeline import Layer
 from stepscope.readers.files.exact_time import LARGEST_NS
-from stepscope.readers.sqlite.database import Database
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 _MEGA: Final = float(1 << 20)  # of the vendor's MB/s
 _KILO: Final = float(1 << 10)
@@ -111,16 +109,14 @@ TABLES: Final = (
 )
 
 
-def write_counters(
-    database: Database, strings: Strings, timeline: DatabaseTimeline, out: RankWriter, notes: Notes
-) -> None:
+def write_counters(reading: DatabaseReading) -> None:
     """All tables of samples, and the series' tracks."""
     for samples in TABLES:
-        if database.columns(samples.table):
-            _write(samples, database, strings, timeline, out, notes)
-    usage = database.frame("CPU_USAGE", [_TIME], ["usage"], ["cpuId"]).drop_nulls([_TIME, "usage"])
+        if reading.database.columns(samples.table):
+            _write(samples, reading)
+    usage = reading.database.frame("CPU_USAGE", [_TIME], ["usage"], ["cpuId"]).drop_nulls([_TIME, "usage"])
     usage = usage.filter(pl.col(_TIME).is_between(0, LARGEST_NS) & pl.col("usage").is_finite())
-    out.add(
+    reading.out.add(
         "cpu",
         usage.select(
             time_ns=_TIME,
@@ -131,24 +127,24 @@ def write_counters(
     )
 
 
-def _write(
-    samples: Samples, database: Database, strings: Strings, timeline: DatabaseTimeline, out: RankWriter, notes: Notes
-) -> None:
+def _write(samples: Samples, reading: DatabaseReading) -> None:
     keys = (*samples.by, *samples.by_text)
     given = {_TIME, _DEVICE, *keys}
     series = samples.series or {
         column: ", ".join([column, *(f"{key} {{}}" for key in keys)])
-        for column in database.columns(samples.table).values()
+        for column in reading.database.columns(samples.table).values()
         if column not in given
     }
-    rows = database.frame(samples.table, [_TIME, _DEVICE], list(series), list(samples.by), list(samples.by_text))
+    rows = reading.database.frame(
+        samples.table, [_TIME, _DEVICE], list(series), list(samples.by), list(samples.by_text)
+    )
     good = (
         rows.filter(pl.col(_TIME).is_between(0, LARGEST_NS) & pl.any_horizontal(pl.col(list(series)).is_finite()))
         if series
         else rows.clear()
     )
-    notes.add("db_rows_empty", file=database.file, table=samples.table, count=rows.height - good.height)
-    words = {name: as_texts(strings.coded(good[name])) for name in samples.by_text}
+    reading.note("db_rows_empty", table=samples.table, count=rows.height - good.height)
+    words = {name: as_texts(reading.strings.coded(good[name])) for name in samples.by_text}
     good = good.with_columns(
         *(texts.replace(_SPELLING).fill_null("?").alias(name) for name, texts in words.items()),
         *(pl.col(name).fill_null("?") for name in samples.by),
@@ -162,11 +158,11 @@ def _write(
         tracks = []
         for device, *values in distinct.iter_rows():
             label = name.format(*values)
-            tracks.append(timeline.track("counter", samples.layer, label, label, device if several else None))
+            tracks.append(reading.timeline.track("counter", samples.layer, label, label, device if several else None))
         numbered = distinct.with_columns(track=pl.Series(tracks, dtype=pl.Int32))
         numbered_samples = own.join(numbered, on=key_columns, how="left", maintain_order="left")
         value = pl.col(column) / samples.divisor.get(column, 1.0)
-        out.add(
+        reading.out.add(
             "counters",
             numbered_samples.select("track", time_ns=_TIME, value=value).sort("track", "time_ns", maintain_order=True),
         )

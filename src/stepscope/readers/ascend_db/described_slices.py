@@ -7,24 +7,20 @@ import polars as pl
 
 from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.readers.ascend.step_windows import device_windows, steps_on_device
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
 from stepscope.readers.ascend_db.links import Causes
 from stepscope.readers.ascend_db.timeline import numbers
 from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.slices import pytorch
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import Steps, one_step, whole_window, with_device_work
-from stepscope.readers.sqlite.database import Database
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.readers.trace_json.event_columns import nullable
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 
-def fill(
-    database: Database, slices: SliceTable, cause: Causes, on_device: Bools, out: RankWriter, notes: Notes
-) -> Int64s:
+def fill(reading: DatabaseReading, slices: SliceTable, cause: Causes, on_device: Bools) -> Int64s:
     """Fill step, phase, module and operator of all slices and write ``steps``; gives the step of each slice."""
-    steps = _steps(database, slices, notes)
+    steps = _steps(reading, slices)
     work = on_device & slices.is_kind("kernel", "collective", "copy")
     behind = np.where(cause.operator != NONE, cause.operator, cause.launch)
     window = device_windows(steps, slices, work, behind)
@@ -32,7 +28,7 @@ def fill(
     phase = pytorch.phases(slices, cause.origin)
     forward, backward = phase == pytorch.FORWARD, phase == pytorch.BACKWARD
     rows = with_device_work(steps, slices, step, work, forward, backward, cause.operator)
-    out.add("steps", _with_windows(rows, steps.number, window))
+    reading.out.add("steps", _with_windows(rows, steps.number, window))
     slices.integers["step"] = step
     operator = np.where(cause.operator == NONE, -1, slices.name[cause.operator]) if len(slices) else cause.operator
     slices.texts |= {
@@ -43,27 +39,27 @@ def fill(
     return step
 
 
-def _steps(database: Database, slices: SliceTable, notes: Notes) -> Steps:
+def _steps(reading: DatabaseReading, slices: SliceTable) -> Steps:
     """From the marks among the framework's calls, else from the table of steps, else one over all."""
-    table = database.frame("STEP_TIME", ["id", "startNs", "endNs"])
+    table = reading.database.frame("STEP_TIME", ["id", "startNs", "endNs"])
     good = table.filter(
         pl.col("id").is_not_null()
         & pl.col("startNs").is_between(0, LARGEST_NS)
         & pl.col("endNs").is_between(pl.col("startNs"), LARGEST_NS)
     ).sort("startNs", maintain_order=True)
-    notes.add("db_rows_empty", file=database.file, table="STEP_TIME", count=table.height - good.height)
+    reading.note("db_rows_empty", table="STEP_TIME", count=table.height - good.height)
     listed = Steps(numbers(good["id"]), numbers(good["startNs"]), numbers(good["endNs"]), "step_time")
     marked = pytorch.marked_steps(slices)
     if not len(marked.number):
         if len(listed.number):
             return listed
-        if database.columns("PYTORCH_API"):
-            return whole_window(slices, notes, database.file)
-        notes.add("no_steps_in_database", file=database.file, count=int(len(slices) > 0))
+        if reading.database.columns("PYTORCH_API"):
+            return whole_window(slices, reading.notes, reading.database.file)
+        reading.note("no_steps_in_database", count=int(len(slices) > 0))
         return one_step(slices)
     marks = set(zip(marked.number.tolist(), marked.start.tolist(), marked.end.tolist(), strict=True))
     unmarked = sum(row not in marks for row in good.iter_rows())
-    notes.add("db_step_not_marked", file=database.file, count=unmarked)
+    reading.note("db_step_not_marked", count=unmarked)
     return marked
 
 

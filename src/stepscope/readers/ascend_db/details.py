@@ -10,10 +10,10 @@ import polars as pl
 
 from stepscope.arrays import NONE, Int64s
 from stepscope.readers.ascend_db.communication import Calls
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
 from stepscope.readers.ascend_db.device import DeviceTasks
 from stepscope.readers.ascend_db.host import HostCalls
-from stepscope.readers.ascend_db.strings import Coded, Strings, as_texts
-from stepscope.readers.ascend_db.timeline import DatabaseTimeline
+from stepscope.readers.ascend_db.strings import Coded, as_texts
 from stepscope.store.rank_writer import RankWriter
 
 _ROWS_AT_ONCE: Final = 1 << 18
@@ -34,15 +34,15 @@ def write_all_details(
     host: HostCalls,
     device: DeviceTasks,
     calls: Calls,
-    strings: Strings,
-    timeline: DatabaseTimeline,
+    reading: DatabaseReading,
     slice_ids: Int64s,
-    out: RankWriter,
 ) -> None:
     """Details of every table of the timeline."""
 
+    strings = reading.strings
+
     def write(table: str, numbers: pl.DataFrame, texts: Mapping[str, Coded]) -> None:
-        _write(out, slice_ids, timeline.position[table], numbers, texts)
+        _write(reading.out, slice_ids, reading.timeline.position[table], numbers, texts)
 
     write("PYTORCH_API", host.python.select("sequenceNumber", "fwdThreadId"), {})
     write("MSTX_EVENTS", host.markers.select(_MARKER), {"domainId": strings.coded(host.markers["domainId"])})

@@ -11,12 +11,12 @@ import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int8s, Int32s, Int64s
 from stepscope.readers.ascend.device_tasks import plane_kind, task_kind, unknown_task_kind
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
 from stepscope.readers.ascend_db.groups import Groups
 from stepscope.readers.ascend_db.joins import Joined, coalesced, distinct, first_match
 from stepscope.readers.ascend_db.strings import Coded, Strings
 from stepscope.readers.ascend_db.timeline import NO_VALUE, DatabaseTimeline, Layer, Part, connections, numbers
 from stepscope.readers.slices.slice_table import KIND
-from stepscope.readers.sqlite.database import Database
 from stepscope.store.notes import Notes
 
 HARDWARE: Final = Layer("Ascend Hardware", "NPU", 13)
@@ -45,18 +45,18 @@ class DeviceTasks:
         return connections(self.tasks["connectionId"])
 
 
-def read_tasks(database: Database, strings: Strings, notes: Notes) -> DeviceTasks:
+def read_tasks(reading: DatabaseReading) -> DeviceTasks:
     """Read and join the tables; rows that describe no task are noted."""
-    tasks = database.frame("TASK", [*_TASK, "modelId"], ids=["taskType"])
+    tasks = reading.database.frame("TASK", [*_TASK, "modelId"], ids=["taskType"])
     known = numbers(tasks["globalTaskId"])
 
     def joined(table: str, integers: list[str], ids: list[str], reals: list[str]) -> Joined:
-        rows = database.frame(table, ["globalTaskId", *integers], reals, ids=ids)
+        rows = reading.database.frame(table, ["globalTaskId", *integers], reals, ids=ids)
         described = numbers(rows["globalTaskId"])
         repeated = len(described) - len(np.unique(described))
         lost = int((first_match(known, described) == NONE).sum())
-        notes.add("db_rows_repeated", file=database.file, table=table, count=repeated)
-        notes.add("db_rows_without_task", file=database.file, table=table, count=lost)
+        reading.note("db_rows_repeated", table=table, count=repeated)
+        reading.note("db_rows_without_task", table=table, count=lost)
         return Joined(rows, first_match(described, known))
 
     compute = joined(
@@ -70,21 +70,19 @@ def read_tasks(database: Database, strings: Strings, notes: Notes) -> DeviceTask
     copies = joined("MEMCPY_INFO", ["size", "memcpyOperation"], [], [])
     repeated = _repeated(tasks)
     is_shell = _shells(tasks, compute.is_described | small.is_described | schedule.is_described) & ~repeated
-    notes.add("db_shell_tasks", file=database.file, count=int(is_shell.sum()))
-    notes.add("db_tasks_repeated", file=database.file, count=int(repeated.sum()))
+    reading.note("db_shell_tasks", count=int(is_shell.sum()))
+    reading.note("db_tasks_repeated", count=int(repeated.sum()))
     is_shell |= repeated
-    return DeviceTasks(tasks, compute, small, schedule, copies, strings.coded(tasks["taskType"]), is_shell)
+    return DeviceTasks(tasks, compute, small, schedule, copies, reading.strings.coded(tasks["taskType"]), is_shell)
 
 
-def add_tasks(
-    device: DeviceTasks, database: Database, strings: Strings, timeline: DatabaseTimeline, groups: Groups, notes: Notes
-) -> None:
+def add_tasks(device: DeviceTasks, reading: DatabaseReading, groups: Groups) -> None:
     """Put the tasks onto the timeline: on the plane of their group if they communicate, else on their stream."""
-    tasks, compute, small = device.tasks, device.compute, device.small
+    tasks, compute, small, strings = device.tasks, device.compute, device.small, reading.strings
     operation = device.copies.spread_coded(strings.enum("ENUM_MEMCPY_OPERATION", device.copies.rows["memcpyOperation"]))
     small_type = small.spread_coded(strings.coded(small.rows["taskType"]))
     core = compute.spread_coded(strings.coded(compute.rows["taskType"]))
-    kind = _kinds(device, core, small_type, database.file, notes)
+    kind = _kinds(device, core, small_type, reading.database.file, reading.notes)
     group = small.spread_coded(groups.ids(strings.coded(small.rows["groupName"])))
     is_kernel = kind == KIND["kernel"]
     bytes_moved = np.where(small.is_described, small.spread(numbers(small.rows["size"])), NULL)
@@ -103,13 +101,13 @@ def add_tasks(
         "formats": compute.spread_coded(_formats(strings, compute.rows)),
         "group": group,
     }
-    timeline.add(
+    reading.timeline.add(
         Part(
             "TASK",
-            _tracks(device, group, timeline, groups),
+            _tracks(device, group, reading.timeline, groups),
             numbers(tasks["startNs"]),
             numbers(tasks["endNs"]),
-            _names(device, strings, small_type, timeline),
+            _names(device, strings, small_type, reading.timeline),
             kind,
             {
                 "correlation": device.connection,

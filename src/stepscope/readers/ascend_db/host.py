@@ -11,12 +11,12 @@ import numpy.typing as npt
 import polars as pl
 
 from stepscope.arrays import Int32s, Int64s
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
 from stepscope.readers.ascend_db.joins import distinct
-from stepscope.readers.ascend_db.strings import UNKNOWN, Coded, Strings
+from stepscope.readers.ascend_db.strings import UNKNOWN, Coded
 from stepscope.readers.ascend_db.timeline import DatabaseTimeline, Layer, Part, connections, numbers
 from stepscope.readers.slices.slice_table import KIND
 from stepscope.readers.slices.step_names import step_names
-from stepscope.readers.sqlite.database import Database
 from stepscope.store.notes import Notes
 
 PYTHON: Final = Layer("Python", "CPU", 0)
@@ -45,33 +45,31 @@ class HostCalls:
     cann_threads: Int64s  # globalTid of each row of CANN_API
 
 
-def add_host_calls(database: Database, strings: Strings, timeline: DatabaseTimeline, notes: Notes) -> HostCalls:
+def add_host_calls(reading: DatabaseReading) -> HostCalls:
     """Put all host tables onto the timeline."""
-    python, threads = _python(database, strings, timeline, notes)
-    cann = _cann(database, strings, timeline)
-    markers = _markers(database, strings, timeline)
+    python, threads = _python(reading)
+    cann = _cann(reading)
+    markers = _markers(reading)
     for table, layer, kind in (("GC_RECORD", _GC, "gc"), ("OSRT_API", _OS_RUNTIME, "runtime")):
-        _plain(database, strings, timeline, table, layer, kind)
+        _plain(reading, table, layer, kind)
     return HostCalls(python, cann, markers, threads, numbers(cann["globalTid"]))
 
 
-def _python(
-    database: Database, strings: Strings, timeline: DatabaseTimeline, notes: Notes
-) -> tuple[pl.DataFrame, dict[int, int]]:
-    calls = database.frame(
+def _python(reading: DatabaseReading) -> tuple[pl.DataFrame, dict[int, int]]:
+    calls = reading.database.frame(
         "PYTORCH_API",
         ["startNs", "endNs", "globalTid", "connectionId", "sequenceNumber", "fwdThreadId", "callchainId", "type"],
         ids=["name", "inputDtypes", "inputShapes"],
     )
-    track, threads = _threads(calls["globalTid"], PYTHON, timeline)
-    name = strings.names(calls["name"], timeline.names)
-    kind = _python_kinds(calls["type"], name, timeline, notes, database.file)
-    shapes, types = (_on_one_line(strings.coded(calls[name])) for name in ("inputShapes", "inputDtypes"))
+    track, threads = _threads(calls["globalTid"], PYTHON, reading.timeline)
+    name = reading.strings.names(calls["name"], reading.timeline.names)
+    kind = _python_kinds(calls["type"], name, reading.timeline, reading.notes, reading.database.file)
+    shapes, types = (_on_one_line(reading.strings.coded(calls[name])) for name in ("inputShapes", "inputDtypes"))
     if _share_with_letters(shapes) > _share_with_letters(types):
         # Real files of torch_npu have each under the other's name.
-        notes.add("db_columns_swapped", file=database.file, first="inputShapes", second="inputDtypes")
+        reading.note("db_columns_swapped", first="inputShapes", second="inputDtypes")
         shapes, types = types, shapes
-    timeline.add(
+    reading.timeline.add(
         Part(
             "PYTORCH_API",
             track,
@@ -114,20 +112,20 @@ def _share_with_letters(coded: Coded) -> float:
     return sum(bool(_HAS_LETTERS.search(text)) for text in texts) / len(texts) if texts else 0.0
 
 
-def _cann(database: Database, strings: Strings, timeline: DatabaseTimeline) -> pl.DataFrame:
-    calls = database.frame("CANN_API", ["startNs", "endNs", "type", "globalTid", "connectionId"], ids=["name"])
-    codes, texts = strings.coded(calls["name"])
+def _cann(reading: DatabaseReading) -> pl.DataFrame:
+    calls = reading.database.frame("CANN_API", ["startNs", "endNs", "type", "globalTid", "connectionId"], ids=["name"])
+    codes, texts = reading.strings.coded(calls["name"])
     keys, key_of_row = distinct(numbers(calls["type"]), codes)
     names = []
     for number, code in keys:
         word = texts[code] if code >= 0 else None
         layer = _CANN_LAYERS.get(number)
-        names.append(timeline.name(f"{layer}@{word or UNKNOWN}" if layer else word))
+        names.append(reading.timeline.name(f"{layer}@{word or UNKNOWN}" if layer else word))
     name = np.array(names, np.int32)[key_of_row]
-    timeline.add(
+    reading.timeline.add(
         Part(
             "CANN_API",
-            _threads(calls["globalTid"], _CANN, timeline)[0],
+            _threads(calls["globalTid"], _CANN, reading.timeline)[0],
             numbers(calls["startNs"]),
             numbers(calls["endNs"]),
             name,
@@ -138,21 +136,21 @@ def _cann(database: Database, strings: Strings, timeline: DatabaseTimeline) -> p
     return calls.select("connectionId", "globalTid")
 
 
-def _markers(database: Database, strings: Strings, timeline: DatabaseTimeline) -> pl.DataFrame:
-    markers = database.frame(
+def _markers(reading: DatabaseReading) -> pl.DataFrame:
+    markers = reading.database.frame(
         "MSTX_EVENTS",
         ["startNs", "endNs", "eventType", "rangeId", "category", "globalTid", "endGlobalTid", "connectionId"],
         ids=["message", "domainId"],
     )
     is_mark = markers["eventType"].is_in(_MARKS).fill_null(False).to_numpy()
     start = numbers(markers["startNs"])
-    timeline.add(
+    reading.timeline.add(
         Part(
             "MSTX_EVENTS",
-            _threads(markers["globalTid"], _MSTX, timeline)[0],
+            _threads(markers["globalTid"], _MSTX, reading.timeline)[0],
             start,
             np.where(is_mark, start, numbers(markers["endNs"])),
-            strings.names(markers["message"], timeline.names),
+            reading.strings.names(markers["message"], reading.timeline.names),
             np.where(is_mark, KIND["mark"], KIND["annotation"]).astype(np.int8),
             {"correlation": connections(markers["connectionId"])},
         )
@@ -160,19 +158,17 @@ def _markers(database: Database, strings: Strings, timeline: DatabaseTimeline) -
     return markers.drop("startNs", "endNs", "globalTid", "message")
 
 
-def _plain(
-    database: Database, strings: Strings, timeline: DatabaseTimeline, table: str, layer: Layer, kind: str
-) -> None:
+def _plain(reading: DatabaseReading, table: str, layer: Layer, kind: str) -> None:
     """A table of nothing but intervals on threads."""
-    rows = database.frame(table, ["startNs", "endNs", "globalTid"], ids=["name"])
-    if "name" in database.columns(table):
-        name = strings.names(rows["name"], timeline.names)
+    rows = reading.database.frame(table, ["startNs", "endNs", "globalTid"], ids=["name"])
+    if "name" in reading.database.columns(table):
+        name = reading.strings.names(rows["name"], reading.timeline.names)
     else:
-        name = np.full(rows.height, timeline.names[layer.name] if rows.height else 0, np.int32)
-    timeline.add(
+        name = np.full(rows.height, reading.timeline.names[layer.name] if rows.height else 0, np.int32)
+    reading.timeline.add(
         Part(
             table,
-            _threads(rows["globalTid"], layer, timeline)[0],
+            _threads(rows["globalTid"], layer, reading.timeline)[0],
             numbers(rows["startNs"]),
             numbers(rows["endNs"]),
             name,

@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Bools, Int64s
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
 from stepscope.readers.ascend_db.host import OPERATOR, QUEUE, HostCalls
 from stepscope.readers.ascend_db.joins import first_match
 from stepscope.readers.ascend_db.timeline import DatabaseTimeline, connections, numbers
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.sqlite.database import Database
 from stepscope.store.nesting import nearest
-from stepscope.store.notes import Notes
 
 
 @dataclass
@@ -28,41 +28,39 @@ class Causes:
 
 
 def causes(
-    database: Database,
-    timeline: DatabaseTimeline,
+    reading: DatabaseReading,
     slices: SliceTable,
     host: HostCalls,
     device: dict[str, Int64s],
     counted: Bools,
-    notes: Notes,
 ) -> Causes:
     """All links. ``device``: connection ids of the rows of each device table; ``counted``: slices that stand for
     the work itself, neither for a part of it nor for its wrapper.
     """
-    on_device = _device_slices(timeline, device)
+    on_device = _device_slices(reading.timeline, device)
     launch = np.full(len(slices), NONE, np.int64)
-    calls = timeline.position["CANN_API"]
+    calls = reading.timeline.position["CANN_API"]
     keys = np.where(calls == NONE, NULL, connections(host.cann["connectionId"]))
     by_start = np.argsort(slices.start[calls], kind="stable") if len(calls) and len(slices) else np.arange(len(calls))
     known = keys[keys != NULL]
-    notes.add("duplicate_correlation", file=database.file, count=len(known) - len(np.unique(known)))
+    reading.note("duplicate_correlation", count=len(known) - len(np.unique(known)))
     match = first_match(keys[by_start], on_device["connection"].to_numpy())
     launched = match != NONE
     launch[on_device["position"].to_numpy()[launched]] = calls[by_start[match[launched]]]
-    notes.add("db_task_without_launch", file=database.file, count=int((~launched).sum()))
-    framework = _framework_connections(database, timeline, host, slices)
+    reading.note("db_task_without_launch", count=int((~launched).sum()))
+    framework = _framework_connections(reading.database, reading.timeline, host, slices)
     operators = framework.filter(pl.col("type") == OPERATOR).unique("connection", keep="first", maintain_order=True)
     stated = on_device.join(
         operators.select("connection", origin="position"), on="connection", how="inner", maintain_order="left"
     )
     arrows = _arrows(framework, on_device)
-    origin = _origins(timeline, slices, host, arrows)
+    origin = _origins(reading.timeline, slices, host, arrows)
     inherited = np.where(launch != NONE, origin[launch], NONE) if len(slices) else launch
     origin = np.where(origin == NONE, inherited, origin)
     origin[stated["position"].to_numpy()] = stated["origin"].to_numpy()
     pairs = stated.filter(pl.Series(counted[stated["position"].to_numpy()], dtype=pl.Boolean))
     around = np.append(nearest(slices.parent, slices.is_kind("operator")), NONE)  # the last entry stands for NONE
-    markers = _marker_links(timeline, host, on_device)
+    markers = _marker_links(reading.timeline, host, on_device)
     links = [
         _links(slices, "launch", launch[launch != NONE], np.flatnonzero(launch != NONE)),
         _links(slices, "operator_launch", pairs["origin"].to_numpy(), pairs["position"].to_numpy()),

@@ -7,12 +7,10 @@ from typing import Final
 import polars as pl
 
 from stepscope.readers.ascend.device_tasks import module_component
-from stepscope.readers.ascend_db.strings import Strings, as_texts
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
+from stepscope.readers.ascend_db.strings import as_texts
 from stepscope.readers.files.exact_time import LARGEST_NS
 from stepscope.readers.slices.block_lives import lives
-from stepscope.readers.sqlite.database import Database
-from stepscope.store.notes import Notes
-from stepscope.store.rank_writer import RankWriter
 
 # The driver answers with an unsigned -1 for modules that it cannot measure.
 _LARGEST_BYTES: Final = 1 << 50
@@ -21,23 +19,23 @@ _APP: Final = "app"
 _POOLS: Final = {"pytorch": "PTA", "mindspore": "MindSpore"}
 
 
-def write_memory(database: Database, strings: Strings, framework: str | None, out: RankWriter, notes: Notes) -> None:
+def write_memory(reading: DatabaseReading, framework: str | None) -> None:
     """All memory tables to ``memory`` and ``allocations``."""
-    operations = _operations(database, strings, notes)
-    blocks = _blocks(database, strings, _POOLS.get(framework or "", "device"), notes)
-    curves = [_curves(database, strings, notes), _process_memory(database, strings), _modules(database, strings, notes)]
+    operations = _operations(reading)
+    blocks = _blocks(reading, _POOLS.get(framework or "", "device"))
+    curves = [_curves(reading), _process_memory(reading), _modules(reading)]
     lists = [blocks]
     if blocks.filter(pl.col("pool") == _GE).height:
         # Both tables list the graph engine's blocks; only the second one knows their addresses.
         lists = [_with_addresses(blocks, operations)]
         count = operations.height
-        notes.add("db_rows_repeat_table", file=database.file, table="NPU_OP_MEM", other="OP_MEMORY", count=count)
+        reading.note("db_rows_repeat_table", table="NPU_OP_MEM", other="OP_MEMORY", count=count)
     elif operations.height:
         lists.append(lives(operations).with_columns(pool=pl.lit(_GE)))
         if not curves[0].height:
             curves.append(operations.select("device", "component", "time_ns", "allocated", "reserved"))
-    out.add("allocations", pl.concat(lists, how="diagonal"))
-    out.add("memory", pl.concat(curves, how="diagonal"))
+    reading.out.add("allocations", pl.concat(lists, how="diagonal"))
+    reading.out.add("memory", pl.concat(curves, how="diagonal"))
 
 
 def _device() -> pl.Expr:
@@ -45,20 +43,18 @@ def _device() -> pl.Expr:
     return pl.format("npu:{}", "deviceId")
 
 
-def _placed(
-    rows: pl.DataFrame, table: str, time: str, values: list[str], database: Database, notes: Notes
-) -> pl.DataFrame:
+def _placed(rows: pl.DataFrame, table: str, time: str, values: list[str], reading: DatabaseReading) -> pl.DataFrame:
     """Rows that have a time and a value; the others are noted."""
     good = rows.filter(pl.col(time).is_between(0, LARGEST_NS) & pl.any_horizontal(pl.col(values).is_not_null()))
-    notes.add("db_rows_empty", file=database.file, table=table, count=rows.height - good.height)
+    reading.note("db_rows_empty", table=table, count=rows.height - good.height)
     return good
 
 
-def _curves(database: Database, strings: Strings, notes: Notes) -> pl.DataFrame:
+def _curves(reading: DatabaseReading) -> pl.DataFrame:
     sums = ["totalAllocated", "totalReserved", "totalActive"]
-    rows = database.frame("MEMORY_RECORD", ["timestamp", *sums, "deviceId"], ids=["component"])
-    rows = rows.with_columns(component=as_texts(strings.coded(rows["component"])))
-    return _placed(rows, "MEMORY_RECORD", "timestamp", sums, database, notes).select(
+    rows = reading.database.frame("MEMORY_RECORD", ["timestamp", *sums, "deviceId"], ids=["component"])
+    rows = rows.with_columns(component=as_texts(reading.strings.coded(rows["component"])))
+    return _placed(rows, "MEMORY_RECORD", "timestamp", sums, reading).select(
         "component",
         device=_device(),
         time_ns="timestamp",
@@ -68,10 +64,10 @@ def _curves(database: Database, strings: Strings, notes: Notes) -> pl.DataFrame:
     )
 
 
-def _process_memory(database: Database, strings: Strings) -> pl.DataFrame:
+def _process_memory(reading: DatabaseReading) -> pl.DataFrame:
     """The process's own memory, which the text form lists among the allocators; here it is a table of its own."""
-    rows = database.frame("NPU_MEM", ["ddr", "hbm", "timestampNs", "deviceId"], ids=["type"])
-    rows = rows.filter(as_texts(strings.coded(rows["type"])).str.to_lowercase().eq_missing(pl.Series([_APP])))
+    rows = reading.database.frame("NPU_MEM", ["ddr", "hbm", "timestampNs", "deviceId"], ids=["type"])
+    rows = rows.filter(as_texts(reading.strings.coded(rows["type"])).str.to_lowercase().eq_missing(pl.Series([_APP])))
     return rows.filter(pl.col("timestampNs").is_between(0, LARGEST_NS)).select(
         device=_device(),
         component=pl.lit(_APP.upper()),
@@ -80,25 +76,25 @@ def _process_memory(database: Database, strings: Strings) -> pl.DataFrame:
     )
 
 
-def _modules(database: Database, strings: Strings, notes: Notes) -> pl.DataFrame:
-    rows = database.frame("NPU_MODULE_MEM", ["moduleId", "timestampNs", "totalReserved", "deviceId"])
-    codes, words = strings.enum("ENUM_MODULE", rows["moduleId"])
+def _modules(reading: DatabaseReading) -> pl.DataFrame:
+    rows = reading.database.frame("NPU_MODULE_MEM", ["moduleId", "timestampNs", "totalReserved", "deviceId"])
+    codes, words = reading.strings.enum("ENUM_MODULE", rows["moduleId"])
     named = as_texts((codes, [module_component(word) if word else None for word in words]))
     rows = rows.with_columns(component=pl.coalesce(named, pl.format(module_component("{}"), "moduleId")))
     supported = pl.col("totalReserved").is_between(0, _LARGEST_BYTES).fill_null(False)
-    notes.add("db_module_unsupported", file=database.file, count=rows.filter(~supported).height)
-    rows = _placed(rows.filter(supported), "NPU_MODULE_MEM", "timestampNs", ["totalReserved"], database, notes)
+    reading.note("db_module_unsupported", count=rows.filter(~supported).height)
+    rows = _placed(rows.filter(supported), "NPU_MODULE_MEM", "timestampNs", ["totalReserved"], reading)
     return rows.select("component", device=_device(), time_ns="timestampNs", reserved="totalReserved")
 
 
-def _blocks(database: Database, strings: Strings, pool: str, notes: Notes) -> pl.DataFrame:
+def _blocks(reading: DatabaseReading, pool: str) -> pl.DataFrame:
     """Rows of ``allocations`` from ``OP_MEMORY``. Blocks of the graph engine have no stream."""
     times = ["allocationTime", "releaseTime", "activeReleaseTime"]
-    rows = database.frame("OP_MEMORY", ["size", *times, "streamPtr", "deviceId"], ids=["name"])
-    rows = rows.with_columns(operator=as_texts(strings.coded(rows["name"]))).with_row_index("number")
+    rows = reading.database.frame("OP_MEMORY", ["size", *times, "streamPtr", "deviceId"], ids=["name"])
+    rows = rows.with_columns(operator=as_texts(reading.strings.coded(rows["name"]))).with_row_index("number")
     rows = rows.with_columns(pl.when(pl.col(times).is_between(1, LARGEST_NS)).then(pl.col(times)))
     good = rows.filter(pl.col("size").is_not_null() & pl.any_horizontal(pl.col(times).is_not_null()))
-    notes.add("db_rows_empty", file=database.file, table="OP_MEMORY", count=rows.height - good.height)
+    reading.note("db_rows_empty", table="OP_MEMORY", count=rows.height - good.height)
     return good.select(
         "operator",
         device=_device(),
@@ -113,9 +109,10 @@ def _blocks(database: Database, strings: Strings, pool: str, notes: Notes) -> pl
     )
 
 
-def _operations(database: Database, strings: Strings, notes: Notes) -> pl.DataFrame:
+def _operations(reading: DatabaseReading) -> pl.DataFrame:
     """``NPU_OP_MEM``: what the graph engine took and gave back, moment by moment."""
-    rows = database.frame(
+    strings = reading.strings
+    rows = reading.database.frame(
         "NPU_OP_MEM",
         ["addr", "size", "timestampNs", "totalAllocate", "totalReserve", "deviceId"],
         ids=["operatorName", "type", "component"],
@@ -125,7 +122,7 @@ def _operations(database: Database, strings: Strings, notes: Notes) -> pl.DataFr
         frees=as_texts(strings.coded(rows["type"])).str.to_lowercase().is_in(["release", "free"]).fill_null(False),
         component=as_texts(strings.coded(rows["component"])).fill_null(_GE),
     ).with_row_index("seq")
-    rows = _placed(rows, "NPU_OP_MEM", "timestampNs", ["size"], database, notes)
+    rows = _placed(rows, "NPU_OP_MEM", "timestampNs", ["size"], reading)
     return rows.select(
         "operator",
         "component",

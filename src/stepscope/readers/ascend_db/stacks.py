@@ -6,18 +6,18 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NONE, NULL, Int64s
+from stepscope.readers.ascend_db.database_reading import DatabaseReading
 from stepscope.readers.ascend_db.joins import first_match
-from stepscope.readers.ascend_db.strings import UNKNOWN, Strings, as_texts
+from stepscope.readers.ascend_db.strings import UNKNOWN, as_texts
 from stepscope.readers.ascend_db.timeline import numbers
 from stepscope.readers.slices.slice_table import SliceTable
-from stepscope.readers.sqlite.database import Database
 from stepscope.store.nesting import nearest
 
 
-def read_stacks(database: Database, strings: Strings, wanted: pl.Series) -> tuple[Int64s, pl.DataFrame]:
+def read_stacks(reading: DatabaseReading, wanted: pl.Series) -> tuple[Int64s, pl.DataFrame]:
     """The stack number of each wanted call chain, NULL where there is none; and the rows of ``stacks``."""
-    frames = database.frame("PYTORCH_CALLCHAINS", ["id", "stackDepth"], ids=["stack"])
-    frames = frames.with_columns(text=as_texts(strings.coded(frames["stack"])).fill_null(UNKNOWN))
+    frames = reading.database.frame("PYTORCH_CALLCHAINS", ["id", "stackDepth"], ids=["stack"])
+    frames = frames.with_columns(text=as_texts(reading.strings.coded(frames["stack"])).fill_null(UNKNOWN))
     chains = (
         frames.drop_nulls("id")
         .sort("id", "stackDepth", descending=[False, True], maintain_order=True)

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
-from stepscope import facts
 from stepscope.arrays import Bools, Int8s, Int32s
 from stepscope.facts.chrome import chrome_facts
+from stepscope.facts.communication import communication_kernel
 from stepscope.readers.chrome.processes import TrackRoles
 from stepscope.readers.slices.slice_table import KIND
 from stepscope.readers.trace_json.event_columns import EventColumns
@@ -30,7 +30,7 @@ def kinds(
     kind[on_device] = KIND["kernel"]
     if on_device.any():
         words = [text or "" for text in columns.names.texts()]
-        communicates = np.array([bool(facts.communication_kernel().search(word)) for word in words])
+        communicates = np.array([bool(communication_kernel().search(word)) for word in words])
         is_copy = np.array([bool(_COPY.match(word)) for word in words])
         kind[on_device & communicates[name]] = KIND["collective"]
         kind[on_device & is_copy[name]] = KIND["copy"]

@@ -7,9 +7,8 @@ from typing import Final
 
 import numpy as np
 
-from stepscope import facts
 from stepscope.arrays import Int8s, Int32s
-from stepscope.facts.communication import communication_facts
+from stepscope.facts.communication import communication_facts, communication_kernel
 from stepscope.facts.kineto import kineto_facts
 from stepscope.facts.pytorch import pytorch_facts
 from stepscope.readers.kineto.categories import kind_of_category
@@ -28,7 +27,7 @@ def kinds(category: Int32s, name: Int32s, categories: Codes, names: Codes) -> In
     )
     kind = by_category[category] if len(category) else np.empty(0, np.int8)
     words = [text or "" for text in names.texts()] or [""]
-    communicates = np.array([bool(facts.communication_kernel().search(word)) for word in words])
+    communicates = np.array([bool(communication_kernel().search(word)) for word in words])
     is_module = np.array([word.startswith(MODULE_PREFIX) for word in words])
     is_annotation = re.compile("|".join(pytorch_facts().annotations)).match
     prefixes = tuple(f"{backend}:" for backend in communication_facts().host_prefixes)

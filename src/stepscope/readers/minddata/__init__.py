@@ -56,8 +56,8 @@ def claim_file(path: Path, head: bytes) -> Source | None:
 
 def read(reading: Reading) -> None:
     """Read the pipeline files of one rank."""
-    track_numbers, parts = TrackNumbers(), SliceParts()
-    read_pipeline(reading.source.files, reading, track_numbers, parts)
+    parts = SliceParts()
+    read_pipeline(reading.source.files, reading, parts.tracks, parts)
     slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     if len(slices):
         reading.notes.add("no_steps_in_files", file=reading.source.path.name)
@@ -65,7 +65,7 @@ def read(reading: Reading) -> None:
         slices.integers["step"] = steps.at(slices.start)
         reading.out.add("steps", steps.frame())
     slices.write(reading.out)
-    reading.out.add("tracks", track_numbers.frame())
+    reading.out.add("tracks", parts.tracks.frame())
     row = {
         "framework": "mindspore",
         "world_size": reading.source.world_size,
@@ -100,7 +100,7 @@ def read_pipeline(
         batches.read_batches(file_of["iterator"], reading, track_numbers, reported if beside else None)
     for subject in ("get_next", "get_next_gpu"):
         if subject in file_of and parts is not None:
-            read_get_next(file_of[subject], pipeline, reading, track_numbers, parts)
+            read_get_next(file_of[subject], pipeline, reading, parts)
     _read_summary(file_of, reported, reading)
     reported.write(reading.out)
 

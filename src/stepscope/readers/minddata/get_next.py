@@ -16,18 +16,17 @@ from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.text_files import matched
 from stepscope.readers.minddata.stages import DEVICE_QUEUE
 from stepscope.readers.slices.slice_parts import SliceParts
-from stepscope.readers.slices.track_numbers import TrackNumbers
 
 _LINE: Final = r"^\s*(?<name>GetNext\S*)\s+(?<start>\d+)\s+(?<end>\d+)\s+(?<fill>\d{1,12})\s*$"
 
 
-def read_get_next(path: Path, sink: int, reading: Reading, track_numbers: TrackNumbers, parts: SliceParts) -> None:
+def read_get_next(path: Path, sink: int, reading: Reading, parts: SliceParts) -> None:
     """Slices of waiting, and the fill of the device's queue as samples of stage ``sink``."""
     waits_text = matched(path, _LINE, reading)
     if waits_text.is_empty():
         return
     unit = NS if path.name.startswith("minddata_getnext") else US
-    track = track_numbers.track("stream", "GetNext", "data queue of the device")
+    track = parts.tracks.track("stream", "GetNext", "data queue of the device")
     waits = waits_text.select(
         "name",
         start_ns=scaled_column(waits_text["start"], unit),

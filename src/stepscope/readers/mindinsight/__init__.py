@@ -31,7 +31,6 @@ from stepscope.readers.mindspore_cpu.memory_record import read_memory_record
 from stepscope.readers.mindspore_cpu.operators import read_details, read_operators
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.steps import one_step
-from stepscope.readers.slices.track_numbers import TrackNumbers
 
 # These alone do not make a profiler directory: other formats have them too.
 _COMMON: Final = frozenset(
@@ -70,7 +69,7 @@ def read(reading: Reading) -> None:
     """Read the files of one rank."""
     files = RankFiles(reading.source.files)
     identity = RankIdentity(reading, files)
-    track_numbers, parts, reported = TrackNumbers(), SliceParts(), Reported()
+    parts, reported = SliceParts(), Reported()
     trace = _read_step_trace(files, reported, reading)
     for path in files.every("strategy"):
         read_strategy(path, identity, reading, reported)
@@ -82,19 +81,18 @@ def read(reading: Reading) -> None:
     reading.out.add("transfers", communication.transfer_rows())
     # On a GPU the kernels of NCCL are the communication; the calls of the step trace are the operators around them.
     repeated = bool(trace.calls) and files.first("gpu_activities") is not None
-    trace.add_slices(track_numbers, parts, f"Device {identity.rank}", "reported" if repeated else "collective")
+    trace.add_slices(parts, f"Device {identity.rank}", "reported" if repeated else "collective")
     reading.notes.add("step_trace_calls_repeated", file=trace.file, count=len(trace.calls) if repeated else 0)
-    known = _read_ascend_tasks(files, identity, track_numbers, parts, reported, reading)
+    known = _read_ascend_tasks(files, identity, parts, reported, reading)
     known.calls = bool(trace.calls)
     known.activities, known.gpu_operators, known.host_operators = (
         files.first(subject) is not None for subject in ("gpu_activities", "gpu_operators", "cpu_operators")
     )
-    _read_host_and_gpu(files, track_numbers, parts, reported, reading)
+    _read_host_and_gpu(files, parts, reported, reading)
     for subject in ("ascend_display", "gpu_display", "cpu_display"):
         for path in files.every(subject):
-            rows = display.read_display(path, reading)
-            is_gpu = subject == "gpu_display"
-            display.add_display(rows, known, trace, track_numbers, parts, reading.notes, path.name, is_gpu)
+            events = display.read_display(path, subject == "gpu_display", reading)
+            display.add_display(events, known, trace, parts, reading.notes)
     for path in files.every("dynamic_shapes"):
         read_dynamic_shapes(path, reported, reading)
     for path in files.every("memory_plan"):
@@ -102,7 +100,7 @@ def read(reading: Reading) -> None:
     for path in files.every("operator_memory"):
         memory.read_operator_memory(path, reading)
     reported.write(reading.out)
-    minddata.read_pipeline(reading.source.files, reading, track_numbers, parts)
+    minddata.read_pipeline(reading.source.files, reading, parts.tracks, parts)
     note_what_is_missing(reading.source, files, identity, reading.notes)
     slices = parts.build(reading.out, reading.notes, reading.source.path.name)
     if len(slices) and "pipeline" in files.subjects:
@@ -122,7 +120,7 @@ def read(reading: Reading) -> None:
             inferred = {"group": [stage[0]], "name": [stage[0]], "ranks": [stage[1]]}
             reading.out.add("groups", pl.DataFrame(inferred | {"origin": ["hccl_raw"], "confidence": ["inferred"]}))
     slices.write(reading.out)
-    reading.out.add("tracks", track_numbers.frame())
+    reading.out.add("tracks", parts.tracks.frame())
     reading.out.add("ranks", pl.DataFrame([identity.row(slices)], infer_schema_length=None))
 
 
@@ -145,7 +143,6 @@ def _read_step_trace(files: RankFiles, reported: Reported, reading: Reading) -> 
 def _read_ascend_tasks(
     files: RankFiles,
     identity: RankIdentity,
-    track_numbers: TrackNumbers,
     parts: SliceParts,
     reported: Reported,
     reading: Reading,
@@ -160,7 +157,6 @@ def _read_ascend_tasks(
         tasks,
         hwts,
         facts_of if facts_of is not None else operators.nothing(),
-        track_numbers,
         parts,
         reading.notes,
         device,
@@ -182,13 +178,12 @@ def _read_ascend_tasks(
     for subject, table in tables.items():
         path = files.first(subject)
         file = path.name if path else ""
-        known.aicpu += device_tasks.add_aicpu(table, file, track_numbers, parts, reading.notes, device)
+        known.aicpu += device_tasks.add_aicpu(table, file, parts, reading.notes, device)
     return known
 
 
 def _read_host_and_gpu(
     files: RankFiles,
-    track_numbers: TrackNumbers,
     parts: SliceParts,
     reported: Reported,
     reading: Reading,
@@ -197,17 +192,17 @@ def _read_host_and_gpu(
     shift = gpu.read_shift(path, reading) if (path := files.first("start_time")) is not None else 0
     types = read_details(path, reported, reading) if (path := files.first("cpu_details")) is not None else {}
     if (path := files.first("cpu_operators")) is not None:
-        read_operators(path, types, files.first("cpu_shapes"), track_numbers, parts, reading, shift)
+        read_operators(path, types, files.first("cpu_shapes"), parts, reading, shift)
     if (path := files.first("cpu_memory")) is not None:
         read_memory_record(path, reading)
     types = gpu.read_gpu_details(path, reported, reading) if (path := files.first("gpu_details")) else {}
     if (path := files.first("gpu_operators")) is not None:
-        gpu.read_gpu_operators(path, types, files.first("gpu_shapes"), track_numbers, parts, reading)
+        gpu.read_gpu_operators(path, types, files.first("gpu_shapes"), parts, reading)
     launched_by = gpu.no_activity_data()
     if (path := files.first("gpu_activity_data")) is not None:
         launched_by = gpu.read_activity_data(path, reported, reading)
     if (path := files.first("gpu_activities")) is not None:
-        gpu.read_activities(path, launched_by, track_numbers, parts, reading)
+        gpu.read_activities(path, launched_by, parts, reading)
 
 
 def _no_tasks(*more: str) -> pl.DataFrame:

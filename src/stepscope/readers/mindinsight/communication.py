@@ -54,15 +54,15 @@ class Communication:
 
 def read_communication(path: Path, identity: RankIdentity, reported: Reported, reading: Reading) -> Communication:
     """All steps of the file; its average row goes to ``reported`` only."""
-    result = Communication()
+    lines = _Lines(path.name, identity, reported, reading.notes)
     table = read_csv(path, reading)
     if table is None:
-        return result
+        return lines.result
     cells = {name: table.cells(name) for name in _COLUMNS}
     missing = [name for name, column in cells.items() if column is None]
     if missing:
         reading.notes.add("mindspore_columns_missing", file=path.name, columns=", ".join(missing))
-        return result
+        return lines.result
     for row in zip(*(column for column in cells.values() if column is not None), strict=True):
         said_step, cost, wait, links, calls = row
         step = integer(said_step, 1 << 62)
@@ -71,55 +71,62 @@ def read_communication(path: Path, identity: RankIdentity, reported: Reported, r
         reported.add(path.name, label, "wait_cost", wait, step)
         _report_links(path.name, "", _object(links, path.name, reading.notes), step, reported)
         for name, values in _object(calls, path.name, reading.notes).items():
-            _add_call(result, name, values, step, identity, path.name, reported, reading.notes)
-    return result
+            lines.add_call(repair.clean_text(name), values, step)
+    return lines.result
 
 
-def _add_call(
-    result: Communication,
-    name: str,
-    values: Any,
-    step: int | None,
-    identity: RankIdentity,
-    file: str,
-    reported: Reported,
-    notes: Notes,
-) -> None:
-    if not isinstance(values, list) or len(values) < 3:
-        notes.add("mindspore_rows_dropped", file=file, place=repair.clean_text(name)[:60])
-        return
-    name = repair.clean_text(name)
-    links = values[3] if len(values) > 3 and isinstance(values[3], dict) else {}
-    if step is None:
-        reported.add(file, f"average {name}", "communication_cost", values[1])
-        reported.add(file, f"average {name}", "wait_cost", values[2])
-        _report_links(file, f"average {name} ", links, None, reported)
-        return
-    transit, wait = scaled(values[1], MS), scaled(values[2], MS)
-    if transit is None or wait is None:
-        notes.add("mindspore_rows_dropped", file=file, place=name[:60])
-        return
-    result.transit_ns[step, name], result.wait_ns[step, name] = transit, wait
-    operator = name.rsplit("_", maxsplit=1)[-1]
-    result.transfers.append(
-        {"kind": "wait", "peer": None, "transport": None, "call": name, "step": step, "bytes": None, "time_ns": wait}
-    )
-    peers: list[int | None] = []
-    for link, transport, numbers in _links(links):
-        time, size = scaled(_at(numbers, 0), MS), scaled(_at(numbers, 1), _KILO)
-        if time is None or size is None:
-            notes.add("mindspore_rows_dropped", file=file, place=f"{name[:60]} {link}")
-            continue
-        peer = _peer(link, operator, identity, file, notes)
-        peers.append(peer)
-        row = {"peer": peer, "transport": transport, "call": name, "step": step}
-        result.transfers.append(row | {"kind": "payload", "bytes": size, "time_ns": time})
-        if (waited := scaled(_at(numbers, 3), MS)) is not None:
-            result.transfers.append(row | {"kind": "wait", "bytes": None, "time_ns": waited})
-        _check_bandwidth(numbers, file, notes)
-    if peers:
-        inside = None not in peers and collective_kind(operator) not in _POINT_TO_POINT
-        result.within_stage[name] = inside and result.within_stage.get(name, True)
+@dataclass
+class _Lines:
+    """The calls in the lines of one file, and where they go."""
+
+    file: str
+    identity: RankIdentity
+    reported: Reported
+    notes: Notes
+    result: Communication = field(default_factory=Communication)
+
+    def add_call(self, name: str, values: Any, step: int | None) -> None:
+        if not isinstance(values, list) or len(values) < 3:
+            self._drop(name)
+            return
+        links = values[3] if len(values) > 3 and isinstance(values[3], dict) else {}
+        if step is None:
+            self.reported.add(self.file, f"average {name}", "communication_cost", values[1])
+            self.reported.add(self.file, f"average {name}", "wait_cost", values[2])
+            _report_links(self.file, f"average {name} ", links, None, self.reported)
+            return
+        transit, wait = scaled(values[1], MS), scaled(values[2], MS)
+        if transit is None or wait is None:
+            self._drop(name)
+            return
+        self.result.transit_ns[step, name], self.result.wait_ns[step, name] = transit, wait
+        self.result.transfers.append(
+            {"kind": "wait", "peer": None, "transport": None, "call": name, "step": step, "bytes": None}
+            | {"time_ns": wait}
+        )
+        self._add_links(name, links, step)
+
+    def _add_links(self, name: str, links: dict[str, Any], step: int) -> None:
+        operator = name.rsplit("_", maxsplit=1)[-1]
+        peers: list[int | None] = []
+        for link, transport, numbers in _links(links):
+            time, size = scaled(_at(numbers, 0), MS), scaled(_at(numbers, 1), _KILO)
+            if time is None or size is None:
+                self._drop(name, f" {link}")
+                continue
+            peer = _peer(link, operator, self.identity, self.file, self.notes)
+            peers.append(peer)
+            row = {"peer": peer, "transport": transport, "call": name, "step": step}
+            self.result.transfers.append(row | {"kind": "payload", "bytes": size, "time_ns": time})
+            if (waited := scaled(_at(numbers, 3), MS)) is not None:
+                self.result.transfers.append(row | {"kind": "wait", "bytes": None, "time_ns": waited})
+            _check_bandwidth(numbers, self.file, self.notes)
+        if peers:
+            inside = None not in peers and collective_kind(operator) not in _POINT_TO_POINT
+            self.result.within_stage[name] = inside and self.result.within_stage.get(name, True)
+
+    def _drop(self, name: str, link: str = "") -> None:
+        self.notes.add("mindspore_rows_dropped", file=self.file, place=f"{name[:60]}{link}")
 
 
 def _peer(link: str, operator: str, identity: RankIdentity, file: str, notes: Notes) -> int | None:

@@ -20,7 +20,6 @@ from stepscope.readers.files.text_files import Table, first_line, lines, matched
 from stepscope.readers.mindinsight.operators import DESCRIPTION
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.slices.slice_parts import SliceParts
-from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.store.notes import Notes
 
 _TASK: Final = r"^(?<name>.+),\s*(?<stream>\d{1,9})\s*,\s*(?<start>[^,]+),\s*(?<dur>[^,]+)$"
@@ -78,7 +77,6 @@ def add_tasks(
     tasks: pl.DataFrame,
     hwts: pl.DataFrame,
     framework: pl.DataFrame,
-    track_numbers: TrackNumbers,
     parts: SliceParts,
     notes: Notes,
     device: str,
@@ -95,7 +93,7 @@ def add_tasks(
     notes.add("hwts_tasks_without_operator", file=files.get("hwts", ""), count=scheduling.height)
     described = _described(tasks, framework, notes, files.get("framework", ""))
     streams = pl.concat([tasks["stream"], scheduling["stream"]]).unique(maintain_order=True)
-    tracks = {stream: track_numbers.track("stream", f"Stream {stream}", device, str(stream)) for stream in streams}
+    tracks = {stream: parts.tracks.track("stream", f"Stream {stream}", device, str(stream)) for stream in streams}
     track = pl.col("stream").replace_strict(tracks, default=None, return_dtype=pl.Int32).alias("track")
     if described.height:
         parts.add(
@@ -140,9 +138,7 @@ def read_aicpu(path: Path, reported: Reported, reading: Reading) -> Table | None
     return table
 
 
-def add_aicpu(
-    table: Table, file: str, track_numbers: TrackNumbers, parts: SliceParts, notes: Notes, device: str
-) -> list[int]:
+def add_aicpu(table: Table, file: str, parts: SliceParts, notes: Notes, device: str) -> list[int]:
     """Slices of AI CPU kernels; returns their starts. The vendor's own times (with dispatch, in ms) are details."""
     cells = {name: table.cells(name) for name in ("kernel_type", "run_start", "run_end")}
     kinds, starts, ends = cells["kernel_type"] or table.cells("node_type_name", "op_type"), *list(cells.values())[1:]
@@ -154,7 +150,7 @@ def add_aicpu(
     details = [_details(table, row) for row in table.rows]
     parts.add(
         pl.DataFrame({"name": kinds, "start_ns": start, "dur_ns": end - start, "json": details}).with_columns(
-            track=pl.lit(track_numbers.track("stream", "AI CPU", device, "AI CPU")),
+            track=pl.lit(parts.tracks.track("stream", "AI CPU", device, "AI CPU")),
             kind=pl.lit("kernel"),
             core=pl.lit("AI_CPU"),
             type=pl.col("name").str.split("-").list.first(),

@@ -26,7 +26,6 @@ from stepscope.readers.mindinsight.operators import describe
 from stepscope.readers.mindinsight.step_trace import Step, StepTrace
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.slices.slice_parts import SliceParts
-from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.readers.trace_json.event_columns import arguments
 from stepscope.readers.trace_json.trace_event import Event
 from stepscope.readers.trace_json.trace_text import TraceText
@@ -64,8 +63,17 @@ class Known:
     host_operators: bool = False
 
 
-def read_display(path: Path, reading: Reading) -> pl.DataFrame:
-    """All complete events as rows; empty, with a note, if the file is no trace."""
+@dataclass(frozen=True)
+class Display:
+    """The complete events of a file."""
+
+    rows: pl.DataFrame
+    file: str
+    is_gpu: bool
+
+
+def read_display(path: Path, is_gpu: bool, reading: Reading) -> Display:
+    """All complete events; empty, with a note, if the file is no trace."""
     frames = []
     names: dict[tuple[str, str], str] = {}
     try:
@@ -84,26 +92,18 @@ def read_display(path: Path, reading: Reading) -> pl.DataFrame:
     except UnreadableInputError as error:
         reading.notes.add("mindspore_file_unreadable", file=path.name, **error.as_reason())
     if not frames:
-        return pl.DataFrame(schema=_SCHEMA)
+        return Display(pl.DataFrame(schema=_SCHEMA), path.name, is_gpu)
     rows = pl.concat(frames)
     labels = [names.get(pair, pair[1]) for pair in rows.select("process", "thread").iter_rows()]
-    return rows.with_columns(thread=pl.Series(labels, dtype=pl.String))
+    return Display(rows.with_columns(thread=pl.Series(labels, dtype=pl.String)), path.name, is_gpu)
 
 
-def add_display(
-    rows: pl.DataFrame,
-    known: Known,
-    trace: StepTrace,
-    track_numbers: TrackNumbers,
-    parts: SliceParts,
-    notes: Notes,
-    file: str,
-    gpu: bool,
-) -> None:
-    """Slices of all events that no exact file has; the vendor's own track_numbers are of kind ``reported``."""
-    if rows.is_empty():
+def add_display(display: Display, known: Known, trace: StepTrace, parts: SliceParts, notes: Notes) -> None:
+    """Slices of all events that no exact file has; the vendor's own tracks are of kind ``reported``."""
+    if display.rows.is_empty():
         return
-    rows = _classified(rows, gpu)
+    file, gpu = display.file, display.is_gpu
+    rows = _classified(display.rows, gpu)
     ai_cpu = pl.col("process") == _AI_CPU
     core_ops = (pl.col("kind") == "kernel") & ~ai_cpu
     host = (pl.col("kind") == "operator") & (pl.col("core") == "HOST_CPU")
@@ -125,7 +125,7 @@ def add_display(
         notes.add("timeline_copies", file=file, count=others.filter(calls).height)
         others = others.with_columns(kind=pl.when(calls).then(pl.lit("reported")).otherwise("kind"))
     tracks = {
-        row: track_numbers.track(row[0], row[1], row[2], row[3])
+        row: parts.tracks.track(row[0], row[1], row[2], row[3])
         for row in others.select("track_kind", "label", "owner", "thread").unique(maintain_order=True).iter_rows()
     }
     work = pl.col("kind").is_in(["kernel", "operator", "collective"])

@@ -13,7 +13,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.communication import communication_kernel
 from stepscope.readers.files.numbers import NS, US, scaled, scaled_column
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
@@ -23,7 +23,6 @@ from stepscope.readers.mindspore_cpu.operators import described
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.mindspore_cpu.shapes import read_shapes, with_shapes
 from stepscope.readers.slices.slice_parts import SliceParts
-from stepscope.readers.slices.track_numbers import TrackNumbers
 
 _ACTIVITY: Final = r"^(?<name>.*);(?<stream>\d{1,9});(?<start>[^;]+);(?<dur>[^;]+)$"
 _ACTIVITY_TEXTS: Final = ("type", "op_full_name", "stream_id", "block_dim", "grid_dim")
@@ -36,7 +35,6 @@ def read_gpu_operators(
     path: Path,
     types: dict[str, str],
     shapes: Path | None,
-    track_numbers: TrackNumbers,
     parts: SliceParts,
     reading: Reading,
 ) -> None:
@@ -48,22 +46,20 @@ def read_gpu_operators(
         return
     parts.add(
         described(runs, types).with_columns(
-            track=pl.lit(track_numbers.track("host", "GPU operators", _PROCESS)), kind=pl.lit("operator")
+            track=pl.lit(parts.tracks.track("host", "GPU operators", _PROCESS)), kind=pl.lit("operator")
         ),
         path.name,
     )
 
 
-def read_activities(
-    path: Path, launched_by: pl.DataFrame, track_numbers: TrackNumbers, parts: SliceParts, reading: Reading
-) -> None:
+def read_activities(path: Path, launched_by: pl.DataFrame, parts: SliceParts, reading: Reading) -> None:
     """Kernels on their streams; those of NCCL are collectives."""
     activities = matched(path, _ACTIVITY, reading)
     if activities.is_empty():
         return
     streams = activities["stream"].unique(maintain_order=True)
-    tracks = {stream: track_numbers.track("stream", f"Stream {stream}", _PROCESS, stream) for stream in streams}
-    communicates = pl.col("name").str.contains(facts.communication_kernel().pattern)
+    tracks = {stream: parts.tracks.track("stream", f"Stream {stream}", _PROCESS, stream) for stream in streams}
+    communicates = pl.col("name").str.contains(communication_kernel().pattern)
     runs = activities.select("name", "stream").with_columns(
         start_ns=scaled_column(activities["start"], NS), dur_ns=scaled_column(activities["dur"], US)
     )

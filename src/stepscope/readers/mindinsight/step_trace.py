@@ -25,7 +25,6 @@ from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import Table, read_csv, read_json
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.steps import Steps
-from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.store.notes import Notes
 
 _POINTS: Final = ("start_point", "end_point", "fp_point", "bp_point")
@@ -103,13 +102,13 @@ class StepTrace:
         ]
         return pl.DataFrame(rows, infer_schema_length=None)
 
-    def add_slices(self, track_numbers: TrackNumbers, parts: SliceParts, device: str, kind: str) -> None:
-        """The calls as slices of a kind on the track_numbers of their streams."""
+    def add_slices(self, parts: SliceParts, device: str, kind: str) -> None:
+        """The calls as slices of a kind on the tracks of their streams."""
         if not self.calls:
             return
         rows = [
             {
-                "track": track_numbers.track("stream", f"Stream {call.stream}", device, call.stream),
+                "track": parts.tracks.track("stream", f"Stream {call.stream}", device, call.stream),
                 "start_ns": call.start,
                 "dur_ns": call.end - call.start,
                 "name": call.name,

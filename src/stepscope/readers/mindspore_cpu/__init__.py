@@ -25,7 +25,6 @@ from stepscope.readers.mindspore_cpu.operators import read_details, read_operato
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.slice_table import SliceTable
 from stepscope.readers.slices.steps import ChooseSteps, no_steps, one_step
-from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.store.notes import Notes
 
 _FILES: Final = {
@@ -91,16 +90,16 @@ def read(reading: Reading, choose_steps: ChooseSteps | None = None) -> None:
         for subject, name in _FILES.items()
         if name.fullmatch(_plain(file.name))
     }
-    track_numbers, parts, reported = TrackNumbers(), SliceParts(), Reported()
+    parts, reported = SliceParts(), Reported()
     types = read_details(file_of["details"], reported, reading) if "details" in file_of else {}
     if "types" in file_of and (table := read_csv(file_of["types"], reading)) is not None:
         reported.add_table(file_of["types"].name, table, ("op_type",), reading.notes)
     reported.write(reading.out)
     if "times" in file_of:
-        read_operators(file_of["times"], types, file_of.get("shapes"), track_numbers, parts, reading)
+        read_operators(file_of["times"], types, file_of.get("shapes"), parts, reading)
     if "memory" in file_of:
         read_memory_record(file_of["memory"], reading)
-    minddata.read_pipeline(reading.source.files, reading, track_numbers, parts)
+    minddata.read_pipeline(reading.source.files, reading, parts.tracks, parts)
     if choose_steps is None:
         _note_what_is_missing(reading.source, file_of, reading.notes)
     slices = parts.build(reading.out, reading.notes, reading.source.path.name)
@@ -115,7 +114,7 @@ def read(reading: Reading, choose_steps: ChooseSteps | None = None) -> None:
         if choose_steps is None and any(minddata.rank_of(file.name) is not None for file in reading.source.files):
             reading.notes.add("pipeline_own_clock", file=reading.source.path.name)
     slices.write(reading.out)
-    reading.out.add("tracks", track_numbers.frame())
+    reading.out.add("tracks", parts.tracks.frame())
     reading.out.add("ranks", pl.DataFrame([_rank_row(reading, slices)]))
 
 

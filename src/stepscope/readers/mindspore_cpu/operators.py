@@ -16,7 +16,6 @@ from stepscope.readers.mindspore_cpu.kernel_times import read_kernel_times
 from stepscope.readers.mindspore_cpu.scopes import module, phase
 from stepscope.readers.mindspore_cpu.shapes import read_shapes, with_shapes
 from stepscope.readers.slices.slice_parts import SliceParts
-from stepscope.readers.slices.track_numbers import TrackNumbers
 
 CORE: Final = "HOST_CPU"
 _TEXT_COLUMNS: Final = ("op_side", "op_type", "op_name", "subgraph", "pid")
@@ -26,7 +25,6 @@ def read_operators(
     times: Path,
     types: dict[str, str],
     shapes: Path | None,
-    track_numbers: TrackNumbers,
     parts: SliceParts,
     reading: Reading,
     shift_ns: int = 0,
@@ -39,7 +37,7 @@ def read_operators(
         return
     threads = runs["thread"].cast(pl.String).fill_null("").unique(maintain_order=True)
     tracks = {
-        thread: track_numbers.track("host", f"Thread {thread or 0}", "CPU operators", thread or "0")
+        thread: parts.tracks.track("host", f"Thread {thread or 0}", "CPU operators", thread or "0")
         for thread in threads
     }
     parts.add(

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.communication import communication_kernel
 from stepscope.facts.nsight import nsight_facts
 from stepscope.readers.nsight.recognition import GRAPHS, KERNELS
 from stepscope.readers.slices.track_numbers import TrackNumbers
@@ -70,7 +70,7 @@ _ON_DEVICE: Final = [*_TIMES, "deviceId", "streamId", "correlationId", "globalPi
 def _kernels(database: Database, strings: dict[int, str]) -> pl.DataFrame:
     rows = _named(database.frame(KERNELS, [*_ON_DEVICE, "demangledName", "shortName"]), "demangledName", strings)
     names = rows["name"].drop_nulls().unique()
-    communicating = [name for name in names if facts.communication_kernel().search(name)]
+    communicating = [name for name in names if communication_kernel().search(name)]
     kind = pl.when(pl.col("name").is_in(communicating)).then(pl.lit("collective")).otherwise(pl.lit("kernel"))
     return rows.with_columns(kind=kind).drop("demangledName", "shortName")
 

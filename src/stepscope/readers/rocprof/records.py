@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from stepscope import facts
+from stepscope.facts.communication import communication_kernel
 from stepscope.readers.slices.track_numbers import TrackNumbers
 
 #: ``where`` is the agent of device work and the process of host work, ``lane`` the queue or the thread.
@@ -38,7 +38,7 @@ def copy_name(direction: str) -> str:
 def rows_of_records(records: pl.DataFrame, tracks: TrackNumbers) -> pl.DataFrame:
     """The records on tracks; kernels that communicate are told apart by their names."""
     names = records.filter(pl.col("kind") == "kernel")["name"].drop_nulls().unique()
-    communicating = [name for name in names if facts.communication_kernel().search(name)]
+    communicating = [name for name in names if communication_kernel().search(name)]
     talks = (pl.col("kind") == "kernel") & pl.col("name").is_in(communicating)
     rows = records.with_columns(kind=pl.when(talks).then(pl.lit("collective")).otherwise("kind"))
     rows = rows.with_columns(device=pl.col("kind").is_in(ON_DEVICE))

@@ -9,6 +9,7 @@ import polars as pl
 
 from stepscope.arrays import NULL, Int64s
 from stepscope.readers.slices.slice_table import KIND, SliceTable, believable
+from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.readers.trace_json.codes import Codes
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
@@ -25,9 +26,13 @@ _ALWAYS: Final = ("track", "start_ns", "dur_ns", "name", "kind")
 
 
 class SliceParts:
-    """Grows by frames with the columns track, start_ns, dur_ns, name and kind, and any of the further ones."""
+    """Grows by frames with the columns track, start_ns, dur_ns, name and kind, and any of the further ones.
 
-    def __init__(self) -> None:
+    ``tracks`` has the numbers for the column track.
+    """
+
+    def __init__(self, tracks: TrackNumbers | None = None) -> None:
+        self.tracks = tracks or TrackNumbers()
         self._frames: list[tuple[str, pl.DataFrame]] = []
 
     def add(self, frame: pl.DataFrame, file: str) -> None:

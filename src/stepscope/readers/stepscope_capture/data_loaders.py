@@ -16,7 +16,6 @@ from stepscope.layout import names
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_parts import SliceParts
 from stepscope.readers.slices.steps import Steps
-from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.readers.stepscope_capture.line_files import read_lines
 from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.notes import Notes
@@ -44,14 +43,12 @@ class DataLoaders:
     batches: pl.DataFrame
     stages: pl.DataFrame
 
-    def write(
-        self, steps: Steps, track_numbers: TrackNumbers, parts: SliceParts, out: RankWriter, notes: Notes
-    ) -> None:
+    def write(self, steps: Steps, parts: SliceParts, out: RankWriter, notes: Notes) -> None:
         """Fill the tables of the pipeline and add the slices."""
         ops = self._ops()
         out.add("pipeline_ops", pl.DataFrame(ops, infer_schema_length=None).drop("loader", strict=False))
         self._write_batches(steps, ops, out, notes)
-        self._add_slices(track_numbers, parts)
+        self._add_slices(parts)
 
     def _ops(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
@@ -94,15 +91,15 @@ class DataLoaders:
             ),
         )
 
-    def _add_slices(self, track_numbers: TrackNumbers, parts: SliceParts) -> None:
+    def _add_slices(self, parts: SliceParts) -> None:
         kind = pl.col("stage").replace_strict(_KINDS, default=None)
         known = self.stages.with_columns(type=kind).filter(pl.col("type").is_not_null())
         for (worker, pid), here in known.group_by("worker", "pid", maintain_order=True):
             name = "main process" if worker is None else f"worker {worker}"
-            track = track_numbers.track("host", f"{name} ({pid})", _PROCESS, str(pid))
+            track = parts.tracks.track("host", f"{name} ({pid})", _PROCESS, str(pid))
             parts.add(_slices(here, track, pl.col("type")), names.STAGES_FILE)
         for (loader,), taken in self.batches.group_by("loader", maintain_order=True):
-            track = track_numbers.track("host", f"batches of loader {loader}", _PROCESS, f"loader {loader}")
+            track = parts.tracks.track("host", f"batches of loader {loader}", _PROCESS, f"loader {loader}")
             parts.add(_slices(taken, track, pl.lit("DataLoader")), names.BATCHES_FILE)
 
 

@@ -10,7 +10,6 @@ import polars as pl
 from stepscope.layout import names
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.slices.slice_parts import SliceParts
-from stepscope.readers.slices.track_numbers import TrackNumbers
 from stepscope.readers.stepscope_capture.line_files import read_lines
 
 _SCHEMA: Final = {
@@ -25,7 +24,7 @@ _SCHEMA: Final = {
 _PROCESS: Final = "mstx"
 
 
-def read_marks(raw: Path, last_ns: int, track_numbers: TrackNumbers, parts: SliceParts, reading: Reading) -> None:
+def read_marks(raw: Path, last_ns: int, parts: SliceParts, reading: Reading) -> None:
     """Add them to ``parts``; a range that was never ended lasts to ``last_ns``."""
     lines = read_lines(raw / names.MARKS_FILE, _SCHEMA, ("event", "id", "time_ns"), reading)
     if lines.is_empty():
@@ -42,7 +41,7 @@ def read_marks(raw: Path, last_ns: int, track_numbers: TrackNumbers, parts: Slic
         pl.col("message").fill_null("?"), pl.col("domain").fill_null("default")
     )
     for (domain, pid, tid), here in both.group_by("domain", "pid", "tid", maintain_order=True):
-        track = track_numbers.track("annotation", f"{domain} {tid}", _PROCESS, f"{pid}/{tid}/{domain}")
+        track = parts.tracks.track("annotation", f"{domain} {tid}", _PROCESS, f"{pid}/{tid}/{domain}")
         frame = here.select(
             pl.lit(track).alias("track"),
             pl.col("time_ns").alias("start_ns"),
