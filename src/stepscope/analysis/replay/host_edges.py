@@ -59,6 +59,7 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, loop_
         busy[thread] = Intervals(*stretches(host.start[mine], host.end[mine], 0 if thread in queued else pause))
     loop_threads = [int(thread) for thread in primary if thread != NONE]
     done = done_at(host, collective, busy, loop_threads)
+    begun = _begun_by(host, collective, busy, loop_threads)
     launching = device.work[work.call[device.work] != NONE]
     issue = issued(work)
     points = [
@@ -68,6 +69,7 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, loop_
         *((host.thread[part], host.start[part]) for part in (blocked, enqueue, dequeue, collective, loader)),
         *((host.thread[part], host.end[part]) for part in (blocked, collective, loader)),
         (host.thread[collective], done),
+        *begun,
         (np.full(len(loop_moments), host.loop), loop_moments),
     ]
     return Threads(
@@ -82,6 +84,15 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, loop_
         np.concatenate([part[0] for part in points]).astype(np.int64),
         np.concatenate([part[1] for part in points]).astype(np.int64),
     )
+
+
+def _begun_by(
+    host: Host, collective: Int64s, busy: dict[int, Intervals], primary: list[int]
+) -> list[tuple[Int64s, Int64s]]:
+    """Points on threads that were at work when another one began a collective: they had come so far, and went on."""
+    before = host.start[collective[~np.isin(host.thread[collective], primary)]] - 1
+    begun = [(thread, before[busy[thread].contains(before)]) for thread in primary if thread in busy]
+    return [(np.full(len(times), thread), times) for thread, times in begun]
 
 
 def _placed(host: Host, arrows: pl.DataFrame) -> tuple[Int64s, Int64s]:
