@@ -75,6 +75,20 @@ def test_every_value_is_the_one_that_msprof_analyze_writes(tmp_path: Path) -> No
     assert rows == their_rows
 
 
+def test_a_capture_as_databases_gives_the_files_of_the_same_capture_as_text(tmp_path: Path) -> None:
+    plan = Plan(dp=2, pp=2, micro_batches=2)
+    folders = []
+    for form in ("ascend-text", "ascend-db"):
+        simulate(small(NPU, plan=plan, steps=2, clocks="same", host=Host(ranks=2)), tmp_path / form, form=form)
+        run = stepscope.load(tmp_path / form, store=tmp_path / f"{form}-cache")
+        folders.append(exported(run, tmp_path / f"{form}-out"))
+    text, databases = folders
+
+    assert step_rows(databases) == step_rows(text)
+    _same_values(databases, text, "cluster_communication.json", 2_000, ())
+    _same_values(databases, text, "cluster_communication_matrix.json", 500, ())
+
+
 def _same_values(ours: Path, theirs: Path, file: str, least: int, may_differ: tuple[str, ...]) -> None:
     """The same keys everywhere and the same values. What may differ is listed in docs/export.md."""
     own, other = (dict(leaves(document(folder / file))) for folder in (ours, theirs))

@@ -10,6 +10,7 @@ from analysis.stores import make_store
 from diagnosis.cases import context, judged, mean_step
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.waits import waits_as_proof
+from stepscope.diagnosis.measures.own_time import OwnTime
 from stepscope.diagnosis.measures.rank_time import Spread
 from stepscope.diagnosis.ranking import ranked
 
@@ -27,6 +28,20 @@ def test_a_rank_is_slow_for_want_of_data_or_for_its_host(tmp_path: Path, idle: s
     late = mean_step(1, computing=20, communication=40, idle={idle: 40.0})
     (finding,) = judged("slow_rank", context(tmp_path, mean_step(0, computing=20, communication=80), late))
     assert (finding.ranks, finding.cause, finding.gain_us) == ([1], cause, 40.0)
+
+
+def test_computing_tells_where_hosts_change_much_from_step_to_step(tmp_path: Path) -> None:
+    # Hosts are held up by something else in every other step: beside that, 20 more of the whole may be an accident.
+    computing, waits = {0: 20.0, 1: 20.0, 2: 40.0}, {0: (0.0, 60.0), 1: (0.0, 60.0), 2: (60.0, 0.0)}
+    run = context(tmp_path, *(mean_step(rank, computing=us, idle={"host": 30.0}) for rank, us in computing.items()))
+    steps = list(range(10))
+    own = {
+        rank: OwnTime(steps, {"compute": [us] * 10, "data": [0.0] * 10, "host": [*waits[rank]] * 5})
+        for rank, us in computing.items()
+    }
+    vars(run).update(own_times=own, delays={0: [0.0] * 10, 1: [0.0] * 10, 2: [20.0] * 10})
+    (finding,) = judged("slow_rank", run)
+    assert (finding.ranks, finding.cause, finding.gain_us) == ([2], "compute", 20.0)
 
 
 def test_where_every_rank_is_slow_in_its_own_way_the_longest_is_to_blame(tmp_path: Path) -> None:

@@ -19,16 +19,21 @@ def done_at(host: Host, rows: Int64s, busy: Mapping[int, Intervals], primary: Se
     threads than cores they go on before it does.
     """
     done = host.end[rows].copy()
+    ends = np.sort(done)
     for number, row in enumerate(rows.tolist()):
         start, end = int(host.start[row]), int(host.end[row])
         for thread in primary:
             if thread in busy and thread != host.thread[row]:
-                done[number] = min(done[number], _went_on(busy[thread], start, end))
+                done[number] = min(done[number], _went_on(busy[thread], start, end, ends))
     return done
 
 
-def _went_on(busy: Intervals, start: int, end: int) -> int:
-    """Just before a thread went on that had waited for a call, else the end of the call."""
+def _went_on(busy: Intervals, start: int, end: int, ends: Int64s) -> int:
+    """Just before a thread went on that had waited for a call, else the end of the call.
+
+    ``ends`` are those of all calls, in order: where one of another call came closer before that moment than this one's
+    behind it, the thread had waited for that other call.
+    """
     limits = critical_path_facts().inference
     low, high = np.searchsorted(busy.start, [start, end], side="right").tolist()
     low = max(low, 1)  # before its first stretch a thread need not have existed
@@ -38,4 +43,8 @@ def _went_on(busy: Intervals, start: int, end: int) -> int:
     longest = int(np.argmax(waited))
     resumed, pause = int(busy.start[low + longest]), int(waited[longest])
     had_waited = pause >= limits.least_awaited_share * (end - start)
-    return resumed - 1 if had_waited and end - resumed <= limits.most_late_end_share * pause else end
+    others = int(np.searchsorted(ends, resumed, side="right"))
+    closest = int(ends[others - 1]) if others else start
+    for_another = start < closest and resumed - closest < end - resumed
+    late = had_waited and not for_another and end - resumed <= limits.most_late_end_share * pause
+    return resumed - 1 if late else end

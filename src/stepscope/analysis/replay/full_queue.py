@@ -39,10 +39,18 @@ def held_by_full_queue(work: Launched, device: Device, nodes: Nodes) -> HeldHost
     longest = int(waiting.max(initial=0))
     if longest < least.full_from_share * limits.queue.full_length and not _is_bounded(waiting):
         return nothing
+    # Room is made in the order of launching: what was launched a whole queue ago and starts late, such as a collective
+    # on a stream of its own, holds the host up although others behind it have started.
+    launched_as = np.empty(len(device.start), np.int64)
+    launched_as[queued] = np.arange(len(queued))
+    taken_up = by_start[np.maximum(started, 1) - 1]
+    since = len(before) + np.arange(len(launched)) - launched_as[taken_up]
     full = np.flatnonzero(
-        (waiting >= least.still_full_from_share * longest) & (started > 0) & (issue[launched] > begin)
+        (np.maximum(waiting, since) >= least.still_full_from_share * longest)
+        & (started > 0)
+        & (issue[launched] > begin)
     )
-    released = by_start[started[full] - 1]
+    released = taken_up[full]
     thread = work.thread[device.work[launched[full]]]
     pause = np.diff(nodes.point_time, prepend=begin)
     points, slices = [], []

@@ -9,7 +9,7 @@ import polars as pl
 
 from stepscope.analysis.foundation.blocking_calls import blocking_calls
 from stepscope.analysis.foundation.host_activity import Host
-from stepscope.analysis.foundation.intervals import Intervals
+from stepscope.analysis.foundation.intervals import Intervals, difference
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.rank_tables import links_of
 from stepscope.analysis.replay import edge_kinds as kinds
@@ -53,12 +53,15 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, loop_
     pause = critical_path_facts().inference.handoff_gap_us * 1000
     queued = set(host.thread[dequeue].tolist())
     calls = host.of("operator", "runtime", "collective")
+    waiting = _waiting_for_others(host, collective)
     busy = {}
     for thread in np.unique(host.thread[calls]).tolist():
         mine = np.flatnonzero(calls & (host.thread == thread))
-        busy[thread] = Intervals(*stretches(host.start[mine], host.end[mine], 0 if thread in queued else pause))
+        stretch = Intervals(*stretches(host.start[mine], host.end[mine], 0 if thread in queued else pause))
+        busy[thread] = difference(stretch, waiting[thread]) if thread in waiting else stretch
     loop_threads = [int(thread) for thread in primary if thread != NONE]
     done = done_at(host, collective, busy, loop_threads)
+    begun = _begun_by(host, collective, busy, loop_threads)
     launching = device.work[work.call[device.work] != NONE]
     issue = issued(work)
     points = [
@@ -68,6 +71,7 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, loop_
         *((host.thread[part], host.start[part]) for part in (blocked, enqueue, dequeue, collective, loader)),
         *((host.thread[part], host.end[part]) for part in (blocked, collective, loader)),
         (host.thread[collective], done),
+        *begun,
         (np.full(len(loop_moments), host.loop), loop_moments),
     ]
     return Threads(
@@ -82,6 +86,22 @@ def threads_of(store: RunStore, rank: int, work: Launched, device: Device, loop_
         np.concatenate([part[0] for part in points]).astype(np.int64),
         np.concatenate([part[1] for part in points]).astype(np.int64),
     )
+
+
+def _waiting_for_others(host: Host, collective: Int64s) -> dict[int, Intervals]:
+    """When threads waited, inside operators, for collectives that other threads of the host carry out."""
+    if not len(collective):
+        return {}
+    return host.by_thread(host.of_category("collective") & ~host.of("collective"))
+
+
+def _begun_by(
+    host: Host, collective: Int64s, busy: dict[int, Intervals], primary: list[int]
+) -> list[tuple[Int64s, Int64s]]:
+    """Points on threads that were at work when another one began a collective: they had come so far, and went on."""
+    before = host.start[collective[~np.isin(host.thread[collective], primary)]] - 1
+    begun = [(thread, before[busy[thread].contains(before)]) for thread in primary if thread in busy]
+    return [(np.full(len(times), thread), times) for thread, times in begun]
 
 
 def _placed(host: Host, arrows: pl.DataFrame) -> tuple[Int64s, Int64s]:

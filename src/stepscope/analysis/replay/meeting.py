@@ -19,6 +19,7 @@ _COLUMNS = ("call", "rank", "slice", "arrival_ns", "end_ns")
 def meetings(store: RunStore, ranks: list[int], known: SpilledRows | None = None) -> pl.DataFrame:
     """Call, rank, slice, arrival_ns and end_ns of each member among these ranks, of calls with at least two.
 
+    ``all_came_ns`` is when the last of them came, on the rank's own clock: all end together, and it took the shortest.
     Who has matched the calls already gives them.
     """
     if known is not None:
@@ -28,7 +29,9 @@ def meetings(store: RunStore, ranks: list[int], known: SpilledRows | None = None
         first = int(collective["call"].to_numpy().max(initial=0)) + 1
         rows = pl.concat([collective, paired.with_columns(pl.col("call") + first)], how="vertical_relaxed")
     rows = rows.filter(pl.col("rank").is_in(ranks) & pl.col("slice").is_not_null())
-    return rows.filter(pl.len().over("call") > 1).sort("call", "rank")
+    shortest = (pl.col("end_ns") - pl.col("arrival_ns")).min().over("call")
+    rows = rows.filter(pl.len().over("call") > 1).with_columns(all_came_ns=pl.col("end_ns") - shortest)
+    return rows.sort("call", "rank")
 
 
 def clock_shifts(rows: pl.DataFrame, begin: dict[int, int]) -> dict[int, int]:

@@ -30,7 +30,7 @@ class MemberCalls:
     def of(cls, part: RankGraph, rows: pl.DataFrame) -> MemberCalls:
         """From the rank's rows of ``meetings``."""
         call, ids = rows["call"].to_numpy(), rows["slice"].cast(pl.Int64).to_numpy()
-        arrival, ended = rows["arrival_ns"].to_numpy(), rows["end_ns"].to_numpy()
+        arrival, came, ended = (rows[name].to_numpy() for name in ("arrival_ns", "all_came_ns", "end_ns"))
         start, end = np.full(len(ids), NONE, np.int64), np.full(len(ids), NONE, np.int64)
         begin, last = int(part.nodes.time[0]), int(part.nodes.time[-1])
         inside = (arrival > begin) & (ended <= last)
@@ -45,7 +45,7 @@ class MemberCalls:
         thread = part.host.thread[row[on_host]]
         start[on_host] = part.nodes.at(thread, arrival[on_host])
         ended = ended.copy()
-        end[on_host], ended[on_host] = _released(part.nodes, thread, arrival[on_host], ended[on_host])
+        end[on_host], ended[on_host] = _released(part.nodes, thread, came[on_host], ended[on_host])
         exact = (part.nodes.time[start] == arrival) & (part.nodes.time[end] == ended) & (start != NONE)
         return cls(*(column[exact] for column in (call, ids, start, end, arrival, ended)))
 
@@ -123,15 +123,15 @@ class Members:
         return Edges(source.astype(np.int32), target.astype(np.int32), floor, kind, about)
 
 
-def _released(nodes: Nodes, thread: Int64s, arrival: Int64s, ended: Int64s) -> tuple[Int64s, Int64s]:
-    """Nodes and times at which the host goes on in its part of a call: behind its longest pause there.
+def _released(nodes: Nodes, thread: Int64s, came: Int64s, ended: Int64s) -> tuple[Int64s, Int64s]:
+    """Nodes and times at which the host goes on in its part of a call: behind its longest pause, once all have come.
 
     What it does between that and the end of the call, such as copying the result to its device, is its own work.
     """
     first, last = np.empty(len(thread), np.int64), np.empty(len(thread), np.int64)
     for own in np.unique(thread).tolist():
         mine, part = thread == own, nodes.of_thread(own)
-        first[mine] = part.start + np.searchsorted(nodes.point_time[part], arrival[mine], side="right")
+        first[mine] = part.start + np.searchsorted(nodes.point_time[part], came[mine], side="right")
         last[mine] = part.start + np.searchsorted(nodes.point_time[part], ended[mine], side="right")
     pause = np.diff(nodes.point_time, prepend=nodes.time[0])
     point = np.array(

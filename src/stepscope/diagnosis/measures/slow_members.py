@@ -54,7 +54,7 @@ def slow_members(run: RunContext) -> list[SlowMember]:
         rest = {rank: each for rank, each in own.items() if rank not in taken}
         longer = _out_of_chance({rank: each.whole for rank, each in rest.items()}, whole, least)
         slow = set(longer)
-        for cause in _QUIET_CAUSES:
+        for cause in CAUSES:  # on a busy machine what one cause changes from step to step hides another
             slow |= _out_of_chance({rank: each.by_cause[cause] for rank, each in rest.items()}, whole, least)
         slow |= _behind_communication(run, rest, whole)
         if slow == set(rest):  # each for a cause of its own: nobody is left who is as usual
