@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from analysis.launch_cases import Case
-from analysis.leak_patterns import Pattern, append, generate, one_off, ring, temporary
+from analysis.leak_patterns import Block, Pattern, append, generate, one_off, ring, temporary
 from analysis.queue_model import USUAL, Job, Model, name_of
 from analysis.stores import make_store
 from diagnosis.cases import context, empty_store, judged, loop, mean_step
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.diagnose import work_out
-from stepscope.diagnosis.evidence.rhythm import ordinal
-from stepscope.diagnosis.measures.rank_time import Spread
+from stepscope.diagnosis.evidence.rhythm import ordinal, when
+from stepscope.diagnosis.measures.rank_time import RankTime, Spread
+from stepscope.diagnosis.ranking import ranked
 from stepscope.store.notes import Note
 
 
@@ -45,6 +48,18 @@ def test_a_loader_that_stalls_now_and_then_is_reported_with_its_rhythm(tmp_path:
     stalls = 12 // every * 200
     assert worst.gain_share == pytest.approx(stalls / (12 * 100 + stalls), abs=0.02)
     assert f"every {ordinal(every)} step" in worst.title.en and f"每 {every} 个" in worst.title.zh
+
+
+def test_steps_that_wait_for_data_are_told_apart_from_steps_that_are_long_for_another_reason() -> None:
+    """Steps 4, 8 and 12 wait for a batch; another one is far longer, and hides them among the long steps."""
+    waits = [1.0, 1, 1, 50, 1, 1, 1, 52, 1, 1, 1, 51]
+    spread = Spread(usual_us=100.0, longest_us=900.0, long_steps=[6], rhythm=None, idle_share={"data": 0.01})
+    time = RankTime(0, [*range(1, 13)], 150.0, 100.0, 0.0, 0.0, 50.0, {"data": 13.5}, spread, {"data": waits})
+    told = when(time, "data")
+    assert not isinstance(told, str)
+    assert (told.en, told.zh) == (", mostly in every 4th step", "（出现频率：每 4 个迭代一次）")
+    even = dataclasses.replace(time, idle_in_steps={"data": [9.0, 10, 9, 10, 9, 10, 9, 10, 9, 10, 9, 10]})
+    assert when(even, "data") == ""
 
 
 def test_long_steps_cost_what_they_take_more_than_usual_ones(tmp_path: Path) -> None:
@@ -110,6 +125,27 @@ def test_a_leak_accuses_by_how_sure_the_number_of_steps_allows_to_be(tmp_path: P
     assert finding.severity == severity
     assert finding.where.site is not None and "append.py(1)" in finding.where.site
     assert [proof.page for proof in finding.proof] == ["memory"]
+
+
+def _keeping(size: int) -> Pattern:
+    """A block of this size is kept in every step."""
+
+    def kept(chance: random.Random, steps: int) -> list[Block]:
+        del chance
+        return [(step, None, size) for step in range(steps)]
+
+    kept.__name__ = f"keeping_{size}"
+    return kept
+
+
+def test_the_largest_leak_comes_first_and_a_list_of_losses_accuses_nobody(tmp_path: Path) -> None:
+    run = _generated(tmp_path, 24, _keeping(512), _keeping(4096), _keeping(1 << 20))
+    found = ranked(judged("memory_leak", run), run.times)
+    assert [(finding.evidence[0].value, finding.severity) for finding in found] == [
+        (1 << 20, "critical"),
+        (4096, "critical"),
+        (512, "info"),
+    ]
 
 
 def test_what_only_looks_like_a_leak_is_none(tmp_path: Path) -> None:

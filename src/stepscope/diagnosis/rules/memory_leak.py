@@ -10,6 +10,7 @@ from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Confidence, Finding, Proof, Severity, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
 from stepscope.diagnosis.rule import Rule
+from stepscope.facts.findings import finding_facts
 from stepscope.texts.numbers import byte_size
 
 _CONFIDENCE: Final[dict[str, Confidence]] = {"confirmed": "confirmed", "likely": "likely", "suspect": "suspect"}
@@ -43,11 +44,16 @@ def _loss(site: Site) -> Loss:
         where=Where(site=site.site, device=site.device, operator=site.operator),
         words={"site": site.site, "rate": byte_size(site.bytes_per_step)},
         confidence=_CONFIDENCE[site.confidence],
-        severity=_SEVERITY[site.confidence],
+        severity=_SEVERITY[site.confidence] if _matters(site) else "info",
         evidence=evidence,
         steps=[birth.step for birth in site.births],
         proof=[Proof(rank=site.rank, page="memory")],
     )
+
+
+def _matters(site: Site) -> bool:
+    """A list of losses, one number a step, grows, too, and no training ends for it."""
+    return site.bytes_per_step >= finding_facts().memory_leak.least_bytes_per_step
 
 
 RULE = Rule(kinds=("memory_leak",), needs=("allocations",), judge=judge)
