@@ -18,6 +18,7 @@ from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.evidence.rhythm import ordinal, when
 from stepscope.diagnosis.measures.rank_time import RankTime, Spread
+from stepscope.diagnosis.pictures.memory import memory_pictures
 from stepscope.diagnosis.ranking import ranked
 from stepscope.store.notes import Note
 
@@ -146,6 +147,46 @@ def test_the_largest_leak_comes_first_and_a_list_of_losses_accuses_nobody(tmp_pa
         (4096, "critical"),
         (512, "info"),
     ]
+
+
+def test_what_a_kept_output_holds_of_its_graph_is_one_leak(tmp_path: Path) -> None:
+    """Three places below one line of the program keep 64, 32 and 4 KiB a step; another line keeps 8 KiB."""
+    frames = ["job.py(3): step\nnn.Module: Net\nnet.py(1): a", "job.py(3): step\nnn.Module: Net", "job.py(7): log"]
+    kept = ((64, 0, "aten::mm"), (32, 1, "aten::tanh"), (4, 1, "aten::mul"), (8, 2, "aten::item"))
+    blocks = [
+        {
+            "device": "cuda:0",
+            "before_window": False,
+            "lost_free": False,
+            "bytes": size * 1024,
+            "alloc_ns": step * 1_000_000 + 500_000,
+            "free_ns": None,
+            "stack": stack,
+            "operator": operator,
+        }
+        for step in range(20)
+        for size, stack, operator in kept
+    ]
+    steps = [
+        {
+            "step": n + 1,
+            "host_start_ns": n * 1_000_000,
+            "host_end_ns": (n + 1) * 1_000_000,
+            "marks_from": "profiler_step",
+        }
+        for n in range(20)
+    ]
+    stacks = [{"stack": number, "frames": frame} for number, frame in enumerate(frames)]
+    run = RunContext(make_store(tmp_path, allocations=blocks, stacks=stacks, steps=steps))
+    graph, other = ranked(judged("memory_leak", run), run.times)
+    assert (graph.where.site, graph.evidence[0].value, graph.evidence[1].value) == ("job.py(3): step", 100 * 1024, 60)
+    assert graph.title.en.endswith(
+        "a result of job.py(3): step is kept in every step with its autograd graph, 100 KiB more each time"
+    )
+    assert ".detach()" in graph.advice.en and ".detach()" in graph.advice.zh
+    assert (other.where.operator, other.evidence[0].value) == ("aten::item", 8 * 1024)
+    (picture, _) = memory_pictures(run.store, [graph, other])
+    assert picture.allocated_bytes == [100 * 1024 * (n + 1) for n in range(20)]
 
 
 def test_what_only_looks_like_a_leak_is_none(tmp_path: Path) -> None:
