@@ -9,11 +9,11 @@ from typing import Final
 import msgspec
 
 from stepscope.analysis.foundation.units import Bytes, Identifier, Nanoseconds
+from stepscope.analysis.leaks.places import LeakingPlace, leaking_places
 from stepscope.analysis.leaks.question import leaks
 from stepscope.analysis.memory.question import memory
 from stepscope.analysis.memory.structures import Curve, Memory
-from stepscope.diagnosis.finding import Finding, Proof
-from stepscope.diagnosis.measures.leaking_places import leaking_places
+from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.errors import NoAnswerError
 from stepscope.store.run_store import RunStore
 
@@ -95,14 +95,14 @@ def _highest(values: Sequence[int]) -> list[int]:
 def _held(store: RunStore, finding: Finding, proof: Proof) -> MemoryPicture | None:
     """What the leaking place holds after each step: blocks that are still alive at the end, by their births."""
     found = leaks(store, ranks=[proof.rank]).data
-    place = next((one for one in leaking_places(found) if one.where == finding.where), None)
+    place = next((one for one in leaking_places(found) if _is_where(one, finding.where)), None)
     births = place.births() if place is not None else {}
     if place is None or not births:
         return None
     return MemoryPicture(
         finding=finding.id,
         rank=proof.rank,
-        device=place.where.device,
+        device=place.largest.device,
         start_ns=None,
         moment_ns=None,
         capacity_bytes=None,
@@ -112,3 +112,7 @@ def _held(store: RunStore, finding: Finding, proof: Proof) -> MemoryPicture | No
         allocated_bytes=list(accumulate(births.values())),
         reserved_bytes=None,
     )
+
+
+def _is_where(place: LeakingPlace, where: Where) -> bool:
+    return (place.site, place.operator, place.largest.device) == (where.site, where.operator, where.device)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from stepscope.analysis.leaks.places import LeakingPlace, leaking_places
 from stepscope.analysis.leaks.structures import Leaks
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.numbers import number
-from stepscope.diagnosis.finding import Confidence, Finding, Proof, Severity
+from stepscope.diagnosis.finding import Confidence, Finding, Proof, Severity, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of
-from stepscope.diagnosis.measures.leaking_places import LeakingPlace, leaking_places
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 from stepscope.texts.numbers import byte_size
@@ -17,6 +17,10 @@ from stepscope.texts.numbers import byte_size
 _CONFIDENCE: Final[dict[str, Confidence]] = {"confirmed": "confirmed", "likely": "likely", "suspect": "suspect"}
 #: How a leak is told by how sure the number of steps allows to be.
 _SEVERITY: Final[dict[str, Severity]] = {"confirmed": "critical", "likely": "warning", "suspect": "info"}
+
+#: Title and advice of what a single place keeps, and of a result that is kept with its autograd graph.
+_OF_SITE: Final = ("finding_title.memory_leak", "finding_advice.memory_leak")
+_OF_GRAPH: Final = ("finding_title.memory_leak_of_graph", "finding_advice.memory_leak_of_graph")
 
 
 def judge(run: RunContext) -> list[Finding]:
@@ -35,17 +39,17 @@ def _loss(place: LeakingPlace) -> Loss:
     ]
     if place.steps_to_oom is not None:
         evidence.append(number("leak_steps_to_oom", place.steps_to_oom, "steps", link="memory"))
-    of_graph = "_of_graph" if place.graph_of is not None else ""
+    title, advice = _OF_SITE if place.graph_of is None else _OF_GRAPH
     return Loss(
         rank=site.rank,
         cause=site.reason,
-        title=f"finding_title.memory_leak{of_graph}",
-        advice=f"finding_advice.memory_leak{of_graph}",
+        title=title,
+        advice=advice,
         gain_us=None,
         gain_share=None,
         gain_method=None,
-        where=place.where,
-        words={"site": place.where.site, "rate": byte_size(rate)},
+        where=Where(site=place.site, device=site.device, operator=place.operator),
+        words={"site": place.site, "rate": byte_size(rate)},
         confidence=_CONFIDENCE[site.confidence],
         severity=_SEVERITY[site.confidence] if _matters(rate) else "info",
         evidence=evidence,

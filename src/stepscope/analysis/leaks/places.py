@@ -6,7 +6,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from stepscope.analysis.leaks.structures import Leaks, Site
-from stepscope.diagnosis.finding import Where
 
 
 @dataclass(frozen=True)
@@ -22,11 +21,14 @@ class LeakingPlace:
         return max(self.sites, key=lambda site: site.bytes_per_step)
 
     @property
-    def where(self) -> Where:
-        site = self.largest
-        if self.graph_of is not None:
-            return Where(site=self.graph_of, device=site.device)
-        return Where(site=site.site, device=site.device, operator=site.operator)
+    def site(self) -> str:
+        """Where it is kept from."""
+        return self.largest.site if self.graph_of is None else self.graph_of
+
+    @property
+    def operator(self) -> str | None:
+        """Which operator allocates it; None where many do."""
+        return self.largest.operator if self.graph_of is None else None
 
     @property
     def bytes_per_step(self) -> float:
