@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from stepscope.doctor import accelerators, examine, versions
+from stepscope.doctor import accelerators, examine, resources, versions
 from stepscope.doctor.check import Check
 from stepscope.doctor.recordable import recordable
 from stepscope.doctor.resources import free_memory_bytes
@@ -45,6 +47,23 @@ def test_nothing_heavy_is_imported() -> None:
     code = f"import sys, stepscope.doctor; stepscope.doctor.examine(); print({heavy})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_cache_that_takes_no_files_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "cache"))
+    assert _of(resources.resource_checks(), "cache").state == "ok"
+    assert not list(tmp_path.iterdir()), "the try leaves nothing behind"
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(tempfile, "TemporaryFile", full)
+        check = _of(resources.resource_checks(), "cache")
+    assert check.state == "problem" and check.remedy is not None and "--store" in check.remedy.en
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("STEPSCOPE_CACHE", str(tmp_path / "file" / "cache"))
+    assert _of(resources.resource_checks(), "cache").state == "problem"
 
 
 def test_a_torch_npu_of_another_version_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,16 @@ def test_a_function_of_the_program_is_named_with_what_it_called(tmp_path: Path) 
     assert "with_stack" not in finding.advice.en
 
 
+def test_where_many_functions_share_the_time_nobody_is_told_to_record_stacks_again(tmp_path: Path) -> None:
+    def runs(case: Case, step: int, begin: float) -> None:
+        case.slice(f"/job/model.py({step}): part_{step}", "python", begin, begin + _HELD, step=step)
+
+    (finding,) = _host_bound(loop(_IDLE, runs), tmp_path)  # six steps, a sixth of the time in each function
+    assert (finding.cause, finding.where.site) == ("python", None)
+    assert "with_stack" not in finding.advice.en and "No single function stands out" in finding.advice.en
+    assert "with_stack" not in finding.advice.zh
+
+
 def test_memory_that_is_allocated_in_every_step_is_reported_beside_the_rest(tmp_path: Path) -> None:
     def allocates(case: Case, step: int, begin: float) -> None:
         case.slice("cudaMalloc", "runtime", begin, begin + 15, step=step)

@@ -8,12 +8,15 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from analysis.launch_cases import LOOP, STREAM, US, Case
 from analysis.stores import make_store
 from stepscope.diagnosis.diagnose import work_out
 from stepscope.diagnosis.finding import Diagnosis, Finding
+from stepscope.diagnosis.verdict import verdict_on
+from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
 
 STEP, STEPS = 1000, 4
@@ -108,6 +111,28 @@ def test_who_asks_for_a_conversion_is_named(tmp_path: Path) -> None:
     assert len(titles) == 1 and "aten::group_norm → aten::copy_" in titles[0]
 
 
+@pytest.mark.parametrize(
+    ("around", "told"),
+    [((), []), (("aten::contiguous",), ["aten::contiguous"]), (("aten::reshape",), ["aten::reshape"])],
+)
+def test_a_clone_on_a_cpu_converts_only_where_another_layout_is_asked_for(
+    tmp_path: Path, around: tuple[str, ...], told: list[str]
+) -> None:
+    case = Case()
+    for number in range(1, STEPS + 1):
+        begin = number * STEP
+        case.step(number, begin, begin + STEP)
+        more: dict[str, Any] = {"step": number, "phase": "forward"}
+        names = (*around, "aten::clone", "aten::copy_")
+        nested = [case.slice(name, "operator", begin, begin + 200, operator=name, **more) for name in names]
+        for outer, inner in pairwise(nested):
+            case.slices[inner]["parent"] = outer
+        case.slice("aten::mm", "operator", begin + 200, begin + STEP, operator="aten::mm", **more)
+    found = work_out(_stored(tmp_path, case, {"rank": 0, "device_kind": "cpu"})).findings
+    assert [each.where.operator for each in found if each.kind == "layout_conversion"] == told
+    assert [each.gain_us for each in found if each.kind == "layout_conversion"] == [200.0] * len(told)
+
+
 def test_few_conversions_are_no_fault(tmp_path: Path) -> None:
     assert _accused(work_out(_store(tmp_path, [Kernel(COPY, 30, "aten::contiguous")]))) == []
 
@@ -123,6 +148,44 @@ def test_rows_of_elementwise_kernels_could_be_as_long_as_their_longest(tmp_path:
     finding = _only(work_out(_store(tmp_path, kernels)))
     assert (finding.kind, finding.where.operator) == ("kernel_fusion", "aten::mul")
     assert finding.gain_us == pytest.approx(120)  # 160 less the longest
+
+
+def _update(operator: str, us: float) -> Kernel:
+    return Kernel(MULTIPLY, us, operator, phase="optimizer")
+
+
+def test_a_fused_update_still_works_on_every_parameter(tmp_path: Path) -> None:
+    """Two parameters, the second four times as large, three passes over each: fused, one pass over each is left."""
+    kernels = [
+        _update(operator, us)
+        for passes in ((20, 25, 30), (80, 100, 120))
+        for operator, us in zip(("aten::mul_", "aten::lerp_", "aten::addcdiv_"), passes, strict=True)
+    ]
+    finding = _only(work_out(_store(tmp_path, kernels)))
+    assert (finding.kind, finding.cause) == ("kernel_fusion", "optimizer")
+    # 375 us less the longest passes, 30 and 120; the 5 us that a kernel takes at least are spent once.
+    assert finding.gain_us == pytest.approx(375 - (25 + 115 + 5))
+
+
+def test_one_pass_over_each_of_many_large_parameters_has_nothing_to_fuse(tmp_path: Path) -> None:
+    """As the updates of embedding tables by plain gradient descent."""
+    assert _accused(work_out(_store(tmp_path, [_update("aten::add_", us) for us in (100, 90, 80, 70)]))) == []
+
+
+def test_many_tiny_updates_could_be_one_kernel(tmp_path: Path) -> None:
+    """Forty kernels of 5 us, which is what the shortest take: one is left."""
+    finding = _only(work_out(_store(tmp_path, [_update("aten::add_", 5)] * 40)))
+    assert (finding.kind, finding.cause) == ("kernel_fusion", "optimizer")
+    assert finding.gain_us == pytest.approx(195)
+
+
+def test_remarks_as_large_as_a_problem_are_not_called_nothing(tmp_path: Path) -> None:
+    problem = _only(work_out(_store(tmp_path, [Kernel(COPY, 70, "aten::contiguous")])))
+    remark = msgspec.structs.replace(problem, severity="info")
+    told = verdict_on([remark], [*finding_facts().kinds])
+    assert (told.severity, told.finding) == ("healthy", None)
+    assert "70 µs" in told.sentence.en and "7.0%" in told.sentence.en
+    assert "70 µs" in told.sentence.zh and "7.0%" in told.sentence.zh
 
 
 _SCORES = [

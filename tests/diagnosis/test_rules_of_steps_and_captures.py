@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from analysis.launch_cases import Case
-from analysis.leak_patterns import Pattern, append, generate, one_off, ring, temporary
+from analysis.leak_patterns import Block, Pattern, append, generate, one_off, ring, temporary
 from analysis.queue_model import USUAL, Job, Model, name_of
 from analysis.stores import make_store
 from diagnosis.cases import context, empty_store, judged, loop, mean_step
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.diagnose import work_out
-from stepscope.diagnosis.evidence.rhythm import ordinal
-from stepscope.diagnosis.measures.rank_time import Spread
+from stepscope.diagnosis.evidence.rhythm import ordinal, when
+from stepscope.diagnosis.measures.rank_time import RankTime, Spread
+from stepscope.diagnosis.pictures.memory import memory_pictures
+from stepscope.diagnosis.ranking import ranked
 from stepscope.store.notes import Note
 
 
@@ -45,6 +49,18 @@ def test_a_loader_that_stalls_now_and_then_is_reported_with_its_rhythm(tmp_path:
     stalls = 12 // every * 200
     assert worst.gain_share == pytest.approx(stalls / (12 * 100 + stalls), abs=0.02)
     assert f"every {ordinal(every)} step" in worst.title.en and f"每 {every} 个" in worst.title.zh
+
+
+def test_steps_that_wait_for_data_are_told_apart_from_steps_that_are_long_for_another_reason() -> None:
+    """Steps 4, 8 and 12 wait for a batch; another one is far longer, and hides them among the long steps."""
+    waits = [1.0, 1, 1, 50, 1, 1, 1, 52, 1, 1, 1, 51]
+    spread = Spread(usual_us=100.0, longest_us=900.0, long_steps=[6], rhythm=None, idle_share={"data": 0.01})
+    time = RankTime(0, [*range(1, 13)], 150.0, 100.0, 0.0, 0.0, 50.0, {"data": 13.5}, spread, {"data": waits})
+    told = when(time, "data")
+    assert not isinstance(told, str)
+    assert (told.en, told.zh) == (", mostly in every 4th step", "（出现频率：每 4 个迭代一次）")
+    even = dataclasses.replace(time, idle_in_steps={"data": [9.0, 10, 9, 10, 9, 10, 9, 10, 9, 10, 9, 10]})
+    assert when(even, "data") == ""
 
 
 def test_long_steps_cost_what_they_take_more_than_usual_ones(tmp_path: Path) -> None:
@@ -110,6 +126,67 @@ def test_a_leak_accuses_by_how_sure_the_number_of_steps_allows_to_be(tmp_path: P
     assert finding.severity == severity
     assert finding.where.site is not None and "append.py(1)" in finding.where.site
     assert [proof.page for proof in finding.proof] == ["memory"]
+
+
+def _keeping(size: int) -> Pattern:
+    """A block of this size is kept in every step."""
+
+    def kept(chance: random.Random, steps: int) -> list[Block]:
+        del chance
+        return [(step, None, size) for step in range(steps)]
+
+    kept.__name__ = f"keeping_{size}"
+    return kept
+
+
+def test_the_largest_leak_comes_first_and_a_list_of_losses_accuses_nobody(tmp_path: Path) -> None:
+    run = _generated(tmp_path, 24, _keeping(512), _keeping(4096), _keeping(1 << 20))
+    found = ranked(judged("memory_leak", run), run.times)
+    assert [(finding.evidence[0].value, finding.severity) for finding in found] == [
+        (1 << 20, "critical"),
+        (4096, "critical"),
+        (512, "info"),
+    ]
+
+
+def test_what_a_kept_output_holds_of_its_graph_is_one_leak(tmp_path: Path) -> None:
+    """Three places below one line of the program keep 64, 32 and 4 KiB a step; another line keeps 8 KiB."""
+    frames = ["job.py(3): step\nnn.Module: Net\nnet.py(1): a", "job.py(3): step\nnn.Module: Net", "job.py(7): log"]
+    kept = ((64, 0, "aten::mm"), (32, 1, "aten::tanh"), (4, 1, "aten::mul"), (8, 2, "aten::item"))
+    blocks = [
+        {
+            "device": "cuda:0",
+            "before_window": False,
+            "lost_free": False,
+            "bytes": size * 1024,
+            "alloc_ns": step * 1_000_000 + 500_000,
+            "free_ns": None,
+            "stack": stack,
+            "operator": operator,
+        }
+        for step in range(20)
+        for size, stack, operator in kept
+    ]
+    steps = [
+        {
+            "step": n + 1,
+            "host_start_ns": n * 1_000_000,
+            "host_end_ns": (n + 1) * 1_000_000,
+            "marks_from": "profiler_step",
+        }
+        for n in range(20)
+    ]
+    stacks = [{"stack": number, "frames": frame} for number, frame in enumerate(frames)]
+    run = RunContext(make_store(tmp_path, allocations=blocks, stacks=stacks, steps=steps))
+    graph, other = ranked(judged("memory_leak", run), run.times)
+    assert (graph.where.site, graph.evidence[0].value, graph.evidence[1].value) == ("job.py(3): step", 100 * 1024, 60)
+    assert graph.title.en.endswith(
+        "a result of job.py(3): step is kept in every step with its autograd graph, 100 KiB more each time"
+    )
+    assert ".detach()" in graph.advice.en and ".detach()" in graph.advice.zh
+    assert (other.where.operator, other.evidence[0].value) == ("aten::item", 8 * 1024)
+    (picture, _) = memory_pictures(run.store, [graph, other])
+    assert picture.allocated_bytes == [100 * 1024 * (n + 1) for n in range(20)]
 
 
 def test_what_only_looks_like_a_leak_is_none(tmp_path: Path) -> None:

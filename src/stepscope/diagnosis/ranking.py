@@ -15,6 +15,9 @@ from stepscope.facts.findings import finding_facts
 #: Ways to estimate gains that stand for idle time.
 _OF_IDLE_TIME: Final[tuple[GainMethod, ...]] = (IDLE_REMOVED, "pipeline_next_limit")
 
+#: What a leak keeps with every step, as evidence.
+_LEAKED: Final = "leak_bytes_per_step"
+
 
 def ranked(findings: Iterable[Finding], times: Mapping[int, RankTime]) -> list[Finding]:
     """Each told once, without what others explain of it, in order."""
@@ -38,6 +41,7 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
             order.index(finding.kind) if kinds[finding.kind].first else 0,
             finding.severity not in ACCUSING,
             -_worth_us(finding),
+            -_kept_bytes(finding),
             _is_only_a_limit(finding),
             -(finding.gain_us or 0.0),  # of two that hide each other, the one that helps alone
             order.index(finding.kind),
@@ -50,6 +54,11 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
 def _worth_us(finding: Finding) -> float:
     """For faults that hide each other the cost of both, because fixing only one gains little."""
     return (finding.gain_us or 0.0) if finding.together is None else finding.together.value
+
+
+def _kept_bytes(finding: Finding) -> float:
+    """Leaks cost no time: the one that keeps most comes first."""
+    return next((each.value or 0.0 for each in finding.evidence if each.metric == _LEAKED), 0.0)
 
 
 def _is_only_a_limit(finding: Finding) -> bool:

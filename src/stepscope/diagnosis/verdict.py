@@ -23,11 +23,27 @@ def verdict_on(findings: list[Finding], checked: list[str]) -> RunVerdict:
         sentence = Bilingual.of("finding_verdict.nothing_checked")
         return RunVerdict(severity="info", sentence=sentence, finding=None, checked=checked)
     if len(judged) > finding_facts().lists.most_kinds_named:
-        sentence = Bilingual.of("finding_verdict.healthy", count=len(checked))
+        nothing = Bilingual.of("finding_verdict.healthy", count=len(checked))
+        sentence = _nothing_certain(findings, len(checked)) or nothing
         return RunVerdict(severity="healthy", sentence=sentence, finding=None, checked=checked)
     # Nobody calls a run healthy of which hardly anything is known.
     sentence = Bilingual.of("finding_verdict.little_checked", kinds=kinds_in_words(judged))
     return RunVerdict(severity="info", sentence=sentence, finding=None, checked=checked)
+
+
+def _nothing_certain(findings: list[Finding], checked: int) -> Bilingual | None:
+    """Where a remark could cost as much as a problem does; None where none does."""
+    remarks = [finding for finding in findings if (finding.gain_share or 0.0) >= finding_facts().strength.mild_share]
+    if not remarks:
+        return None
+    largest = max(remarks, key=lambda finding: finding.gain_share or 0.0)
+    return Bilingual.of(
+        "finding_verdict.remarks",
+        count=checked,
+        remarks=len(remarks),
+        gain=duration(largest.gain_us),
+        share=percent(largest.gain_share),
+    )
 
 
 def about_the_run(kinds: Iterable[str]) -> list[str]:

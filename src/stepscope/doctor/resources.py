@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,8 @@ from stepscope.facts.doctor import doctor_facts
 from stepscope.store.location import default_root
 
 _GIB: Final = 1 << 30
+#: More than one block, so that the file system has to find room for it.
+_PROBE_BYTES: Final = 1 << 16
 
 
 def resource_checks() -> list[Check]:
@@ -53,11 +55,21 @@ def _disk(name: str, directory: Path) -> Check:
 
 
 def _cache(root: Path) -> Check:
-    writable = os.access(_existing(root), os.W_OK)
+    writable = _can_be_written(_existing(root))
     remedy = None if writable else Sentence.of("doctor_remedy.cache", path=root)
     return Check(
         section="resources", name="cache", state="ok" if writable else "problem", value=str(root), remedy=remedy
     )
+
+
+def _can_be_written(directory: Path) -> bool:
+    """By trying: rights alone do not tell of a full disk, a quota, or a file system that takes no files."""
+    try:
+        with tempfile.TemporaryFile(dir=directory) as probe:
+            probe.write(bytes(_PROBE_BYTES))
+    except OSError:
+        return False
+    return True
 
 
 def _existing(path: Path) -> Path:

@@ -71,6 +71,12 @@ class BandwidthContentionLimits(msgspec.Struct, frozen=True):
     least_bytes: int
 
 
+class MemoryLeakLimits(msgspec.Struct, frozen=True):
+    """From how much kept in each step on a leak is a problem."""
+
+    least_bytes_per_step: int
+
+
 class MemoryPressureLimits(msgspec.Struct, frozen=True):
     """From which share of the device's memory on it is called tight."""
 
@@ -262,6 +268,7 @@ class FindingFacts(msgspec.Struct, frozen=True):
     sequence_imbalance: SequenceImbalance
     slow_rank: SlowRank
     bandwidth_contention: BandwidthContentionLimits
+    memory_leak: MemoryLeakLimits
     memory_pressure: MemoryPressureLimits
     host_bound: HostBoundLimits
     gc_pause: GcPauseLimits

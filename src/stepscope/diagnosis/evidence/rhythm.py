@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from stepscope.diagnosis.finding import Bilingual
-from stepscope.diagnosis.measures.rank_time import RankTime, Spread
-from stepscope.facts.findings import finding_facts
+from stepscope.diagnosis.measures.rank_time import LongSteps, RankTime
 
 
-def long_steps_in_words(spread: Spread, counted: int) -> Bilingual:
+def long_steps_in_words(long: LongSteps, counted: int) -> Bilingual:
     """Which steps are long, for a sentence."""
-    if spread.rhythm is None:
-        return Bilingual.of("finding_rhythm.some", count=len(spread.long_steps), counted=counted)
-    return Bilingual.of("finding_rhythm.every", rhythm=Bilingual(ordinal(spread.rhythm), str(spread.rhythm)))
+    if long.rhythm is None:
+        return Bilingual.of("finding_rhythm.some", count=len(long.steps), counted=counted)
+    return Bilingual.of("finding_rhythm.every", rhythm=Bilingual(ordinal(long.rhythm), str(long.rhythm)))
 
 
 def ordinal(number: int) -> str:
@@ -26,11 +25,10 @@ def ordinal(number: int) -> str:
 
 def when(time: RankTime | None, cause: str) -> str | Bilingual:
     """In which steps a rank waits for something, for a title; empty where that is no matter of some steps."""
-    spread = time.spread if time is not None else None
-    least = finding_facts().step_jitter.least_share_of_idle
-    if time is None or spread is None or spread.idle_share.get(cause, 0.0) < least:
+    long = time.waits_mostly_in(cause) if time is not None else None
+    if time is None or long is None:
         return ""
-    return Bilingual.of("finding_rhythm.mostly_in", which=long_steps_in_words(spread, len(time.steps)))
+    return Bilingual.of("finding_rhythm.mostly_in", which=long_steps_in_words(long, len(time.steps)))
 
 
 def in_which_steps(slow: list[int], counted: list[int]) -> str | Bilingual:

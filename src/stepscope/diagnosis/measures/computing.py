@@ -33,8 +33,9 @@ _COLUMNS: Final = (
     "phase",
     "dtypes",
 )
-#: The operator of the host that every copy ends in.
+#: The operators of the host that every copy ends in, and that make room for one.
 _COPY: Final = "aten::copy_"
+_CLONE: Final = "aten::clone"
 _KEYS: Final = (
     "name",
     "type",
@@ -96,15 +97,15 @@ def computing_of(store: RunStore, time: RankTime) -> Computing | None:
         slice=pl.col("slice").sort_by("dur_ns").last(),
         start_ns=pl.col("start_ns").sort_by("dur_ns").last(),
     )
-    chains = rows.filter("chained").group_by("chain").agg(pl.col("dur_ns").sum() - pl.col("dur_ns").max(), pl.len())
-    mean_length = chains["len"].mean()
+    chained = rows.filter("chained")
+    mean_length = chained.group_by("chain").len()["len"].mean()
     return Computing(
         rank=time.rank,
         steps=count,
         period_us=time.period_us,
         on_device=on_device,
         groups=groups.sort("us", descending=True),
-        fusible_us=int(chains["dur_ns"].sum()) * per_step,
+        fusible_us=_saved_by_fusing_ns(chained) * per_step,
         chain_length=mean_length if isinstance(mean_length, float) else 0.0,
         tail_us=_median_tail_ns(rows, time.steps) * weight / 1000,
     )
@@ -126,11 +127,16 @@ def _operators(store: RunStore, time: RankTime) -> pl.DataFrame:
     rows = host_work(store, time.rank, time.steps).filter(pl.col("lane") == COMPUTE)
     slices = store.scan("slices", [time.rank]).select("slice", "track", "phase", "parent", "name").collect()
     rows = rows.join(slices.drop("name"), on="slice", how="left")
-    # The operator around a copy knows what is copied, and why.
-    callers = slices.select(parent="slice", caller="name")
+    # The operator around a copy knows what is copied, and why; what asks for another layout may ask for a clone.
+    callers = slices.select(parent="slice", caller=pl.col("name").cast(pl.String), around="parent")
+    askers = slices.select(around="slice", asker=pl.col("name").cast(pl.String))
     copies = pl.col("name").cast(pl.String) == _COPY
+    converts = pl.col("asker").str.contains(compute_roles_facts().roles.layout_operator)
     rows = rows.join(callers, on="parent", how="left", maintain_order="left")
-    rows = rows.with_columns(operator=pl.when(copies).then(pl.coalesce("caller", "operator")).otherwise("operator"))
+    rows = rows.join(askers, on="around", how="left", maintain_order="left")
+    caller = pl.when((pl.col("caller") == _CLONE) & converts).then("asker").otherwise("caller")
+    operator = pl.col("operator").cast(pl.String)
+    rows = rows.with_columns(operator=pl.when(copies).then(pl.coalesce(caller, operator)).otherwise(operator))
     return rows.select(*_COLUMNS, "lane")
 
 
@@ -145,9 +151,11 @@ def _with_roles(rows: pl.DataFrame) -> pl.DataFrame:
 
 @cache
 def _role(name: str, kind: str, operator: str) -> str:
-    """On the host no kernel has a name of its own, and the operator tells."""
+    """On the host no kernel has a name of its own: copies convert, and the operator around them tells what."""
     roles = compute_roles_facts().roles
     on_host = name.startswith("aten::")
+    if on_host and name != _COPY:
+        return MODEL
     text, cast, layout = (
         (operator, roles.cast_operator, roles.layout_operator)
         if on_host
@@ -173,6 +181,43 @@ def _with_chains(rows: pl.DataFrame, *, on_device: bool) -> pl.DataFrame:
     ).fill_null(value=True)
     rows = rows.with_columns(chain=breaks.cum_sum())
     return rows.with_columns(chained=pl.col("elementwise") & (pl.len().over("chain") >= least)).drop("elementwise")
+
+
+def _saved_by_fusing_ns(chained: pl.DataFrame) -> int:
+    """A fused kernel takes as long as the longest of its row; an update as the longest of each parameter.
+
+    What a kernel takes for itself, however little it does, is then spent once.
+    """
+    own_ns = round(finding_facts().reachable.least_kernel_us * 1000)
+    rows = _with_parameters(chained)
+    longest = rows.group_by("chain", "updates", "parameter").agg(pl.col("dur_ns").sum(), longest=pl.col("dur_ns").max())
+    work = (pl.col("longest") - own_ns).clip(lower_bound=0).sum() + own_ns
+    fused = longest.group_by("chain", "updates").agg(
+        pl.col("dur_ns").sum() - pl.max_horizontal(pl.col("longest").max(), pl.when("updates").then(work).first())
+    )
+    return int(fused["dur_ns"].clip(lower_bound=0).sum())
+
+
+def _with_parameters(chained: pl.DataFrame) -> pl.DataFrame:
+    """``parameter`` numbers what belongs together in ``updates``: of N parameters, every operator has N kernels, or a
+    multiple of that. Rows of the model pass through one tensor.
+    """
+    row = ["chain", "updates"]
+    rows = chained.with_columns(
+        updates=(pl.col("phase").cast(pl.String) == "optimizer").fill_null(value=False),
+        does=pl.coalesce(pl.col("operator", "name").cast(pl.String)),
+    )
+    rows = rows.with_columns(
+        times=pl.len().over(*row, "does"),
+        turn=pl.int_range(pl.len()).over(*row, "does"),
+        usual=pl.len().over(row) / pl.col("does").n_unique().over(row),
+    )
+    # What only some parameters need, as at the first update, does not tell how many there are.
+    often = pl.when(2 * pl.col("times") >= pl.col("usual")).then("times")
+    parameters = often.min().over(row)
+    return rows.with_columns(
+        parameter=pl.when("updates").then(pl.col("turn") * parameters // pl.col("times")).otherwise(0)
+    )
 
 
 def _with_tail(rows: pl.DataFrame) -> pl.DataFrame:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass, field
 
+import numpy as np
 import polars as pl
 
 from stepscope.analysis.foundation.idle import CAUSES
-from stepscope.analysis.step_statistics import typical
+from stepscope.analysis.foundation.step_pattern import pattern_of
+from stepscope.analysis.step_statistics import outliers, typical
 from stepscope.analysis.summary import RankSummary, Summary
+from stepscope.facts.findings import finding_facts
 from stepscope.facts.steps import steps_facts
 
 
@@ -28,8 +31,16 @@ class Spread:
 
 
 @dataclass(frozen=True)
+class LongSteps:
+    """Steps that stand out, by their numbers; ``rhythm`` 4 is every fourth step."""
+
+    steps: list[int]
+    rhythm: int | None
+
+
+@dataclass(frozen=True)
 class RankTime:
-    """Means over the counted steps of one rank, in microseconds."""
+    """Means over the counted steps of one rank, in microseconds; ``idle_in_steps`` has each of them, by cause."""
 
     rank: int
     steps: list[int]
@@ -40,6 +51,7 @@ class RankTime:
     idle_us: float
     idle_by_cause: dict[str, float] = field(default_factory=dict)
     spread: Spread | None = None
+    idle_in_steps: dict[str, list[float]] = field(default_factory=dict)
 
     @property
     def communicating_us(self) -> float:
@@ -50,14 +62,39 @@ class RankTime:
         """A time as a part of the mean step."""
         return time_us / self.period_us if self.period_us else 0.0
 
+    def waits_mostly_in(self, cause: str) -> LongSteps | None:
+        """The steps in which most of the idle time of a cause lies; None where that is no matter of some steps."""
+        waits = pl.Series(self.idle_in_steps.get(cause, []), dtype=pl.Float64)
+        if waits.is_empty():
+            return None
+        pattern = pattern_of(np.array(self.steps, np.int64), waits.to_numpy())
+        if pattern is not None:
+            long = LongSteps(pattern.steps, pattern.every)
+        else:
+            beyond = outliers(waits)
+            beyond = beyond if beyond.any() else _far_above_the_median(waits)
+            long = LongSteps([step for step, is_long in zip(self.steps, beyond, strict=False) if is_long], None)
+        if not long.steps or not waits.sum():
+            return None
+        inside = sum(wait for step, wait in zip(self.steps, waits, strict=False) if step in long.steps)
+        more = _more_inside(inside / waits.sum(), len(long.steps) / len(waits))
+        return long if more >= finding_facts().step_jitter.least_share_of_idle else None
+
     def more_in_long_steps_us(self, cause: str) -> float:
         """Per mean step, how much more idle time of a cause long steps have than the others."""
         if self.spread is None:
             return 0.0
-        long = len(self.spread.long_steps) / len(self.steps)
-        inside = self.spread.idle_share.get(cause, 0.0)
-        more = inside - (1 - inside) * long / (1 - long)
+        more = _more_inside(self.spread.idle_share.get(cause, 0.0), len(self.spread.long_steps) / len(self.steps))
         return self.idle_by_cause.get(cause, 0.0) * max(more, 0.0)
+
+
+def _more_inside(inside: float, long: float) -> float:
+    """The share of a time that a share of the steps has beyond what they would have if all had it alike.
+
+    >>> _more_inside(0.5, 0.5), _more_inside(1.0, 0.25)
+    (0.0, 1.0)
+    """
+    return inside - (1 - inside) * long / (1 - long) if long < 1 else 0.0
 
 
 def rank_times(summary: Summary | None, steps: pl.DataFrame | None) -> dict[int, RankTime]:
@@ -80,13 +117,18 @@ def _rank_time(entry: RankSummary, rows: pl.DataFrame) -> RankTime:
         idle_us=entry.idle_us or 0.0,
         idle_by_cause={cause: getattr(entry.idle_by_cause, f"{cause}_us") for cause in CAUSES},
         spread=_spread(entry, rows),
+        idle_in_steps={
+            cause: rows["idle_by_cause"].struct.field(f"{cause}_us").to_list() for cause in ("data", "host")
+        },
     )
 
 
 def _spread(entry: RankSummary, rows: pl.DataFrame) -> Spread | None:
     """By the rhythm of long steps where there is one, else by those that stand out."""
     pattern = entry.pattern
-    long = pattern.steps if pattern is not None else entry.statistics.outlier_steps or _far_above_the_median(rows)
+    long = pattern.steps if pattern is not None else entry.statistics.outlier_steps
+    if not long:
+        long = rows.filter(_far_above_the_median(rows["period_us"]))["step"].to_list()
     is_long = rows["step"].is_in(long)
     if not is_long.any() or is_long.all():
         return None
@@ -101,13 +143,13 @@ def _spread(entry: RankSummary, rows: pl.DataFrame) -> Spread | None:
     )
 
 
-def _far_above_the_median(rows: pl.DataFrame) -> list[int]:
+def _far_above_the_median(lengths: pl.Series) -> pl.Series:
     """Long steps too many to be outliers: from a quarter of the steps on, they raise the upper quartile itself.
 
     The quicker half tells how far steps scatter; as far above the median as Tukey's fence where they do so evenly.
     """
-    limits, period = steps_facts().outlier, rows["period_us"]
-    median, low = float(period.quantile(0.5, "linear") or 0.0), float(period.quantile(0.25, "linear") or 0.0)
+    limits = steps_facts().outlier
+    median, low = (float(lengths.quantile(part, "linear") or 0.0) for part in (0.5, 0.25))
     fence = median + (1 + 2 * limits.interquartile_ranges) * (median - low)
-    least = max(fence, median * (1 + limits.least_share_over_median))
-    return [int(step) for step in rows.filter(pl.col("period_us") > least)["step"]]
+    far: pl.Series = lengths > max(fence, median * (1 + limits.least_share_over_median))
+    return far

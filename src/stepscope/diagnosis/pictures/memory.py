@@ -9,11 +9,11 @@ from typing import Final
 import msgspec
 
 from stepscope.analysis.foundation.units import Bytes, Identifier, Nanoseconds
+from stepscope.analysis.leaks.places import LeakingPlace, leaking_places
 from stepscope.analysis.leaks.question import leaks
-from stepscope.analysis.leaks.structures import Site
 from stepscope.analysis.memory.question import memory
 from stepscope.analysis.memory.structures import Curve, Memory
-from stepscope.diagnosis.finding import Finding, Proof
+from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.errors import NoAnswerError
 from stepscope.store.run_store import RunStore
 
@@ -94,24 +94,25 @@ def _highest(values: Sequence[int]) -> list[int]:
 
 def _held(store: RunStore, finding: Finding, proof: Proof) -> MemoryPicture | None:
     """What the leaking place holds after each step: blocks that are still alive at the end, by their births."""
-    site = _site(leaks(store, ranks=[proof.rank]).data.sites, finding)
-    if site is None or not site.births:
+    found = leaks(store, ranks=[proof.rank]).data
+    place = next((one for one in leaking_places(found) if _is_where(one, finding.where)), None)
+    births = place.births() if place is not None else {}
+    if place is None or not births:
         return None
-    births = sorted(site.births, key=lambda birth: birth.step)
     return MemoryPicture(
         finding=finding.id,
-        rank=site.rank,
-        device=site.device,
+        rank=proof.rank,
+        device=place.largest.device,
         start_ns=None,
         moment_ns=None,
         capacity_bytes=None,
         others_bytes=None,
         time_ns=[],
-        steps=[birth.step for birth in births],
-        allocated_bytes=list(accumulate(birth.bytes for birth in births)),
+        steps=list(births),
+        allocated_bytes=list(accumulate(births.values())),
         reserved_bytes=None,
     )
 
 
-def _site(sites: Sequence[Site], finding: Finding) -> Site | None:
-    return next((one for one in sites if one.verdict == "leak" and one.site == finding.where.site), None)
+def _is_where(place: LeakingPlace, where: Where) -> bool:
+    return (place.site, place.operator, place.largest.device) == (where.site, where.operator, where.device)

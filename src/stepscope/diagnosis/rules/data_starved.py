@@ -108,6 +108,7 @@ def _by_idle(run: RunContext, rank: int) -> Loss | None:
     time = run.times.get(rank)
     if time is None or not worth_telling(share := time.share(idle := time.idle_by_cause.get("data", 0.0))):
         return None
+    long = time.waits_mostly_in("data")
     return Loss(
         rank=rank,
         cause="processing",
@@ -118,7 +119,7 @@ def _by_idle(run: RunContext, rank: int) -> Loss | None:
         gain_method=IDLE_REMOVED,
         words={"stage": "", "when": when(time, "data")},
         evidence=[_idle_for_data(time)],
-        steps=time.spread.long_steps if time.spread is not None and when(time, "data") else [],
+        steps=[] if long is None else long.steps,
         proof=gaps_as_proof(run, rank, lambda gap: gap.cause == "data"),
     )
 

@@ -142,7 +142,7 @@ def _loss(run: RunContext, part: _Waiting, place: BusyPlace | None) -> Loss:
         rank=time.rank,
         cause=part.cause,
         title=_TITLES[part.cause],
-        advice=_advice(part.cause, place),
+        advice=_advice(part.cause, place, has_stacks=bool(host_of(run.store, time.rank).of("python").any())),
         gain_us=part.idle_us,
         gain_share=share,
         gain_method=CORES_FREE if without_core else IDLE_REMOVED,
@@ -169,11 +169,11 @@ def _in_place(place: BusyPlace | None) -> Bilingual | str:
     return Bilingual.of("finding_place.part_of_it", share=percent(place.share), place=place.in_words)
 
 
-def _advice(cause: str, place: BusyPlace | None) -> str:
+def _advice(cause: str, place: BusyPlace | None, *, has_stacks: bool) -> str:
     if place is not None and cause == "dispatch" and re.search(finding_facts().host_bound.updates, place.name):
         return "finding_advice.unfused_optimizer"
-    if place is not None and cause == "python" and place.is_code:
-        return "finding_advice.host_python_seen"
+    if cause == "python" and has_stacks:
+        return "finding_advice.host_python_seen" if place and place.is_code else "finding_advice.host_python_spread"
     return _ADVICE[cause]
 
 

@@ -7,6 +7,7 @@ from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.evidence.rhythm import long_steps_in_words
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
+from stepscope.diagnosis.measures.rank_time import LongSteps
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 
@@ -31,7 +32,7 @@ def judge(run: RunContext) -> list[Finding]:
                 gain_us=gain,
                 gain_share=share,
                 gain_method="usual_step",
-                words={"which": long_steps_in_words(spread, len(time.steps))},
+                words={"which": long_steps_in_words(LongSteps(spread.long_steps, spread.rhythm), len(time.steps))},
                 # Of a few steps some are always the longer ones.
                 severity=None if len(time.steps) >= finding_facts().step_jitter.least_steps else "info",
                 evidence=[
