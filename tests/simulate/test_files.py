@@ -141,9 +141,10 @@ def test_the_planted_fault_is_found_in_the_files_too(form: str, tmp_path: Path) 
     assert found[0].gain_share == pytest.approx(done.truth["faults"][0]["gain_share"], rel=0.25)
 
 
-def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["kineto", "ascend-text", "ascend-db"])
+def test_the_same_seed_gives_the_same_files(form: str, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        simulate(scenario_for("ascend-text"), tmp_path / name, form="ascend-text")
+        simulate(scenario_for(form), tmp_path / name, form=form)
     first, second = (
         {
             str(path.relative_to(tmp_path / name)): path.read_bytes()
@@ -153,6 +154,9 @@ def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
         for name in ("a", "b")
     )
     assert first == second
+    packed = [content for name, content in first.items() if name.endswith(".gz")]
+    assert len(packed) == (4 if form == "kineto" else 0)
+    assert {content[3:8] for content in packed} <= {bytes(5)}  # no name, no time of writing
 
 
 def test_memory_of_a_kineto_trace_is_that_of_the_store(tmp_path: Path) -> None:
