@@ -73,6 +73,16 @@ def test_copies_within_the_device_or_of_unknown_direction_accuse_nobody(tmp_path
     assert not kinds & {"data_starved", "sync_stall"}
 
 
+def test_where_all_copies_have_one_name_their_operator_tells_the_direction(tmp_path: Path) -> None:
+    """As on Ascend, where each copy is a MEMCPY_ASYNC."""
+    case = _copying("MEMCPY_ASYNC")
+    for row in case.slices:
+        row["operator"] = "acl_memcpy_host_to_device" if row["kind"] == "copy" else None
+    (finding,) = [finding for finding in work_out(case.store(tmp_path)).findings if finding.accuses]
+    assert (finding.kind, finding.cause) == ("data_starved", "transfer")
+    assert finding.gain_us == pytest.approx(39, abs=1)
+
+
 def test_copies_beside_computing_accuse_nobody(tmp_path: Path) -> None:
     diagnosis = work_out(_copying("Memcpy HtoD (Pageable -> Device)", beside=True).store(tmp_path))
     assert not [finding for finding in diagnosis.findings if finding.kind == "data_starved"]

@@ -177,6 +177,15 @@ def test_experts_of_a_slow_rank_have_no_more_tokens_than_others(tmp_path: Path) 
     assert judged("expert_imbalance", run) == []
 
 
+@pytest.mark.parametrize("experts", [4, 8])
+def test_tokens_that_hot_experts_give_away_fall_to_the_others(tmp_path: Path, experts: int) -> None:
+    """So the step can become as short as the mean of all allows, not as short as the others are now."""
+    job = {"extends": "healthy-experts", "name": "experts", "plan": {"dp": 8, "ep": experts}, "steps": 4}
+    run, truth = _simulated(tmp_path, job, "steps", kind="expert_imbalance", strength=0.2)
+    (finding,) = judged("expert_imbalance", run)
+    assert _share_of(finding) == pytest.approx(truth["faults"][0]["gain_share"], rel=0.1)
+
+
 @pytest.mark.parametrize("chunks", [1, 2])
 def test_the_bubble_is_what_stages_wait_while_they_do_not_compute(tmp_path: Path, chunks: int) -> None:
     """(p - 1) ÷ (v · m + p - 1), less what stages that end early wait in the reduction that ends the step.

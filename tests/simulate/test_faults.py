@@ -244,3 +244,14 @@ def test_every_scenario_of_the_library_can_be_read(name: str) -> None:
     assert scenario.about
     for entry in scenario.faults:
         assert entry.kind in kinds()
+
+
+@pytest.mark.parametrize("amount", [0.5, 30.0])
+def test_experts_share_as_many_tokens_as_ever(amount: float) -> None:
+    """The hot one of four gets 1 + amount tokens for each of another's, in each group of experts alike."""
+    entry = FaultEntry(kind="expert_imbalance", amount=amount)
+    scenario = base("expert_imbalance", noise="none", plan=Plan(dp=8, ep=4, pp=2), faults=(entry,))
+    factors = build(scenario, planted_faults(scenario)[0]).machine.conditions.experts
+    hot, other = 4 * (1 + amount) / (4 + amount), 4 / (4 + amount)
+    assert np.ptp(factors, axis=1) == pytest.approx(0)
+    assert factors[:, 0].tolist() == pytest.approx([hot, other, other, other] * 4)

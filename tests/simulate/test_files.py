@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import stepscope
 from stepscope.layout.names import group_hash
 from stepscope.run import Run
-from stepscope.simulate.scenario import FaultEntry, Input, Plan, Scenario, Stage
+from stepscope.simulate.scenario import FaultEntry, Input, Plan, Scenario, Stage, Workload
 from stepscope.simulate.writing import simulate
 from support.scenarios import GPU, NPU, small
 
@@ -22,16 +23,25 @@ _STEP_FIELDS = [
     "idle_us",
     "before_window_us",
 ]
+#: Only PyTorch's captures tell forward and backward.
+_PHASE_FIELDS = ["interval_us", "forward_backward_us", "tail_us"]
 FORMS = ["kineto", "ascend-text", "ascend-text-Level0", "ascend-text-Level2"]
 FORMS += ["ascend-db", "ascend-db-Level2", "mindspore-text", "mindspore-db"]
+FORMS += ["kineto:split", "ascend-text:experts", "ascend-db:split"]
+_PLANS: dict[str, dict[str, Any]] = {
+    "": {"plan": Plan(dp=2, pp=2, micro_batches=4)},
+    "split": {"plan": Plan(tp=2, cp=2)},
+    "experts": {"plan": Plan(dp=2, ep=2, tp=2), "workload": Workload(layers=2, hidden=512, sequence=512, experts=4)},
+}
 
 
 def scenario_for(form: str) -> Scenario:
+    form, _, job = form.partition(":")
     if form == "kineto":
-        return small(GPU, plan=Plan(dp=2, pp=2, micro_batches=4), steps=3)
+        return small(GPU, **_PLANS[job], steps=3)
     framework = "mindspore" if form.startswith("mindspore") else "pytorch"
     level = form.rpartition("-")[2] if "Level" in form else "Level1"
-    return small(NPU, plan=Plan(dp=2, pp=2, micro_batches=4), steps=3, framework=framework, level=level)
+    return small(NPU, **_PLANS[job], steps=3, framework=framework, level=level)
 
 
 @pytest.fixture(scope="module", params=FORMS)
@@ -40,7 +50,8 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("runs")
     scenario = scenario_for(request.param)
     simulate(scenario, folder / "direct")
-    simulate(scenario, folder / "files", form=request.param.replace("mindspore", "ascend").partition("-Level")[0])
+    form = request.param.partition(":")[0].replace("mindspore", "ascend").partition("-Level")[0]
+    simulate(scenario, folder / "files", form=form)
     cache = folder / "cache"
     return (
         request.param,
@@ -50,12 +61,23 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def test_steps_are_the_same(both: tuple[str, Run, Run]) -> None:
-    _, direct, read = both
-    fields = [field for field in _STEP_FIELDS if field in direct.steps().columns]
+    form, direct, read = both
+    known = _STEP_FIELDS + ([] if form.startswith("mindspore") else _PHASE_FIELDS)
+    fields = [field for field in known if field in direct.steps().columns]
     ours, theirs = (run.steps().sort("rank", "step").select("rank", "step", *fields) for run in (direct, read))
     assert ours.select("rank", "step").equals(theirs.select("rank", "step"))
     for field in fields:
         assert theirs[field].to_list() == pytest.approx(ours[field].to_list(), abs=0.002), field
+
+
+def test_the_devices_of_ranks_are_the_same(both: tuple[str, Run, Run]) -> None:
+    """A capture as text tells neither host nor device."""
+    form, direct, read = both
+    told = ["rank", "world_size", "device_kind"]
+    if "text" not in form:
+        told += ["device_index", "host", "device_name"]
+    ours, theirs = (run.table("ranks").sort("rank").select(pl.col(told).cast(pl.String)) for run in (direct, read))
+    assert theirs.collect().rows() == ours.collect().rows()
 
 
 def test_kernels_are_the_same(both: tuple[str, Run, Run]) -> None:
@@ -81,7 +103,7 @@ def test_communication_is_the_same(both: tuple[str, Run, Run]) -> None:
         )
 
     ours, theirs = calls(direct), calls(read)
-    if form != "kineto":
+    if not form.startswith("kineto"):
         ours = ours.with_columns(pl.col("group").map_elements(group_hash, return_dtype=pl.String))
     assert theirs.select("rank", "step", "start_ns", "end_ns", "kind").equals(
         ours.select("rank", "step", "start_ns", "end_ns", "kind")
@@ -119,9 +141,10 @@ def test_the_planted_fault_is_found_in_the_files_too(form: str, tmp_path: Path) 
     assert found[0].gain_share == pytest.approx(done.truth["faults"][0]["gain_share"], rel=0.25)
 
 
-def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["kineto", "ascend-text", "ascend-db"])
+def test_the_same_seed_gives_the_same_files(form: str, tmp_path: Path) -> None:
     for name in ("a", "b"):
-        simulate(scenario_for("ascend-text"), tmp_path / name, form="ascend-text")
+        simulate(scenario_for(form), tmp_path / name, form=form)
     first, second = (
         {
             str(path.relative_to(tmp_path / name)): path.read_bytes()
@@ -131,6 +154,9 @@ def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
         for name in ("a", "b")
     )
     assert first == second
+    packed = [content for name, content in first.items() if name.endswith(".gz")]
+    assert len(packed) == (4 if form == "kineto" else 0)
+    assert {content[3:8] for content in packed} <= {bytes(5)}  # no name, no time of writing
 
 
 def test_memory_of_a_kineto_trace_is_that_of_the_store(tmp_path: Path) -> None:

@@ -73,6 +73,49 @@ def test_a_ring_all_reduce_sends_two_n_minus_1_nths(members: int) -> None:
     assert result.step_ns / 1000 == pytest.approx(expected_us, rel=1e-6)
 
 
+def test_sharded_weights_are_gathered_after_their_update() -> None:
+    """However far ahead the host is: backward, half the gradients to each, the update, half the weights from each."""
+    network = Network(rates={"NVLINK": Transport(gb_per_s=50.0, latency_us=4.0)})
+    update = (Operator(name="adam", count=1, kernel_us=700.0),)
+    workload = passes(100, 200, gradient_mb=80.0, buckets=1, gradients="reduce_scatter", optimizer=update)
+    result = run(Plan(dp=2), workload, network=network, steps=4)
+
+    gradients_us, weights_us = 40_000_000 / 50_000 + 4, 20_000_000 / 50_000 + 4  # four and two bytes of each of 20 M
+    assert result.step_ns / 1000 == pytest.approx(100 + 200 + gradients_us + 700 + weights_us, rel=1e-6)
+
+
+def test_exchanges_of_a_layer_follow_each_other() -> None:
+    """Where computing is free: two sums and two exchanges of tokens per layer and direction, then gradients, norm."""
+    fast = Device(tflops=1e9, memory_gb_per_s=1e12, efficiency=1.0, least_kernel_us=0.0)
+    network = Network(rates={"NVLINK": Transport(gb_per_s=100.0, latency_us=5.0)})
+    workload = Workload(layers=3, hidden=512, sequence=1024, vocabulary=2, experts=4, buckets=1)
+    result = run(Plan(dp=2, tp=2, cp=2, ep=2), workload, network=network, device=fast)
+
+    tokens_of_rank = 1024 // 2
+    handed_on = tokens_of_rank * 512 * 2  # bytes
+    sums_us = 2 * 1 / 2 * handed_on / 100_000 + 2 * 5
+    experts_us = 1 / 2 * handed_on / 100_000 + 5
+    # Keys and values of the other half of a sequence, of the heads of this rank alone.
+    keys_us = 1 / 2 * (2 * 1024 * 256 * 2) / 100_000 + 5
+    layer_us = 2 * (2 * sums_us + 2 * experts_us + keys_us)
+    weights = 3 * (4 * 512 * 512 // 2 + 8 * 512 * 512 // 2 * 2) + 2 * 512 * 2 // 2
+    gradients_us = 2 * 3 / 4 * weights * 4 / 100_000 + 6 * 5
+    norm_us = 2 * 8 / 100_000 + 2 * 3 * 5
+    assert result.step_ns / 1000 == pytest.approx(3 * layer_us + gradients_us + norm_us, rel=1e-3)
+
+
+def test_experts_compute_as_much_as_a_dense_layer_of_the_same_width() -> None:
+    """Each token goes to one expert, which is as wide; what comes on top is the router, which reads what came in."""
+    device = Device(tflops=100.0, memory_gb_per_s=1000.0, efficiency=1.0, least_kernel_us=0.0)
+    size: dict[str, int] = {"layers": 3, "hidden": 512, "sequence": 256, "vocabulary": 64}
+    dense, experts = (
+        run(Plan(), Workload(**size, experts=count), device=device).step_ns  # type: ignore[arg-type]
+        for count in (0, 1)
+    )
+    router = 3 * (1 + 1.5) * 3 * (256 * 512 * 2)  # bytes, at a byte per ps; layers, directions, reads and writes
+    assert experts - dense == pytest.approx(router / 1000, rel=1e-3)
+
+
 def test_between_hosts_the_slower_transport_counts() -> None:
     network = Network(rates={"NVLINK": Transport(200.0, 0.0), "RDMA": Transport(20.0, 0.0)})
     workload = passes(100, 200, gradient_mb=80.0, buckets=1)

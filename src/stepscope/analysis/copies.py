@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
+from typing import Final
 
 import msgspec
 import polars as pl
@@ -19,6 +20,9 @@ from stepscope.errors import NoAnswerError
 from stepscope.facts.operators import operators_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
+
+#: The kind of copies of which nothing tells the direction.
+UNKNOWN: Final = "unknown"
 
 
 class Copies(msgspec.Struct, frozen=True):
@@ -55,13 +59,13 @@ def copies(
             continue
         if unsized := rows["bytes"].null_count():
             notes.append(Note("copies_without_size", rank=rank, count=unsized))
-        frames.append(_statistics(_with_kinds(store, rank, rows), rank))
+        frames.append(_statistics(with_kinds(store, rank, rows), rank))
     if not frames:
         raise NoAnswerError("no_copies")
     return Answer(pl.concat(frames), notes)
 
 
-def _with_kinds(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
+def with_kinds(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
     """The kind as the name tells, else the type, else the direction that Ascend states (level 2), else the operator."""
     rows = rows.with_columns(pl.col("name", "type", "operator").cast(pl.String), direction=pl.lit(None, pl.String))
     rows = rows.with_columns(pl.col("name").fill_null(""), kind=_first_kind("name", "type"))
@@ -71,7 +75,7 @@ def _with_kinds(store: RunStore, rank: int, rows: pl.DataFrame) -> pl.DataFrame:
         stated = details.select("slice", direction=pl.col("json").str.extract(_DIRECTION, 1)).collect()
         rows = rows.drop("direction").join(stated, on="slice", how="left")
         rows = rows.with_columns(kind=pl.coalesce("kind", _first_kind("direction", "operator")))
-    return rows.with_columns(pl.col("kind").fill_null("unknown"))
+    return rows.with_columns(pl.col("kind").fill_null(UNKNOWN))
 
 
 _DIRECTION = r'"memcpy direction"\s*:\s*"([^"]*)"'

@@ -1,4 +1,4 @@
-"""Copies during which the device neither computes nor communicates, by the direction that their names tell.
+"""Copies during which the device neither computes nor communicates, by their direction.
 
 Collectives of the host (gloo, MPI) copy the tensors of a device through its memory: those copies are theirs, and
 are left out.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.copies import copy_kind
+from stepscope.analysis.copies import UNKNOWN, with_kinds
 from stepscope.analysis.foundation.host_activity import host_of
 from stepscope.analysis.foundation.intervals import difference, union
 from stepscope.analysis.foundation.launched import launched_of
@@ -37,7 +37,7 @@ class ExposedCopies:
 
 
 def exposed_copies(store: RunStore, rank: int, steps: Sequence[int], most: int) -> list[ExposedCopies]:
-    """By direction, the costliest first; copies whose name tells no direction are left out."""
+    """By direction, the costliest first; copies of which nothing tells the direction are left out."""
     work = work_of(store, rank)
     if not work.on_device:
         return []
@@ -46,25 +46,26 @@ def exposed_copies(store: RunStore, rank: int, steps: Sequence[int], most: int) 
     chosen = np.flatnonzero(is_copy & np.isin(work.step, np.asarray(steps, np.int64)))
     chosen = chosen[~_for_collectives(store, rank, work, work.slice[chosen])]
     names = [str(work.name[int(position)]) for position in chosen]
-    kinds = np.array([copy_kind(name) or "" for name in names])
+    rows = _rows_of(store, rank, work.slice[chosen])
+    kinds = np.array([rows[number][0] for number in work.slice[chosen].tolist()], str)
     is_pageable = re.compile(operators_facts().pageable.pattern).search
     pageable = np.array([bool(is_pageable(name)) for name in names], bool)
 
-    size = _bytes_of(store, rank, work.slice[chosen])
+    size = np.array([rows[number][1] for number in work.slice[chosen].tolist()], np.int64)
 
     def exposed(which: Bools) -> int:
         own = chosen[which]
         return difference(union(work.start[own], work.end[own]), others).length
 
     copies = []
-    for kind in sorted({*kinds.tolist()} - {""}):
+    for kind in sorted({*kinds.tolist()} - {UNKNOWN}):
         of_kind = kinds == kind
         own = chosen[of_kind]
         own = own[np.argsort(work.start[own] - work.end[own], kind="stable")]
         name = _longest_name(work, own)
-        rows = tuple((int(work.slice[at]), int(work.start[at]), int(work.end[at])) for at in own[:most].tolist())
+        longest = tuple((int(work.slice[at]), int(work.start[at]), int(work.end[at])) for at in own[:most].tolist())
         moved = int(size[of_kind & pageable].sum())
-        copies.append(ExposedCopies(kind, name, exposed(of_kind), exposed(of_kind & pageable), moved, rows))
+        copies.append(ExposedCopies(kind, name, exposed(of_kind), exposed(of_kind & pageable), moved, longest))
     return sorted(copies, key=lambda each: -each.exposed_ns)
 
 
@@ -85,11 +86,12 @@ def _for_collectives(store: RunStore, rank: int, work: Work, slices: Int64s) -> 
     return np.isin(slices, of_call)
 
 
-def _bytes_of(store: RunStore, rank: int, slices: Int64s) -> Int64s:
-    """How many bytes each slice moves, 0 where that was not recorded."""
-    rows = store.scan("slices", [rank]).filter(pl.col("slice").is_in(slices.tolist())).select("slice", "bytes")
-    size = dict(rows.drop_nulls().collect().iter_rows())
-    return np.array([size.get(number, 0) for number in slices.tolist()], np.int64)
+def _rows_of(store: RunStore, rank: int, slices: Int64s) -> dict[int, tuple[str, int]]:
+    """By slice its direction, and how many bytes it moves, 0 where that was not recorded."""
+    columns = ["slice", "name", "type", "operator", "bytes"]
+    rows = store.scan("slices", [rank]).filter(pl.col("slice").is_in(slices.tolist())).select(columns).collect()
+    known = with_kinds(store, rank, rows).select("slice", "kind", pl.col("bytes").fill_null(0))
+    return {number: (kind, size) for number, kind, size in known.iter_rows()}
 
 
 def _longest_name(work: Work, positions: Int64s) -> str:

@@ -7,13 +7,15 @@ then. Slices that overlap without nesting go to a thread of their own, because v
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import numpy as np
 import polars as pl
@@ -67,9 +69,7 @@ def write(
     """
     clocks, origin = _clocks(store, ranks)
     content = _Content(store, clocks, origin, within, memory)
-    with (
-        gzip.open(path, "wt", compresslevel=4, encoding="utf-8") if zipped else path.open("w", encoding="utf-8")
-    ) as file:
+    with _zipped(path) if zipped else path.open("w", encoding="utf-8") as file:
         header: dict[str, Any] = {"displayTimeUnit": "ns", "baseTimeNanoseconds": origin, "writtenBy": "stepscope"}
         if len(ranks) == 1:
             header["distributedInfo"] = {"rank": ranks[0]}
@@ -80,6 +80,17 @@ def write(
             file.write(separator + event)
             separator = ",\n"
         file.write("\n]}\n")
+
+
+@contextmanager
+def _zipped(path: Path) -> Iterator[TextIO]:
+    """A new compressed file, without the time of writing and its name: the same run gives the same bytes."""
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile("", "wb", compresslevel=4, fileobj=raw, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8") as file,
+    ):
+        yield file
 
 
 @dataclass(frozen=True)
@@ -179,7 +190,7 @@ def _with_moments(slices: pl.DataFrame) -> pl.DataFrame:
     end = pl.col("start_ns") + pl.col("dur_ns")
     slices = slices.with_columns(moment_ns="start_ns")
     inner = slices.filter(pl.col("dur_ns") > 0).select("parent", "tid", moment_ns="start_ns", behind=end)
-    inner = inner.drop_nulls("parent").unique(["parent", "tid", "moment_ns"])
+    inner = inner.drop_nulls("parent").unique(["parent", "tid", "moment_ns"], keep="first", maintain_order=True)
     while True:
         behind = slices.join(
             inner,
@@ -269,8 +280,8 @@ def _flow_events(
     links = (
         store.scan("links", [rank])
         .collect()
-        .join(places, left_on="from_slice", right_on="slice")
-        .join(places, left_on="to_slice", right_on="slice", suffix="_to")
+        .join(places, left_on="from_slice", right_on="slice", maintain_order="left")
+        .join(places, left_on="to_slice", right_on="slice", suffix="_to", maintain_order="left")
         .with_columns(by_id=(pl.col("correlation") == pl.col("correlation_to")).fill_null(False))
     )
     for number, row in enumerate(links.iter_rows(named=True), first):

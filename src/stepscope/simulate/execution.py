@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 
 from stepscope.arrays import Float64s, Int64s
+from stepscope.errors import UsageError
 from stepscope.facts.simulation import simulation_facts
 from stepscope.simulate.clocks import Clocks
 from stepscope.simulate.conditions import BESIDE_COMPUTE, Conditions
@@ -29,6 +30,7 @@ from stepscope.simulate.recording import DeviceTimes, InstructionTimes, Recorder
 from stepscope.simulate.scenario import Scenario
 
 _GET_NS: Final = 20_000  # to hand over a batch that lies ready
+_LONGEST_NS: Final = 10**15  # more than eleven days: clocks, which drift by parts of a billion, count up to it
 Key = tuple[str, int, int]
 
 
@@ -132,7 +134,14 @@ class Execution:
             self._stages.append(_Stage(program, lengths, ranks, nothing, tails, launches, nothing))
         account = Periods(*(np.zeros((world, steps), np.int64) for _ in range(4)))
         for step in range(steps):
-            self._step(step, account)
+            try:
+                with np.errstate(invalid="raise", over="raise"):
+                    self._step(step, account)
+            except FloatingPointError:
+                raise UsageError("scenario_too_long") from None
+            ends = account.device_end[:, step]
+            if ends.min() < 0 or ends.max() > _LONGEST_NS:
+                raise UsageError("scenario_too_long")
         return account
 
     def _step(self, step: int, account: Periods) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from stepscope.simulate.faults.data_starved import slowest_stage
+from stepscope.simulate.faults.expert_imbalance import share_tokens
 from stepscope.simulate.faults.planted import Part, Planted
 from stepscope.simulate.instructions import Instruction
 from stepscope.simulate.memory import ExtraBlocks
@@ -122,11 +123,9 @@ class RotatingHotExpert(_LookAlike):
         return "experts"
 
     def apply(self, machine: Machine) -> None:
-        for rank in range(machine.layout.world):
-            own = machine.layout.coordinates(rank)["ep"]
-            for step in range(machine.conditions.steps):
-                if step % machine.scenario.plan.ep == own:
-                    machine.conditions.experts[rank, step] *= 1 + self.amount
+        own = np.array([machine.layout.coordinates(rank)["ep"] for rank in range(machine.layout.world)])
+        hot = np.arange(machine.conditions.steps) % machine.scenario.plan.ep
+        share_tokens(machine, 1 + self.amount * (own[:, None] == hot))
 
 
 class SlowEnoughLoader(_LookAlike):

@@ -76,8 +76,12 @@ def activation_rows(program: StageProgram) -> ActivationRows:
 def fixed_blocks(model: Transformer, layers: int, outer: int) -> list[tuple[str, int]]:
     """Category and size of what was allocated before the window: one block per layer and category."""
     sizes = [model.layer_parameters()] * layers + [model.outer_parameters()] * outer
-    bytes_per_weight = {"weights": model.element, "gradients": 4, "optimizer": 12}
-    return [(category, _rounded(size * times)) for category, times in bytes_per_weight.items() for size in sizes]
+    bytes_by_category = {
+        "weights": [size * model.element for size in sizes],
+        "gradients": [size * 4 for size in sizes],
+        "optimizer": [model.updated(size) * 12 for size in sizes],
+    }
+    return [(category, _rounded(size)) for category, own in bytes_by_category.items() for size in own]
 
 
 def reserved(allocated: Int64s) -> Int64s:

@@ -106,8 +106,10 @@ class _Builder:
         if self.scenario.host.python_us:
             instructions.append(Instruction("host", slice_kind="", ns=self.scenario.host.python_us * 1000, phase=""))
         if self.workload.gradients == "reduce_scatter" and self._gradient_group:
-            size = self._parameters * 2
-            instructions.append(self._collective("all_gather", "dp", size, "optimizer", "forward", ()))
+            # What the last update left on each rank goes to all; it cannot before that update is done.
+            size = self._parameters * self.model.element
+            gather = self._collective("all_gather", "dp", size, "optimizer", "forward", (COMPUTE,))
+            instructions.append(replace(gather, dtype=self.workload.dtype))
             self._waits = ["dp"]
         return Block("begin", instructions=instructions)
 
@@ -168,7 +170,7 @@ class _Builder:
         self._waits += ["dp"] if self._gradient_group else []
         instructions += self._inserted("before_optimizer", "optimizer")
         if self.scenario.world > 1 and not self.workload.forward:
-            instructions += self._pieces([self.model.clip(self._parameters)], "optimizer")
+            instructions += self._pieces([self.model.clip(self._updated)], "optimizer")
             instructions.append(self._collective("all_reduce", "world", 8, "optimizer", "optimizer", (COMPUTE,)))
         return Block("finish", instructions=instructions)
 
@@ -179,7 +181,7 @@ class _Builder:
         elif self.workload.forward:
             instructions = []
         else:
-            instructions = self._pieces(self.model.optimizer(self._parameters, _OPTIMIZER_KERNELS), "optimizer")
+            instructions = self._pieces(self.model.optimizer(self._updated, _OPTIMIZER_KERNELS), "optimizer")
         instructions += self._inserted("step_end", "optimizer")
         if self.scenario.host.sync_every_step and self.scenario.device.kind != "cpu":
             instructions.append(Instruction("sync", operator="aten::item", slice_kind="runtime", phase="optimizer"))
@@ -198,6 +200,10 @@ class _Builder:
         layers = sum(map(len, self.layers))
         outer = (self.stage == 0) + self.last
         return layers * self.model.layer_parameters() + outer * self.model.outer_parameters()
+
+    @property
+    def _updated(self) -> int:
+        return self.model.updated(self._parameters)
 
     def _bucket(self, turn: Turn, position: int, layers: int) -> list[Instruction]:
         """Gradients are reduced in the last micro-batch's backward pass, bucket by bucket."""
@@ -240,7 +246,7 @@ class _Builder:
             kind=kind,
             dimension="pp",
             stream=stream,
-            after=(COMPUTE,),
+            after=tuple(dict.fromkeys((COMPUTE, *self._waits))) if kind == "send" else (COMPUTE,),
             size=self.model.activation_bytes // self.plan.tp,  # each tensor-parallel rank sends its part
             phase=turn.direction,
             dtype=self.workload.dtype,
@@ -267,7 +273,8 @@ class _Builder:
         instructions = []
         for piece in pieces:
             if piece.kind:
-                made = self._collective(piece.kind, piece.dimension, piece.size, piece.module, phase, (COMPUTE,))
+                after = tuple(dict.fromkeys((COMPUTE, *self._take_waits())))  # one exchange works on another's result
+                made = self._collective(piece.kind, piece.dimension, piece.size, piece.module, phase, after)
                 instructions.append(made)
                 self._waits.append(piece.dimension)
                 continue

@@ -8,8 +8,11 @@ import msgspec
 
 from stepscope.facts.simulation import Transport
 
-Positive = Annotated[int, msgspec.Meta(ge=1)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 Factor = Annotated[float, msgspec.Meta(gt=0)]
+Microseconds = Annotated[float, msgspec.Meta(ge=0, le=1e9)]
+#: Each is built as objects of its own, so that many more would fill the memory.
+Repetitions = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -26,7 +29,7 @@ class Plan(Settings, frozen=True, kw_only=True):
     cp: Positive = 1
     schedule: Literal["1f1b", "gpipe"] = "1f1b"
     chunks: Positive = 1  # model chunks of a stage; more than one is the interleaved schedule
-    micro_batches: Positive = 1
+    micro_batches: Repetitions = 1
 
 
 class Device(Settings, frozen=True, kw_only=True):
@@ -37,19 +40,19 @@ class Device(Settings, frozen=True, kw_only=True):
     tflops: Factor | None = None
     memory_gb_per_s: Factor | None = None
     efficiency: Factor | None = None
-    least_kernel_us: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    memory_gib: Factor = 96.0
+    least_kernel_us: Microseconds | None = None
+    memory_gib: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 96.0
 
 
 class Host(Settings, frozen=True, kw_only=True):
     """What the host does beside launching, and what launching costs it."""
 
     ranks: Positive = 8
-    operator_us: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    latency_us: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    operator_us: Microseconds | None = None
+    latency_us: Microseconds | None = None
     queue_length: Positive | None = None
     sync_every_step: bool = False  # as `loss.item()` does
-    python_us: Annotated[float, msgspec.Meta(ge=0)] = 200.0  # of a step: logging, scheduler, the loop itself
+    python_us: Microseconds = 200.0  # of a step: logging, scheduler, the loop itself
 
 
 class Network(Settings, frozen=True, kw_only=True):
@@ -65,27 +68,27 @@ class Operator(Settings, frozen=True, kw_only=True):
 
     name: str
     count: Positive
-    kernel_us: Annotated[float, msgspec.Meta(ge=0)]
-    operator_us: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    kernel_us: Microseconds
+    operator_us: Microseconds | None = None
 
 
 class Workload(Settings, frozen=True, kw_only=True):
     """A transformer; or, with ``forward``, ``backward`` and ``optimizer`` given, operators as measured."""
 
-    layers: Positive = 8
+    layers: Repetitions = 8
     hidden: Positive = 2048
     sequence: Positive = 2048
     batch: Positive = 1  # sequences in a micro-batch
     vocabulary: Positive = 8192
-    experts: Annotated[int, msgspec.Meta(ge=0)] = 0
+    experts: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] = 0
     dtype: Literal["fp32", "tf32", "fp16", "bf16"] = "bf16"
     gradients: Literal["all_reduce", "reduce_scatter"] = "all_reduce"
-    buckets: Positive = 4  # of gradients, per stage
+    buckets: Repetitions = 4  # of gradients, per stage
     overlap: bool = True  # gradients are reduced while backward still runs
     forward: tuple[Operator, ...] = ()
     backward: tuple[Operator, ...] = ()
     optimizer: tuple[Operator, ...] = ()
-    gradient_mb: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    gradient_mb: Annotated[float, msgspec.Meta(ge=0, le=1e9)] | None = None
 
 
 class Stage(Settings, frozen=True, kw_only=True):
@@ -93,7 +96,7 @@ class Stage(Settings, frozen=True, kw_only=True):
 
     name: str
     kind: str = "Map"
-    us: Annotated[float, msgspec.Meta(ge=0)]
+    us: Microseconds
     workers: Positive = 1
     capacity: Positive = 4
 
@@ -103,7 +106,7 @@ class Input(Settings, frozen=True, kw_only=True):
 
     mode: Literal["feed", "sink", "none"] = "feed"
     stages: tuple[Stage, ...] = ()
-    copy_mb: Annotated[float, msgspec.Meta(ge=0)] = 4.0
+    copy_mb: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 4.0
 
 
 class FaultEntry(Settings, frozen=True, kw_only=True):
@@ -112,7 +115,7 @@ class FaultEntry(Settings, frozen=True, kw_only=True):
     kind: str
     cause: str = ""
     strength: Literal["clear", "mild"] | Annotated[float, msgspec.Meta(gt=0, lt=1)] = "clear"
-    amount: Annotated[float, msgspec.Meta(gt=0)] | None = None  # given, nothing is calibrated
+    amount: Annotated[float, msgspec.Meta(gt=0, le=1e9)] | None = None  # given, nothing is calibrated
     ranks: tuple[int, ...] = ()
     hosts: tuple[int, ...] = ()
     links: tuple[tuple[int, int], ...] = ()
@@ -126,9 +129,9 @@ class Scenario(Settings, frozen=True, kw_only=True):
 
     name: str
     about: str = ""
-    seed: int = 0
-    steps: Positive = 6
-    steps_before: Annotated[int, msgspec.Meta(ge=0)] = 3
+    seed: Annotated[int, msgspec.Meta(ge=0)] = 0
+    steps: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 6
+    steps_before: Annotated[int, msgspec.Meta(ge=0, le=100_000)] = 3
     noise: Literal["none", "quiet", "wide"] = "quiet"
     framework: Literal["pytorch", "mindspore"] = "pytorch"
     level: Literal["Level0", "Level1", "Level2"] = "Level1"  # of Ascend captures

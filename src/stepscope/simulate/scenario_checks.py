@@ -13,9 +13,13 @@ from stepscope.errors import UnreadableInputError
 from stepscope.facts.simulation import simulation_facts
 from stepscope.simulate.devices import has_rates
 from stepscope.simulate.scenario import FaultEntry, Scenario
+from stepscope.simulate.scenario_types import expected_at, keys_at
 
 _PLACE: Final = re.compile(r"^(?P<reason>.*?)(?: - at `\$\.?(?P<place>.*)`)?$", re.DOTALL)
 _UNKNOWN: Final = re.compile(r"unknown field `(?P<name>.*)`")
+_MISSING: Final = re.compile(r"missing required field `(?P<name>.*)`")
+#: More are a scenario nobody has waited for, and the arrays of their times fill the memory.
+_MOST_RANKS: Final = 100_000
 
 
 def checked(scenario: Scenario, origin: str) -> Scenario:
@@ -29,10 +33,14 @@ def misfit(error: msgspec.ValidationError, origin: str) -> UnreadableInputError:
     """What to say of a file that has an unknown key, or a value that is none."""
     parts = _PLACE.match(str(error))
     assert parts is not None
-    place, unknown = parts["place"] or "", _UNKNOWN.search(parts["reason"])
+    place, reason = parts["place"] or "", parts["reason"]
+    missing, unknown = _MISSING.search(reason), _UNKNOWN.search(reason)
+    if missing is not None:
+        return UnreadableInputError("scenario_missing", path=origin, name=f"{place}.{missing['name']}".lstrip("."))
     if unknown is None:
-        return UnreadableInputError("scenario_value", path=origin, place=place or "–", reason=parts["reason"])
-    known = _keys_at(place)
+        words = {"expected": expected_at(place, "en"), "expected_zh": expected_at(place, "zh")}
+        return UnreadableInputError("scenario_value", path=origin, place=place, **words)
+    known = keys_at(place)
     near = difflib.get_close_matches(unknown["name"], known, 3, 0.6)
     return UnreadableInputError(
         "scenario_key",
@@ -43,15 +51,6 @@ def misfit(error: msgspec.ValidationError, origin: str) -> UnreadableInputError:
     )
 
 
-def _keys_at(place: str) -> list[str]:
-    """Keys that the table at a place may have."""
-    at: Any = msgspec.inspect.type_info(Scenario)
-    for name in re.findall(r"[a-z_]+", place):
-        at = next(field.type for field in at.fields if field.name == name)
-        at = getattr(at, "item_type", None) or getattr(at, "value_type", None) or at  # of a list, of a table
-    return [field.name for field in at.fields]
-
-
 def _misfits(scenario: Scenario) -> Iterator[tuple[str, dict[str, Any]]]:
     plan, workload = scenario.plan, scenario.workload
     if plan.dp % plan.ep:
@@ -60,8 +59,16 @@ def _misfits(scenario: Scenario) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "scenario_chunks", {}
     if not workload.forward and workload.layers < plan.pp * plan.chunks:
         yield "scenario_layers", {"layers": workload.layers, "parts": plan.pp * plan.chunks}
-    if plan.ep > 1 and not workload.experts:
-        yield "scenario_experts", {}
+    if plan.ep > 1 and (not workload.experts or workload.experts % plan.ep):
+        yield "scenario_experts", {"experts": workload.experts, "ep": plan.ep}
+    if workload.hidden < plan.tp:
+        yield "scenario_width", {"hidden": workload.hidden, "tp": plan.tp}
+    if workload.sequence < plan.cp:
+        yield "scenario_sequence", {"sequence": workload.sequence, "cp": plan.cp}
+    if scenario.world > _MOST_RANKS:
+        yield "scenario_ranks", {"ranks": scenario.world, "most": _MOST_RANKS}
+    if workload.backward and not workload.forward:
+        yield "scenario_backward", {}
     if scenario.input.mode == "sink" and scenario.device.kind == "cpu":
         yield "scenario_sink", {}
     transports = {*simulation_facts().transports, *scenario.network.rates}

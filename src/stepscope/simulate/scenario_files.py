@@ -30,7 +30,7 @@ def load_scenario(name_or_file: str) -> Scenario:
     if not path.suffix and not path.exists():
         raise UsageError("no_such_scenario", name=name_or_file, names=", ".join(names()))
     try:
-        return parse(path.read_text("utf-8"), str(path))
+        return parse(path.read_text("utf-8-sig"), str(path))
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableInputError("cannot_read", path=str(path), reason=str(error)) from error
 

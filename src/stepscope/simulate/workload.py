@@ -60,7 +60,9 @@ class Transformer:
         hidden, tp = self.workload.hidden, self.plan.tp
         name = f"layers.{layer}"
         reduce = self._collective("all_reduce", "tp", self.activation_bytes, f"{name}.reduce")
-        gather = self._collective("all_gather", "cp", 2 * self.activation_bytes * self.plan.cp, f"{name}.attention")
+        gather = self._collective(
+            "all_gather", "cp", 2 * self.activation_bytes * self.plan.cp // tp, f"{name}.attention"
+        )
         return [
             self._streaming("layer_norm", f"{name}.norm1"),
             self._matrix("matmul", f"{name}.attention.qkv", hidden, 3 * hidden // tp),
@@ -116,6 +118,11 @@ class Transformer:
         """Weights of the embedding, or of the head."""
         return self.workload.hidden * self.workload.vocabulary // self.plan.tp
 
+    def updated(self, parameters: int) -> int:
+        """Weights that a rank updates, and has optimizer state of: with its share of the gradients only those."""
+        sharded = self.workload.gradients == "reduce_scatter"
+        return parameters // (self.plan.dp * self.plan.cp) if sharded else parameters
+
     def optimizer(self, parameters: int, kernels: int) -> list[Piece]:
         """The update of all weights in some fused kernels."""
         share = max(parameters // kernels, 1)
@@ -145,7 +152,14 @@ class Transformer:
         up = replace(self._matrix("expert", f"{name}.experts.up", hidden, inner), grows="experts")
         down = replace(self._matrix("expert", f"{name}.experts.down", inner, hidden), grows="experts")
         router = self._streaming("small", f"{name}.experts.router")
-        return [router, *exchange, up, self._streaming("gelu", f"{name}.experts.gelu"), down, *exchange]
+        return [
+            router,
+            *exchange,
+            up,
+            self._streaming("gelu", f"{name}.experts.gelu", 4.0 / self.plan.tp),
+            down,
+            *exchange,
+        ]
 
     def _matrix(self, operator: str, module: str, inputs: int, outputs: int) -> Piece:
         tokens = self.tokens

@@ -49,7 +49,8 @@ def memory_record(data: RankData) -> pl.DataFrame | None:
 
 def blocks_with_totals(data: RankData) -> pl.DataFrame:
     """Every block, with the totals of its device at its allocation and its release."""
-    rows = data.store.scan("allocations", [data.rank]).sort("alloc_ns", "alloc_seq", nulls_last=True).collect()
+    blocks = data.store.scan("allocations", [data.rank])
+    rows = blocks.sort("alloc_ns", "alloc_seq", nulls_last=True, maintain_order=True).collect()
     curve = curve_rows(data).select("device", "time_ns", *_TOTALS)
     for moment in ("alloc", "free"):
         rows = _with_totals(rows, curve, moment)
@@ -92,7 +93,7 @@ def _with_totals(rows: pl.DataFrame, curve: pl.DataFrame, moment: str) -> pl.Dat
     """The totals of the device at an allocation or a release."""
     totals = curve.rename({name: f"{moment}_{name}" for name in _TOTALS} | {"time_ns": f"{moment}_ns"})
     there = rows.with_columns(pl.col("device").cast(pl.String)).with_row_index("_row")
-    joined = there.filter(pl.col(f"{moment}_ns").is_not_null()).sort(f"{moment}_ns")
+    joined = there.filter(pl.col(f"{moment}_ns").is_not_null()).sort(f"{moment}_ns", maintain_order=True)
     with_totals = joined.join_asof(totals, on=f"{moment}_ns", by="device", check_sortedness=False)
     kept = with_totals.select("_row", *(f"{moment}_{name}" for name in _TOTALS))
     return there.join(kept, on="_row", how="left", maintain_order="left").drop("_row")

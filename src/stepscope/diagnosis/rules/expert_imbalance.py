@@ -72,9 +72,16 @@ def _slower(run: RunContext) -> dict[int, float]:
 
 
 def _above(times: dict[int, list[float]], hot: list[int], others: list[int]) -> list[float]:
-    """Step by step, how much longer the busiest takes than the busiest of the others."""
-    one, rest = (zip(*(times[rank] for rank in ranks), strict=True) for ranks in (hot, others))
-    return [max(own) - max(other) for own, other in zip(one, rest, strict=True)]
+    """Step by step, how much longer the busiest takes than the busiest of the others with their share of its tokens.
+
+    Tokens do not vanish: spread evenly, the others compute as long as the mean of all.
+    """
+    above = []
+    for one, rest in zip(*(zip(*(times[rank] for rank in ranks), strict=True) for ranks in (hot, others)), strict=True):
+        usual = statistics.fmean(rest)
+        spread = statistics.fmean([*one, *rest]) / usual if usual else 1.0
+        above.append(max(max(one) - max(rest) * spread, 0.0))
+    return above
 
 
 def _steps(run: RunContext, rank: int, times: dict[int, list[float]], usual: float) -> list[int]:

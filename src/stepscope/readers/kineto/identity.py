@@ -29,13 +29,16 @@ def rank_row(metadata: dict[str, Any], devices_used: list[int], source: str) -> 
         (item for item in properties if item.get("id") in devices_used),
         properties[0] if properties and devices_used else {},
     )
+    index = next(iter(devices_used), None)
+    if len(properties) == 1 and devices_used and device.get("id", index) not in devices_used:
+        index = device["id"]  # processes that are not numbered after devices, as in merged files
     kind = "cpu" if not devices_used else "xpu" if "maxComputeUnits" in device else "gpu"
     return {
         "world_size": integer(_distributed(metadata).get("world_size"), 31),
         "host": _text(metadata.get("host_name")),
         "device_kind": kind,
         "device_name": _text(device.get("name")),
-        "device_index": integer(devices_used[0], 31) if devices_used else None,
+        "device_index": integer(index, 31),
         "memory_capacity": integer(device.get("totalGlobalMem")),
         "compute_units": integer(device.get("numSms"), 31),
         "peak_facts": json.dumps(device, default=str) if device else None,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
+from stepscope.arrays import Float64s
 from stepscope.simulate.faults.planted import Part, Planted
 
 if TYPE_CHECKING:
@@ -11,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ExpertImbalance(Planted):
-    """``amount``: how many more tokens than usual."""
+    """``amount``: how many more tokens the hot experts get than the others; all together get as many as ever."""
 
     kind: ClassVar[str] = "expert_imbalance"
 
@@ -24,4 +27,14 @@ class ExpertImbalance(Planted):
         return [rank for rank in range(layout.world) if layout.coordinates(rank)["ep"] == 0]
 
     def apply(self, machine: Machine) -> None:
-        machine.conditions.experts *= 1 + self.amount * self.where(machine)
+        share_tokens(machine, 1 + self.amount * self.where(machine))
+
+
+def share_tokens(machine: Machine, weight: Float64s) -> None:
+    """Divide the tokens of each group of experts by weight (ranks, steps): what some get more, others lack."""
+    layout = machine.layout
+    if not layout.groups["ep"]:
+        return
+    members = np.array([group.ranks for group in layout.groups["ep"]])
+    weights = weight[members]
+    machine.conditions.experts[members] *= weights / weights.mean(axis=1, keepdims=True)

@@ -28,6 +28,14 @@ _NCCL: Final = {
     "send": "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
     "receive": "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)",
 }
+#: What autograd calls the node that starts a collective in the backward pass: a hook on gradients, or the reverse of
+#: what the forward pass exchanged.
+_NODES: Final = {
+    "dp": "torch::autograd::AccumulateGrad",
+    "tp": "_CopyToModelParallelRegionBackward",
+    "cp": "_AllGatherBackward",
+    "ep": "_AllToAllBackward",
+}
 #: As PyTorch's ``record_param_comms`` calls them.
 COLLECTIVE_NAMES: Final = {
     "all_reduce": "allreduce",
@@ -120,15 +128,15 @@ def _collective(instruction: Instruction, device: str) -> Names:
     kind = instruction.kind
     if device == "cpu":
         return Names(f"gloo:{kind.replace('receive', 'recv')}", f"gloo:{kind}", "", "", "")
+    node = _NODES.get(instruction.dimension, "") if instruction.phase == "backward" else ""
     if device == "npu":
         word = _HCOM[kind]
-        return Names(
-            f"hcom_{word}_", f"Hccl{word[:1].upper()}{word[1:].lower()}", f"hcom_{word}_", "HCCL", "Hccl@Launch_Ffts"
-        )
+        operator = f"Hccl{word[:1].upper()}{word[1:].lower()}"
+        return Names(f"hcom_{word}_", operator, f"hcom_{word}_", "HCCL", "Hccl@Launch_Ffts", node)
     dtype = {"bf16": "bf16", "fp16": "f16"}.get(instruction.dtype, "f32")
     algorithm = "TREE" if instruction.size <= 65536 else "RING"
     name = _NCCL[kind].format(dtype=dtype, algorithm=algorithm)
-    return Names(name, "record_param_comms", short_name(name), "GPU", "cudaLaunchKernelExC")
+    return Names(name, "record_param_comms", short_name(name), "GPU", "cudaLaunchKernelExC", node)
 
 
 def hcom_name(kind: str, group: str, number: int) -> str:

@@ -113,8 +113,11 @@ class RankTables:
     def steps(self) -> pl.DataFrame:
         capture, device = self.capture, self.slices.device
         steps = np.arange(capture.before, capture.steps)
-        phases = np.array([each.phase for each in capture.rows.instructions])[device.row]
-        waits = np.array([each.slice_kind == "wait" for each in capture.rows.instructions])[device.row]
+        instructions = capture.rows.instructions
+        phases = np.array([each.phase for each in instructions])[device.row]
+        # Transfers between stages are launched by the schedule, beside autograd.
+        transfers = np.array([each.key is not None for each in instructions])[device.row]
+        waits = np.array([each.slice_kind == "wait" for each in instructions])[device.row]
         operators = capture.rows.texts["operator"].cast(pl.String).to_list()
         rows = []
         for step in steps.tolist():
@@ -128,7 +131,8 @@ class RankTables:
             }
             if capture.rows.device != "cpu" and len(own):
                 row |= {"device_start_ns": int(start.min()), "device_end_ns": int(end.max())}
-                forward, backward = (np.flatnonzero(phases[own] == name) for name in ("forward", "backward"))
+                forward = np.flatnonzero(phases[own] == "forward")
+                backward = np.flatnonzero((phases[own] == "backward") & ~transfers[own])
                 if len(forward):
                     first = forward[start[forward].argmin()]
                     row |= {"forward_start_ns": int(start[first]), "first_operator": operators[device.row[own[first]]]}
