@@ -35,6 +35,14 @@ test('the table of steps shows every step with its parts', async ({ app, page })
   await expect.poll(() => app.param('step')).toBe('1')
 })
 
+test('parts of a step lead to pages that have something to show', async ({ app, page }) => {
+  const run = await app.run('interval')
+  await app.open(`/run/${run.id}/steps`)
+  // Nothing was recorded of the input pipeline: the timeline shows the interval.
+  await expect(page.getByRole('link', { name: 'Step interval' })).toHaveAttribute('href', /\/timeline/)
+  await expect(page.getByRole('main').locator('a[href*="/data"]')).toHaveCount(0)
+})
+
 test('a query is answered as table and as chart, and a wrong one with a sentence', async ({ app, page }) => {
   app.refusals = true
   const run = await app.run('job')
