@@ -15,7 +15,6 @@ export const overviewEn: Record<keyof typeof overviewZh, string> = {
   'overview.computing': 'Computing',
   'overview.communication': 'Communication (exposed)',
   'overview.free': 'Idle',
-  'overview.copies': 'Copies (exposed)',
   'overview.rest': 'The other {share} of a step is copies while nothing is computed.',
   'overview.over_steps': 'Share in each step',
   'overview.spread': 'ranks differ by {share}',

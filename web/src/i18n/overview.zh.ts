@@ -11,7 +11,6 @@ export const overviewZh = {
   'overview.computing': '计算',
   'overview.communication': '通信（未掩盖）',
   'overview.free': '空闲',
-  'overview.copies': '拷贝（未掩盖）',
   'overview.rest': '迭代其余的 {share} 是没有计算时的拷贝。',
   'overview.over_steps': '各迭代的占比',
   'overview.spread': '各 rank 相差 {share}',
