@@ -294,6 +294,9 @@ test('one button shows all ranks as strips, the furthest behind first, and takes
   const names = page.getByRole('group', { name: 'Tracks' })
   await expect(names.getByText('Steps of rank 2', { exact: true })).toBeVisible()
   for (const rank of [0, 1, 3]) await expect(names.getByText(`rank ${rank}`, { exact: true })).toBeVisible()
+  // The buttons of the narrowest window stand in one line: a second would take its room from the lanes.
+  const toolbar = await page.getByRole('toolbar', { name: 'Timeline' }).boundingBox()
+  expect(toolbar?.height).toBeLessThan(48)
   await all.click()
   await expect.poll(() => app.param('rank')).toBe(null)
 })

@@ -38,6 +38,30 @@ def test_steps_have_had_the_category_of_operators(category: str, tmp_path: Path)
     assert reading.codes == {}
 
 
+def test_a_range_on_a_stream_is_of_the_step_of_its_work_not_of_the_step_that_the_host_is_in_meanwhile(
+    tmp_path: Path,
+) -> None:
+    """The host launches three steps within 3 ms; the device needs 10 ms for each."""
+    events = []
+    for step in (1, 2, 3):
+        host, device = step * 1_000_000, step * 10_000_000 - 7_500_000
+        events += [
+            annotation(f"ProfilerStep#{step}", host, 900_000),
+            annotation("forward", host + 50_000, 400_000),
+            call("cudaLaunchKernel", host + 100_000, 20_000, step),
+            kernel("gemm", device + 1_000, 9_000_000, step),
+            complete("gpu_user_annotation", f"ProfilerStep#{step}", device, 9_010_000, pid=0, tid=7),
+            complete("gpu_user_annotation", "forward", device + 1_000, 9_000_000, pid=0, tid=7),
+        ]
+    rows = sorted(opened(tmp_path, events).rows("slices"), key=lambda row: row["start_ns"])
+    # In time: the host's first and second, the device's first (at 2.5 ms), the host's third, then the device's others.
+    assert [row["step"] for row in rows if row["name"] == "forward"] == [1, 2, 1, 3, 2, 3]
+    assert [row["step"] for row in rows if row["name"] == "gemm"] == [1, 2, 3]
+    ranges = [(row["name"], row["step"]) for row in rows if row["name"].startswith("Profiler")]
+    assert all(name == f"ProfilerStep#{step}" for name, step in ranges)
+    assert len(ranges) == 6
+
+
 @pytest.mark.parametrize("category", ["Operator", "cpu_op", "user_annotation"])
 def test_host_collectives_have_had_the_category_of_operators(category: str, tmp_path: Path) -> None:
     events = [

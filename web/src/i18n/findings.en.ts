@@ -10,7 +10,7 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'finding.gain': 'up to {gain} less per step',
   'finding.gain_together': 'saves nothing alone; with another fault mended, too, up to {gain} less per step',
   'finding.baseline': 'vs. {value}',
-  'finding.do': 'What to do:',
+  'finding.do': 'What to do: ',
   'finding.show': 'Show me',
   'finding.suspected': 'Suspected: {title}',
   'finding.picture': 'rank {rank}: {whole} of its timeline, {time} marked',
@@ -37,6 +37,5 @@ export const findingsEn: Record<keyof typeof findingsZh, string> = {
   'finding.more': '{count} more {count|finding|findings}',
   'finding.all': 'All advice',
   'list.separator': ', ',
-  'finding.needs': 'needs {what}.',
-  'finding.collect': 'To record it: {how}.',
+  'finding.lacks': ': needs {what}. To record it: {how}.',
 }

@@ -34,6 +34,5 @@ export const findingsZh = {
   'finding.more': '另有 {count} 项发现',
   'finding.all': '全部建议',
   'list.separator': '、',
-  'finding.needs': '缺少{what}。',
-  'finding.collect': '采集方法：{how}。',
+  'finding.lacks': '：缺少{what}。采集方法：{how}。',
 } as const

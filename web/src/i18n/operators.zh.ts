@@ -22,7 +22,7 @@ export const operatorsZh = {
   'operators.search_where': '搜索范围',
   'operators.type_filter': '类型：{name}',
   'operators.category_filter': '类别：{name}',
-  'operators.category_chart': '设备时间按类别',
+  'operators.category_chart': '各类别的设备时间',
   'operators.category_chart_host': '主机时间按类别',
   'operators.unnamed': '（未知）',
   'operators.none': '没有算子符合所选的条件。',

@@ -12,7 +12,7 @@ export const partsZh = {
   'table.rows_all': '{total} 行',
   'table.csv': '导出 CSV',
   'table.sort': '按“{column}”排序',
-  'table.columns': '列',
+  'table.columns': '选择列',
   'table.pin': '固定“{column}”列',
   'table.stretch': '第 {from}–{to} 行，共 {total} 行',
   'table.previous': '上一页',

@@ -3,7 +3,7 @@
 Device work belongs to the step whose host window launched it. Where its launch was not recorded, the work beside it on
 its stream tells the step, because a stream works in order. Before the first launched slice of its stream it is work
 from before the window and belongs to no step. Only where no launch was recorded at all does device work go by its own
-time.
+time. A range that was marked on a stream, such as ``forward``, belongs to the step of the first work inside it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,19 @@ def step_of_slices(steps: Steps, slices: SliceTable, launch: Int64s, device_work
             step[mine] = _step_of_neighbours(slices, mine, known, step)
         else:
             step[mine[slices.start[mine] < earliest]] = NULL
+    ranges = np.flatnonzero(slices.is_kind("annotation") & (launch == NONE))
+    _step_of_work_inside(slices, ranges, np.flatnonzero(device_work), step)
     return step
+
+
+def _step_of_work_inside(slices: SliceTable, ranges: Int64s, work: Int64s, step: Int64s) -> None:
+    """Give ranges that hold device work of their own stream the step of the first of it."""
+    for track in np.intersect1d(slices.track[ranges], slices.track[work]):
+        mine, inside = ranges[slices.track[ranges] == track], work[slices.track[work] == track]
+        inside = inside[np.argsort(slices.start[inside], kind="stable")]
+        first = inside[np.minimum(np.searchsorted(slices.start[inside], slices.start[mine]), len(inside) - 1)]
+        holds = (slices.start[first] >= slices.start[mine]) & (slices.start[first] < slices.end[mine])
+        step[mine[holds]] = step[first[holds]]
 
 
 def _step_of_neighbours(slices: SliceTable, unlaunched: Int64s, launched: Int64s, step: Int64s) -> Int64s:

@@ -39,6 +39,8 @@ export function stackedBars(
       stack: 'all',
       name,
       barMaxWidth: WIDEST_BAR,
+      // Between bars of a pixel or two the gaps would wash out the colours, which mean something.
+      ...(zoomed ? { barCategoryGap: 0 } : {}),
       itemStyle: { color: cssVariable(colour) },
       data,
     })),

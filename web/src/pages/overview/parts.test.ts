@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { RankSummary } from '../../api/schema'
-import { inOrder, partsOf } from './parts'
+import { copiesLead, inOrder, partsOf } from './parts'
 
 function rank(more: Partial<RankSummary>): RankSummary {
   return {
@@ -53,4 +53,10 @@ test('ranks stand by their numbers, or the largest of a part first', () => {
   const order = (by: 'rank' | 'computing'): number[] => inOrder(rows.toReversed(), by).map((row) => row.rank)
   expect(order('rank')).toEqual([0, 1, 2])
   expect(order('computing')).toEqual([1, 0, 2])
+})
+
+test('copies are told beside computing where they cost more than communication and than idle time', () => {
+  expect(copiesLead(0.97, 0, 0.007)).toBe(true)
+  expect(copiesLead(0.002, 0, 0.008)).toBe(false)
+  expect(copiesLead(0.04, 0.83, 0.04)).toBe(false)
 })

@@ -49,6 +49,11 @@ export function partsOf(rank: Timed): SpanParts | null {
   }
 }
 
+/** Whether copies cost more than communication and than idle time: then they are no footnote. */
+export function copiesLead(copies: number, communication: number, idle: number): boolean {
+  return copies > Math.max(communication, idle)
+}
+
 /** As given, by number, or the largest of one part first. */
 export type RankOrder = 'given' | 'rank' | 'span' | 'computing' | 'exposedCommunication' | 'idle'
 
