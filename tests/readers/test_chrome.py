@@ -286,6 +286,28 @@ def test_a_jax_trace_has_steps_kernels_and_frames(opened: Opened) -> None:
     assert (kinds["XLA Modules"], kinds["python"]) == ("vendor", "host")
 
 
+def test_what_xla_computes_on_the_host_are_operators(opened: Opened) -> None:
+    """As jax.profiler writes it without an accelerator: operations lie on a thread of the client's, with their name."""
+    events = [
+        named("process_name", "/host:CPU", pid=701),
+        named("thread_name", "python", pid=701, tid=55),
+        named("thread_name", "tf_XLAPjRtCpuClient/-378", pid=701, tid=56),
+        complete(None, "train", 1_000_000, 900_000, pid=701, tid=55, step_num="0"),
+        complete(None, "PjitFunction(step)", 1_100_000, 100_000, pid=701, tid=55),
+        complete(None, "dot", 1_300_000, 70_000, pid=701, tid=56, hlo_module="jit_step", hlo_op="dot", run_id="-18"),
+        complete(None, "end: dot", 1_371_000, 1_000, pid=701, tid=56, _src="thunk_executor.cc"),
+        {},
+    ]
+    reading = opened({"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": events})
+    assert {row["name"]: row["kind"] for row in reading.rows("slices")} == {
+        "train": "step",
+        "PjitFunction(step)": "annotation",
+        "dot": "operator",
+        "end: dot": "annotation",
+    }
+    assert reading.named("dot")["step"] == 0
+
+
 def test_ranges_that_are_named_after_steps_mark_them(opened: Opened) -> None:
     events = [complete(None, f"step {number}", 1_000_000 * number, 900_000, pid=1) for number in (3, 4)]
     events.append(complete(None, "load", 3_100_000, 200_000, pid=1))

@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 #: Raised when the meaning or the shape of a table changes; stores of another version are rebuilt.
-SCHEMA_VERSION: Final = 8
+SCHEMA_VERSION: Final = 9
 
 SLICE_KINDS: Final = (
     "operator",

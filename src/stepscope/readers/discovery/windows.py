@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from stepscope.facts.windows import windows_facts
 from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.discovery.detect import sources
 from stepscope.readers.discovery.graph_captures import with_graph_captures
@@ -31,15 +32,15 @@ class Window:
     notes: Notes = field(default_factory=Notes)
 
     @property
-    def age(self) -> tuple[bool, int, int, int, str]:
+    def age(self) -> tuple[int, int, int, int, str]:
         """Sorts windows, oldest first: by what their content says, then their names, then the time of their files.
 
-        One without any event comes before all others, because the newest is the one that is shown.
+        One without any event or with marks alone comes before others, because the newest is the one that is shown.
         """
-        filled = not all(recorded_when(source).empty for source in self.sources)
+        held = max(recorded_when(source).held for source in self.sources)
         span = max((source.span or 0 for source in self.sources), default=0)
         written = max(source.path.stat().st_mtime_ns for source in self.sources)
-        return filled, recorded_ns(self.sources[0]), span, written, self.name
+        return held, recorded_ns(self.sources[0]), span, written, self.name
 
     def say(self, notes: Notes) -> None:
         """Add what there is to say about more than this window."""
@@ -54,7 +55,7 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
         return [Window(window_of_file(path), [_ranked(source) for source in listed])]
     notes = Notes()
     note_unparsed(path, listed, notes)
-    listed = without_merged(without_summaries(one_form_each(listed, form, notes)), notes)
+    listed = without_merged(without_copies(without_summaries(one_form_each(listed, form, notes))), notes)
     listed = with_graph_captures(paired(listed))
     grouped = windows_below(listed, path)
     for window in grouped:
@@ -86,7 +87,17 @@ def windows_below(listed: list[Source], root: Path) -> list[Window]:
             ranked[directory] = own
     for members in _jobs(ranked, root):
         grouped += _windows_of_job(members, numbered, root)
-    return oldest_first(grouped)
+    return oldest_first(_told_apart(grouped, root))
+
+
+def _told_apart(grouped: list[Window], root: Path) -> list[Window]:
+    """Windows of one name, such as those of a.json and a.json.gz, are called as their files."""
+    several = {name for name, count in Counter(window.name for window in grouped).items() if count > 1}
+    for window in grouped:
+        path = window.sources[0].path
+        if window.name in several and path.is_relative_to(root):
+            window.name = str(path.relative_to(root))
+    return grouped
 
 
 def oldest_first(found: list[Window]) -> list[Window]:
@@ -102,6 +113,16 @@ def window_of_file(path: Path) -> str:
 def without_summaries(listed: list[Source]) -> list[Source]:
     """What a tool summed up over all ranks stands for itself only where no rank is there."""
     return [source for source in listed if source.reader != "cluster_analysis"] or listed
+
+
+def without_copies(listed: list[Source]) -> list[Source]:
+    """A trace that JAX wrote once more for another viewer stands for itself only where the first is gone."""
+    profiled = {source.path.parent for source in listed if source.worker is not None and not _is_copy(source)}
+    return [source for source in listed if not (_is_copy(source) and source.path.parent in profiled)]
+
+
+def _is_copy(source: Source) -> bool:
+    return source.worker == windows_facts().copied_worker
 
 
 def without_merged(listed: list[Source], notes: Notes) -> list[Source]:
