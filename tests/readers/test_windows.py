@@ -252,6 +252,21 @@ def test_what_jax_writes_again_for_another_viewer_is_no_rank(tmp_path: Path) -> 
     ]
 
 
+def test_who_hands_out_requests_is_no_newer_window_than_those_who_serve_them(tmp_path: Path) -> None:
+    """As vLLM names its files: of the workers, with groups and ranks; of its front end, which writes last."""
+    for cycle in range(2):
+        began = NOON + 60 * SECOND * cycle
+        for rank in (0, 1):
+            stated = {"rank": rank, "world_size": 2, "backend": "nccl"}
+            name = f"dp0_pp0_tp{rank}_dcp0_ep{rank}_rank{rank}.{began + rank}.pt.trace.json"
+            write(tmp_path / name, at(began + 1000, pid=500 + rank, distributedInfo=stated))
+        write(tmp_path / f"node_499.async_llm.{began + 9}.pt.trace.json", at(began + SECOND, pid=499))
+    assert [[name.split(".")[0] for _, name in window] for window in seen(tmp_path)] == [
+        ["node_499"],
+        ["dp0_pp0_tp0_dcp0_ep0_rank0", "dp0_pp0_tp1_dcp0_ep1_rank1"],
+    ] * 2
+
+
 def jax_trace() -> dict[str, Any]:
     return {"traceEvents": [complete(None, "fusion", 1_000, 500)]}
 

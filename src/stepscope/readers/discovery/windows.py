@@ -19,6 +19,8 @@ from stepscope.readers.discovery.recorded_when import recorded_when
 from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
 
+Age = tuple[int, int, int, int, str]
+
 _DIGITS: Final = re.compile(r"\d+")
 _SUFFIX: Final = re.compile(r"(?:\.pt\.trace)?\.(?:json|pickle|pkl|db|sqlite|parquet)(?:\.gz)?$", re.IGNORECASE)
 
@@ -32,7 +34,7 @@ class Window:
     notes: Notes = field(default_factory=Notes)
 
     @property
-    def age(self) -> tuple[int, int, int, int, str]:
+    def age(self) -> Age:
         """Sorts windows, oldest first: by what their content says, then their names, then the time of their files.
 
         One without any event or with marks alone comes before others, because the newest is the one that is shown.
@@ -41,6 +43,20 @@ class Window:
         span = max((source.span or 0 for source in self.sources), default=0)
         written = max(source.path.stat().st_mtime_ns for source in self.sources)
         return held, recorded_ns(self.sources[0]), span, written, self.name
+
+    @property
+    def of_job(self) -> bool:
+        """Whether it states how many ranks its job has."""
+        return any(source.world_size is not None for source in self.sources)
+
+    def overlaps(self, other: Window) -> bool:
+        """Whether both were recorded at the same time, as far as their content tells."""
+        mine, its = self._spans(), other._spans()
+        return any(began < until and since < ended for began, ended in mine for since, until in its)
+
+    def _spans(self) -> list[tuple[int, int]]:
+        recorded = [recorded_when(source) for source in self.sources]
+        return [(own.began_ns, own.ended_ns) for own in recorded if own.began_ns and own.ended_ns]
 
     def say(self, notes: Notes) -> None:
         """Add what there is to say about more than this window."""
@@ -101,8 +117,20 @@ def _told_apart(grouped: list[Window], root: Path) -> list[Window]:
 
 
 def oldest_first(found: list[Window]) -> list[Window]:
-    """Windows in the order of their age, for which their content is looked at where there are several."""
-    return sorted(found, key=lambda window: window.age) if len(found) > 1 else found
+    """Windows in the order of their age, for which their content is looked at where there are several.
+
+    What was recorded beside a job comes before it: the process of a server that hands out requests is no rank, and
+    writes its trace last.
+    """
+    if len(found) < 2:
+        return found
+    jobs = [window for window in found if window.of_job]
+
+    def order(window: Window) -> tuple[Age, bool]:
+        beside = [] if window.of_job else [job.age for job in jobs if job.overlaps(window)]
+        return min(beside, default=window.age), not beside
+
+    return sorted(found, key=order)
 
 
 def window_of_file(path: Path) -> str:
