@@ -451,6 +451,20 @@ def test_the_functions_of_a_viztracer_file_are_its_operators(opened: Opened) -> 
     assert set(reading.codes) == {"no_step_marks"}
 
 
+def test_the_functions_that_py_spy_sampled_are_operators(opened: Opened) -> None:
+    """As py-spy record --format chrometrace writes them: begins and ends, by thread."""
+    around = {"cat": "py-spy", "pid": 9, "tid": 9, "args": {"filename": "job.py", "line": 4}}
+    events = [
+        around | {"ph": phase, "name": name, "ts": at}
+        for phase, name, at in (("B", "main", 1), ("B", "step", 2), ("E", "step", 5), ("E", "main", 9))
+    ]
+    reading = opened(events)
+    assert {(row["name"], row["kind"], row["dur_ns"]) for row in reading.rows("slices")} == {
+        ("main", "operator", 8_000),
+        ("step", "operator", 3_000),
+    }
+
+
 @pytest.mark.parametrize("content", [jax_trace(), [complete("FEE", "f", 1_000, 10)], f"[{ONE}"])
 def test_such_files_open_as_runs(content: Any, tmp_path: Path) -> None:
     run = stepscope.load(write(tmp_path / "some.trace.json.gz", content), progress=False)
