@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,29 +36,9 @@ class Window:
     notes: Notes = field(default_factory=Notes)
 
     @property
-    def age(self) -> Age:
-        """Sorts windows, oldest first: by what their content says, then their names, then the time of their files.
-
-        One without any event or with marks alone comes before others, because the newest is the one that is shown.
-        """
-        held = max(recorded_when(source).held for source in self.sources)
-        span = max((source.span or 0 for source in self.sources), default=0)
-        written = max(source.path.stat().st_mtime_ns for source in self.sources)
-        return held, recorded_ns(self.sources[0]), span, written, self.name
-
-    @property
     def of_job(self) -> bool:
         """Whether it states how many ranks its job has."""
         return any(source.world_size is not None for source in self.sources)
-
-    def overlaps(self, other: Window) -> bool:
-        """Whether both were recorded at the same time, as far as their content tells."""
-        mine, its = self._spans(), other._spans()
-        return any(began < until and since < ended for began, ended in mine for since, until in its)
-
-    def _spans(self) -> list[tuple[int, int]]:
-        recorded = [recorded_when(source) for source in self.sources]
-        return [(own.began_ns, own.ended_ns) for own in recorded if own.began_ns and own.ended_ns]
 
     def say(self, notes: Notes) -> None:
         """Add what there is to say about more than this window."""
@@ -124,13 +106,40 @@ def oldest_first(found: list[Window]) -> list[Window]:
     """
     if len(found) < 2:
         return found
-    jobs = [window for window in found if window.of_job]
+    dated = sorted(map(_Dated.of, found), key=lambda own: own.age)
+    jobs = [own for own in dated if own.window.of_job and own.ended_ns]
+    ended = list(itertools.accumulate((job.ended_ns for job in jobs), max))
 
-    def order(window: Window) -> tuple[Age, bool]:
-        beside = [] if window.of_job else [job.age for job in jobs if job.overlaps(window)]
-        return min(beside, default=window.age), not beside
+    def order(own: _Dated) -> tuple[Age, bool]:
+        at = bisect_right(ended, own.began_ns)  # the first job that had not ended by then
+        beside = not own.window.of_job and at < len(jobs) and jobs[at].began_ns < own.ended_ns
+        return (jobs[at].age if beside else own.age), not beside
 
-    return sorted(found, key=order)
+    return [own.window for own in sorted(dated, key=order)]
+
+
+@dataclass(frozen=True)
+class _Dated:
+    """A window with what a look at its content tells of its time; 0 where that does not tell when it was recorded."""
+
+    window: Window
+    age: Age
+    began_ns: int
+    ended_ns: int
+
+    @classmethod
+    def of(cls, window: Window) -> _Dated:
+        """Ages go by what the content says, then by names, then by the times of files.
+
+        A window without any event or with marks alone comes before others, because the newest is the one that is shown.
+        """
+        recorded = [recorded_when(source) for source in window.sources]
+        named = max((source.span or 0 for source in window.sources), default=0)
+        written = max(source.path.stat().st_mtime_ns for source in window.sources)
+        when = recorded_ns(window.sources[0], recorded[0])
+        began = min((own.began_ns for own in recorded if own.began_ns), default=0)
+        ended = max((own.ended_ns for own in recorded if own.ended_ns), default=0)
+        return cls(window, (max(own.held for own in recorded), when, named, written, window.name), began, ended)
 
 
 def window_of_file(path: Path) -> str:
