@@ -17,6 +17,7 @@ import pytest
 import stepscope
 from stepscope.errors import UnreadableInputError, UsageError
 from stepscope.run import Run
+from stepscope.store.schema import SCHEMA_VERSION
 from support.limits import HANGS_AFTER_S
 from support.mini_trace import complete, slices_in, write_capture, write_rank, write_trace, write_unreadable
 
@@ -215,7 +216,7 @@ class TestCalling:
             "windows": ["trace"],
             "ranks": [4],
             "readers": ["kineto"],
-            "schema_version": 7,
+            "schema_version": SCHEMA_VERSION,
         }
 
 
