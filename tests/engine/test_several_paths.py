@@ -120,10 +120,20 @@ class TestRanksThatNobodyNames:
         assert _codes(run) == {"rank_guessed": 2}
 
     def test_a_stated_rank_keeps_its_number(self, tmp_path: Path, store: Path) -> None:
-        stated = write_trace(tmp_path / "z.json", [complete("stated", "1.000", "1.000")], rank=0, world_size=1)
+        stated = write_trace(tmp_path / "z.json", [complete("stated", "1.000", "1.000")], rank=0, world_size=2)
         run = _load([_unnamed(tmp_path / "a.json"), stated], store=store)
         assert _names_by_rank(run) == {0: "stated", 1: "a"}
         assert _codes(run) == {"rank_guessed": 1}
+
+    @pytest.mark.parametrize("world", [1, 2])
+    def test_who_is_beside_all_ranks_of_a_job_is_none_of_them(self, world: int, tmp_path: Path, store: Path) -> None:
+        """As when a shell lists the folder of a server: its workers' traces, and its front end's."""
+        ranks = [write_rank(tmp_path / f"worker{rank}.json", rank, world_size=world) for rank in range(world)]
+        front_end = _unnamed(tmp_path / "node_499.async_llm.7.pt.trace.json")
+        run = _load([front_end, *ranks], store=store)
+        assert run.ranks == list(range(world))
+        assert _slices(run) == sum((slices_in(file) for file in ranks), Counter())
+        assert len(run.windows) == 2
 
 
 class TestWhatDoesNotFit:

@@ -286,6 +286,28 @@ def test_a_jax_trace_has_steps_kernels_and_frames(opened: Opened) -> None:
     assert (kinds["XLA Modules"], kinds["python"]) == ("vendor", "host")
 
 
+def test_what_xla_computes_on_the_host_are_operators(opened: Opened) -> None:
+    """As jax.profiler writes it without an accelerator: operations lie on a thread of the client's, with their name."""
+    events = [
+        named("process_name", "/host:CPU", pid=701),
+        named("thread_name", "python", pid=701, tid=55),
+        named("thread_name", "tf_XLAPjRtCpuClient/-378", pid=701, tid=56),
+        complete(None, "train", 1_000_000, 900_000, pid=701, tid=55, step_num="0"),
+        complete(None, "PjitFunction(step)", 1_100_000, 100_000, pid=701, tid=55),
+        complete(None, "dot", 1_300_000, 70_000, pid=701, tid=56, hlo_module="jit_step", hlo_op="dot", run_id="-18"),
+        complete(None, "end: dot", 1_371_000, 1_000, pid=701, tid=56, _src="thunk_executor.cc"),
+        {},
+    ]
+    reading = opened({"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": events})
+    assert {row["name"]: row["kind"] for row in reading.rows("slices")} == {
+        "train": "step",
+        "PjitFunction(step)": "annotation",
+        "dot": "operator",
+        "end: dot": "annotation",
+    }
+    assert reading.named("dot")["step"] == 0
+
+
 def test_ranges_that_are_named_after_steps_mark_them(opened: Opened) -> None:
     events = [complete(None, f"step {number}", 1_000_000 * number, 900_000, pid=1) for number in (3, 4)]
     events.append(complete(None, "load", 3_100_000, 200_000, pid=1))
@@ -427,6 +449,20 @@ def test_the_functions_of_a_viztracer_file_are_its_operators(opened: Opened) -> 
         ("helper (a.py:9)", "operator", 1),
     ]
     assert set(reading.codes) == {"no_step_marks"}
+
+
+def test_the_functions_that_py_spy_sampled_are_operators(opened: Opened) -> None:
+    """As py-spy record --format chrometrace writes them: begins and ends, by thread."""
+    around = {"cat": "py-spy", "pid": 9, "tid": 9, "args": {"filename": "job.py", "line": 4}}
+    events = [
+        around | {"ph": phase, "name": name, "ts": at}
+        for phase, name, at in (("B", "main", 1), ("B", "step", 2), ("E", "step", 5), ("E", "main", 9))
+    ]
+    reading = opened(events)
+    assert {(row["name"], row["kind"], row["dur_ns"]) for row in reading.rows("slices")} == {
+        ("main", "operator", 8_000),
+        ("step", "operator", 3_000),
+    }
 
 
 @pytest.mark.parametrize("content", [jax_trace(), [complete("FEE", "f", 1_000, 10)], f"[{ONE}"])

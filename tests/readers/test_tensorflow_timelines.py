@@ -92,7 +92,9 @@ def test_a_trace_of_viztracer_has_a_table_of_functions(tmp_path: Path) -> None:
         around | {"name": "load (a.py:9)", "ts": 20.5, "dur": 30.0},
         around | {"name": "load (a.py:9)", "ts": 60.5, "dur": 20.0},
     ]
-    path.write_text(json.dumps({"traceEvents": events, "viztracer_metadata": {"version": "1.0.0"}}))
+    # Since 1.0 it states its clock by the key that PyTorch uses.
+    stated = {"version": "1.1.1", "overflow": False, "baseTimeNanoseconds": 1795118230863516706}
+    path.write_text(json.dumps({"traceEvents": events, "viztracer_metadata": stated}))
     rows = stepscope.load(path, progress=False).operators(by="operator").to_dicts()
     found = {row["name"]: (row["count"], row["total_us"], row["self_us"]) for row in rows}
     assert found == {"main (a.py:1)": (1, 100.0, 50.0), "load (a.py:9)": (2, 50.0, 50.0)}

@@ -219,6 +219,58 @@ def test_a_trace_without_events_is_never_the_newest(tmp_path: Path) -> None:
     assert seen(tmp_path)[-1] == [(0, f"vm_1.{NOON}.pt.trace.json")]
 
 
+def test_a_trace_of_marks_alone_is_never_the_newest(tmp_path: Path) -> None:
+    """What a schedule writes when the loop ends as its next window begins: one step, without anything in it."""
+    work = trace()
+    work["baseTimeNanoseconds"] = NOON
+    write(tmp_path / f"vm_1.{NOON}.pt.trace.json", work)
+    write(tmp_path / f"vm_1.{NOON + 9 * SECOND}.pt.trace.json", at(NOON + 9 * SECOND))
+    assert seen(tmp_path)[-1] == [(0, f"vm_1.{NOON}.pt.trace.json")]
+    late = NOON + 20 * SECOND
+    events = [annotation("ProfilerStep#4", late, SECOND), operator("aten::add", late + 100, 10)]
+    write(tmp_path / f"vm_1.{late}.pt.trace.json", document(events))
+    assert seen(tmp_path)[-1] == [(0, f"vm_1.{late}.pt.trace.json")]
+
+
+def test_windows_that_differ_in_the_ending_of_their_file_have_names_of_their_own(tmp_path: Path) -> None:
+    write(tmp_path / "run.json", at(NOON))
+    write(tmp_path / "run.json.gz", at(NOON + 60 * SECOND))
+    write(tmp_path / "other.json", at(NOON + 90 * SECOND))
+    assert [window.name for window in windows(tmp_path)] == ["run.json", "run.json.gz", "other"]
+
+
+def test_what_jax_writes_again_for_another_viewer_is_no_rank(tmp_path: Path) -> None:
+    folder = tmp_path / "plugins" / "profile" / "2024_03_01_10_00_00"
+    for name in ("node-a", "perfetto_trace"):
+        write(folder / f"{name}.trace.json.gz" if name == "node-a" else folder / f"{name}.json.gz", jax_trace())
+    assert [[(rank, Path(name).name) for rank, name in window] for window in seen(tmp_path)] == [
+        [(0, "node-a.trace.json.gz")]
+    ]
+    (folder / "node-a.trace.json.gz").unlink()
+    assert [[(rank, Path(name).name) for rank, name in window] for window in seen(tmp_path)] == [
+        [(0, "perfetto_trace.json.gz")]
+    ]
+
+
+def test_who_hands_out_requests_is_no_newer_window_than_those_who_serve_them(tmp_path: Path) -> None:
+    """As vLLM names its files: of the workers, with groups and ranks; of its front end, which writes last."""
+    for cycle in range(2):
+        began = NOON + 60 * SECOND * cycle
+        for rank in (0, 1):
+            stated = {"rank": rank, "world_size": 2, "backend": "nccl"}
+            name = f"dp0_pp0_tp{rank}_dcp0_ep{rank}_rank{rank}.{began + rank}.pt.trace.json"
+            write(tmp_path / name, at(began + 1000, pid=500 + rank, distributedInfo=stated))
+        write(tmp_path / f"node_499.async_llm.{began + 9}.pt.trace.json", at(began + SECOND, pid=499))
+    assert [[name.split(".")[0] for _, name in window] for window in seen(tmp_path)] == [
+        ["node_499"],
+        ["dp0_pp0_tp0_dcp0_ep0_rank0", "dp0_pp0_tp1_dcp0_ep1_rank1"],
+    ] * 2
+
+
+def jax_trace() -> dict[str, Any]:
+    return {"traceEvents": [complete(None, "fusion", 1_000, 500)]}
+
+
 def test_folders_of_tensorboard_are_runs_with_a_file_per_host(tmp_path: Path) -> None:
     """JAX: plugins/profile/<time>/<host>.trace.json.gz, and the raw file beside it."""
     for run in ("2024_03_01_10_00_00", "2024_03_01_09_00_00"):

@@ -11,6 +11,7 @@ class WindowsFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
     apart_after_ms: int
+    copied_worker: str
 
 
 def windows_facts() -> WindowsFacts:

@@ -135,17 +135,25 @@ def test_what_graphs_that_all_fit_do_not_agree_on_is_not_told(opened: Opened) ->
     assert (reading.named("gemm")["operator"], reading.named("gemm")["input_shapes"]) == ("aten::mm", None)
 
 
-@pytest.mark.parametrize("folder", ["graph_capture_profile", "."])
-def test_traces_of_captures_lie_beside_that_of_the_launches(tmp_path: Path, folder: str) -> None:
+@pytest.mark.parametrize("job", ["run", "captures"])
+@pytest.mark.parametrize(
+    "capture",
+    [
+        "graph_capture_profile/DecodeCudaGraphRunner_bs_8_rank0.json.gz",  # SGLang
+        "capture_traces/graph_capture_rank_0.1794762097927062025.pt.trace.json.gz",  # vLLM
+        "capture_bs_8_rank0.json.gz",
+    ],
+)
+def test_traces_of_captures_lie_beside_that_of_the_launches(tmp_path: Path, capture: str, job: str) -> None:
     of_capture = captured(1_000, *node(2_000, "aten::mm", 1, **MM))
-    write(tmp_path / "run" / folder / "capture_bs_8_rank0.json.gz", document(of_capture, distributedInfo={"rank": 0}))
+    write(tmp_path / job / capture, document(of_capture, distributedInfo={"rank": 0, "world_size": 2}))
     ranks = {
         rank: document(launched(50_000, 10, ("gemm", 7)), distributedInfo={"rank": rank, "world_size": 2})
         for rank in (0, 1)
     }
     for rank, content in ranks.items():
-        write(tmp_path / "run" / f"serving_rank{rank}.json", content)
-    run = stepscope.load(tmp_path / "run", store=tmp_path / "store", progress=False)
+        write(tmp_path / job / f"serving_rank{rank}.json", content)
+    run = stepscope.load(tmp_path / job, store=tmp_path / "store", progress=False)
     kernels = run.table("slices").filter(kind="kernel").collect()
     assert sorted(zip(kernels["rank"], kernels["operator"].cast(str), strict=True)) == [
         (0, "aten::mm"),

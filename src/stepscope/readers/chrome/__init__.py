@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -60,25 +61,25 @@ def read(reading: Reading) -> None:
     text = TraceText(path, reading.notes, reading.on_read)
     columns = EventColumns(reading.notes, path.name)
     counters = CounterEvents(columns)
-    step_numbers: dict[int, int] = {}
-    correlations: dict[int, int] = {}
+    stated = _Stated()
     for events in text.batches():
         batch = columns.add(events)
         columns.add_instants(batch["i"])
         counters.add(batch["C"])
-        step_numbers |= _numbers(batch["X"], "step_num")
-        correlations |= _numbers(batch["X"], "correlation_id")
+        stated.add(batch["X"])
         for part in (batch["X"], batch["i"]):
             reading.out.add("details", details(part))
     if not columns.events:
         raise UnreadableInputError("no_events", path=str(path))
     index, track, category, name, start, dur, is_mark = columns.slices()
     reading.out.add("details", columns.pair_details)
+    correlations, step_numbers = stated.correlations, stated.step_numbers
     keep, dur = believable(start, dur, reading.notes, path.name)
     roles = track_roles(columns)
     device = roles.device
     on_device = np.isin(track, list(device))
     kind = kinds(columns, category, name, track, roles, only_python=_VIZTRACER in text.metadata)
+    kind[np.isin(index, stated.operations) & ~on_device] = KIND["operator"]  # XLA computes on the host
     if device:
         kind[np.isin(index, list(correlations)) & ~on_device] = KIND["runtime"]
     kind[_marks_steps(columns, index, name, kind, step_numbers) & ~on_device] = KIND["step"]
@@ -108,18 +109,41 @@ def read(reading: Reading) -> None:
     reading.out.add("ranks", _rank_row(text.metadata, slices, roles, path))
 
 
+@dataclass
+class _Stated:
+    """What events state in their arguments, by their index."""
+
+    step_numbers: dict[int, int] = field(default_factory=dict)
+    correlations: dict[int, int] = field(default_factory=dict)
+    operations: list[int] = field(default_factory=list)  # which are XLA's
+
+    def add(self, batch: Batch) -> None:
+        self.step_numbers |= _numbers(batch, "step_num")
+        self.correlations |= _numbers(batch, "correlation_id")
+        self.operations += _with_argument(batch, "hlo_op")
+
+
 def _numbers(batch: Batch, argument: str) -> dict[int, int]:
     """Event index to number, of events that have such an argument: JAX marks steps so, and joins launches."""
-    key = f'"{argument}"'.encode()
     numbers: dict[int, int] = {}
-    if key not in b"".join(batch.arguments):  # most files have none, and so need not look at each event
-        return numbers
-    for row, raw in enumerate(batch.arguments):
-        if key in raw:
-            number = str(arguments(raw).get(argument, ""))
-            if number.isdecimal() and len(number) < 19:
-                numbers[int(batch.index[row])] = int(number)
+    for row, raw in _stating(batch, argument):
+        number = str(arguments(raw).get(argument, ""))
+        if number.isdecimal() and len(number) < 19:
+            numbers[int(batch.index[row])] = int(number)
     return numbers
+
+
+def _with_argument(batch: Batch, argument: str) -> list[int]:
+    """Indices of the events that have such an argument."""
+    return [int(batch.index[row]) for row, raw in _stating(batch, argument) if argument in arguments(raw)]
+
+
+def _stating(batch: Batch, argument: str) -> list[tuple[int, bytes]]:
+    """Rows whose arguments hold such a name, with their text. Most files have none, and need not look at each event."""
+    key = f'"{argument}"'.encode()
+    if key not in b"".join(batch.arguments):
+        return []
+    return [(row, raw) for row, raw in enumerate(batch.arguments) if key in raw]
 
 
 def _launches(slices: SliceTable, correlation: Int64s, on_device: Bools) -> Int64s:

@@ -15,13 +15,14 @@ from stepscope.readers.slices.slice_table import KIND
 from stepscope.readers.trace_json.event_columns import EventColumns
 
 _COPY: Final = re.compile(r"^(?:Mem|MEM)(?:cpy|set|CPY|SET)")
-_PYTHON_CATEGORIES: Final = frozenset(("fee", "python"))
+_PYTHON_CATEGORIES: Final = frozenset(("fee", "python", "py-spy"))
 
 
 def kinds(
     columns: EventColumns, category: Int32s, name: Int32s, track: Int32s, roles: TrackRoles, *, only_python: bool
 ) -> Int8s:
     """The kind of each event; where a tracer knows ``only_python``, functions are the operators."""
+    only_python |= set(columns.categories.texts()) == {"py-spy"}
     on_device = np.isin(track, list(roles.device))
     is_python = np.array([(text or "").lower() in _PYTHON_CATEGORIES for text in columns.categories.texts()] or [False])
     is_frame = np.array([(text or "").startswith("$") for text in columns.names.texts()] or [False])

@@ -49,10 +49,11 @@ def _named_file(path: Path) -> Source:
     source = _claim_file(path, first)
     if source is not None:
         return source
+    if (recognised := recognised_file(path, first)) is not None:
+        raise recognised
     if (whole := _capture_around(path)) is not None:
         return whole
-    plain = UnreadableInputError("unknown_format" if first else "empty_file", path=str(path))
-    raise recognised_file(path, first) or plain
+    raise UnreadableInputError("unknown_format" if first else "empty_file", path=str(path))
 
 
 def _capture_around(path: Path) -> Source | None:

@@ -23,7 +23,8 @@ def with_graph_captures(listed: list[Source]) -> list[Source]:
     Those of another rank are taken where a rank has none: servers record the captures of their first rank only.
     """
     traces = [source for source in listed if source.reader in (TRACE, BOTH)]
-    captures = [source for source in traces if source.reader == TRACE and _named_so(source.path)]
+    folders = {source.path.parent for source in traces}
+    captures = [source for source in traces if source.reader == TRACE and _named_so(source.path, folders)]
     if not captures or len(captures) == len(traces):
         return listed
     captures = [source for source in captures if _captures(source.path)]
@@ -46,9 +47,14 @@ def _joined(source: Source, captures: tuple[Path, ...]) -> Source:
     return replace(source, files=(*source.files, *captures), graph_captures=captures) if captures else source
 
 
-def _named_so(path: Path) -> bool:
+def _named_so(path: Path, folders: set[Path]) -> bool:
+    """Whether a trace, or a folder of its own below one with traces, is called after captures of graphs.
+
+    People call the folder of a whole job so, too.
+    """
     pattern = kineto_facts().graphs.capture_names
-    return bool(re.search(pattern, path.name) or re.search(pattern, path.parent.name))
+    apart = path.parent.parent in folders
+    return bool(re.search(pattern, path.name) or (apart and re.search(pattern, path.parent.name)))
 
 
 def _captures(path: Path) -> bool:

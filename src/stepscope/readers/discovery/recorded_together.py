@@ -154,9 +154,9 @@ def _when(source: Source) -> int:
     return moment(source.span or 0)
 
 
-def recorded_ns(source: Source) -> int:
+def recorded_ns(source: Source, recorded: Recorded) -> int:
     """When a source was recorded, in nanoseconds since 1970, by its content, else by its name; 0 if neither tells."""
-    if (began := recorded_when(source).began_ns) is not None:
-        return began
+    if recorded.began_ns is not None:
+        return recorded.began_ns
     named = _when(source)
     return named * 1000 ** max(0, (19 - len(str(named))) // 3) if named >= _LEAST_EPOCH_S else 0

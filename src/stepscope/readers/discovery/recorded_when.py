@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,8 +27,18 @@ _HOST: Final = re.compile(r'"host_name"\s*:\s*"([^"]{1,255})"')
 _TIMED: Final = re.compile(r'"ts"\s*:\s*"?([\d.]{1,40})"?\s*,\s*"dur"\s*:\s*"?([\d.]{1,40})')
 _HOST_CATEGORIES: Final = ("cpu_op", "operator", "user_annotation", "cuda_runtime", "runtime", "python_function")
 _LASTING: Final = ("X", "B")
+_CATEGORY: Final = re.compile(r'"cat"\s*:\s*"([^"]{0,80})"')
+_MARKS: Final = frozenset(("user_annotation", "trace"))  # of the PyTorch profiler, in lower case
 _LOOK_BYTES: Final = 1 << 20
 _LEAST_EPOCH_NS: Final = 10**17  # 1973; smaller times count from the start of a machine or a process
+
+
+class Held(IntEnum):
+    """What a trace holds at most."""
+
+    NOTHING = 0
+    MARKS = 1  # of a loop that had come to its end
+    WORK = 2
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class Recorded:
     ended_ns: int | None = None
     process: int | None = None
     host: str | None = None
-    empty: bool = False  # whether it holds no event
+    held: Held = Held.WORK
 
 
 def recorded_when(source: Source) -> Recorded:
@@ -63,8 +74,25 @@ def _of_trace(path: Path) -> Recorded | None:
         return None
     events = [event for event in _events(first, begun.end()) if event.get("ph") != "M"] if begun else []
     if not events:
-        return Recorded(empty=begun is not None and len(first) < _LOOK_BYTES)
-    last = tail(path).decode("utf-8", "replace")
+        seen_whole = begun is not None and len(first) < _LOOK_BYTES
+        return Recorded(held=Held.NOTHING if seen_whole else Held.WORK)
+    if len(first) < _LOOK_BYTES and _only_marks(events, first):
+        return replace(_when(events, first, first), held=Held.MARKS)
+    return _when(events, first, tail(path).decode("utf-8", "replace"))
+
+
+def _only_marks(events: list[dict[str, Any]], text: str) -> bool:
+    """Whether nothing was recorded but the marks of steps and ranges.
+
+    A profiler that is stopped right when its next window begins, as by the end of an epoch, writes such a trace.
+    """
+    lasting = [event for event in events if event.get("ph") in _LASTING]
+    marked = {str(event.get("cat", "")).lower() for event in lasting} | {own.lower() for own in _CATEGORY.findall(text)}
+    return bool(lasting) and marked <= _MARKS
+
+
+def _when(events: list[dict[str, Any]], first: str, last: str) -> Recorded:
+    """When and by whom events were recorded, by the first and the last piece of their file."""
     host = _HOST.search(first) or _HOST.search(last)
     process = next((pid for event in events if (pid := _host_process(event)) is not None), None)
     about = Recorded(process=process, host=host[1] if host else None)

@@ -25,6 +25,7 @@ from stepscope.readers.discovery.windows import (
     one_form_each,
     window_name,
     windows_below,
+    without_copies,
     without_summaries,
 )
 from stepscope.store.notes import Notes
@@ -40,15 +41,16 @@ def windows_of_all(paths: Sequence[Path], form: str | None = None) -> list[Windo
             note_unparsed(path, members, notes)
     sources_of_path = {path: one_form_each(members, form, notes) for path, members in sources_of_path.items()}
     root = common_directory(paths)
-    kept = without_summaries([source for members in sources_of_path.values() for source in members])
+    kept = without_copies(without_summaries([source for members in sources_of_path.values() for source in members]))
     paired_sources = with_graph_captures(paired(kept, across_directories=True))
     joined_of = {source.path: source for source in paired_sources}
     sources_of_path = {
         path: [joined_of[source.path] for source in members if source.path in joined_of]
         for path, members in sources_of_path.items()
     }
-    numbers = _numbers(sources_of_path)
-    groups = _groups(sources_of_path, root, numbers)
+    beside = _beside_whole_job(sources_of_path)
+    numbers = _numbers(sources_of_path) | dict.fromkeys(beside, 0)
+    groups = _groups(sources_of_path, root, numbers, beside)
     joined = [window for layer in _layers(groups) for window in _joined(layer, root)]
     _name_apart(joined, root)
     joined = oldest_first(joined)
@@ -85,6 +87,16 @@ def _each_once(paths: list[Path]) -> dict[Path, list[Source]]:
     return sources_of_path
 
 
+def _beside_whole_job(sources_of_path: dict[Path, list[Source]]) -> set[Path]:
+    """The files that state no rank beside those of all ranks of a job: a server's front end is not one rank more."""
+    every = [source for members in sources_of_path.values() for source in members]
+    worlds = {source.world_size for source in every} - {None}
+    stated = {source.rank for source in every if source.world_size is not None}
+    if len(worlds) != 1 or not stated.issuperset(range(min(world or 0 for world in worlds))):
+        return set()
+    return {source.path for source in every if source.rank is None and source.world_size is None}
+
+
 def _numbers(sources_of_path: dict[Path, list[Source]]) -> dict[Path, int]:
     """Ranks for the sources that state none, by the names of their workers, else of the given paths.
 
@@ -104,7 +116,7 @@ def _numbers(sources_of_path: dict[Path, list[Source]]) -> dict[Path, int]:
 
 
 def _groups(
-    sources_of_path: dict[Path, list[Source]], root: Path, numbers: dict[Path, int]
+    sources_of_path: dict[Path, list[Source]], root: Path, numbers: dict[Path, int], beside: set[Path]
 ) -> Iterator[tuple[Path, list[Window]]]:
     """The windows of each given directory, and of the given files of each, with the directory that holds them."""
     files: dict[Path, list[Source]] = defaultdict(list)
@@ -119,16 +131,16 @@ def _groups(
         else:
             files[path.parent] += [replace(source, rank=numbers.get(source.path, source.rank)) for source in members]
     for directory, members in files.items():
-        yield directory, windows_below(_of_one_size(members), root)
+        yield directory, windows_below(_of_one_size(members, beside), root)
 
 
-def _of_one_size(members: list[Source]) -> list[Source]:
+def _of_one_size(members: list[Source], beside: set[Path]) -> list[Source]:
     """A file that was named beside the others need not say itself that it belongs to their job."""
     stated = {source.world_size for source in members} - {None}
     if len(stated) != 1:
         return members
     (world,) = stated
-    return [replace(source, world_size=world) for source in members]
+    return [source if source.path in beside else replace(source, world_size=world) for source in members]
 
 
 def _layers(groups: Iterator[tuple[Path, list[Window]]]) -> list[list[tuple[Path, Window]]]:

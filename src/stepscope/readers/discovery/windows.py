@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
-from collections import defaultdict
+from bisect import bisect_right
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from stepscope.facts.windows import windows_facts
 from stepscope.readers.ascend.unparsed import note_unparsed
 from stepscope.readers.discovery.detect import sources
 from stepscope.readers.discovery.graph_captures import with_graph_captures
@@ -17,6 +20,8 @@ from stepscope.readers.discovery.recorded_together import processes, recorded_ns
 from stepscope.readers.discovery.recorded_when import recorded_when
 from stepscope.readers.discovery.source import Source
 from stepscope.store.notes import Notes
+
+Age = tuple[int, int, int, int, str]
 
 _DIGITS: Final = re.compile(r"\d+")
 _SUFFIX: Final = re.compile(r"(?:\.pt\.trace)?\.(?:json|pickle|pkl|db|sqlite|parquet)(?:\.gz)?$", re.IGNORECASE)
@@ -31,15 +36,9 @@ class Window:
     notes: Notes = field(default_factory=Notes)
 
     @property
-    def age(self) -> tuple[bool, int, int, int, str]:
-        """Sorts windows, oldest first: by what their content says, then their names, then the time of their files.
-
-        One without any event comes before all others, because the newest is the one that is shown.
-        """
-        filled = not all(recorded_when(source).empty for source in self.sources)
-        span = max((source.span or 0 for source in self.sources), default=0)
-        written = max(source.path.stat().st_mtime_ns for source in self.sources)
-        return filled, recorded_ns(self.sources[0]), span, written, self.name
+    def of_job(self) -> bool:
+        """Whether it states how many ranks its job has."""
+        return any(source.world_size is not None for source in self.sources)
 
     def say(self, notes: Notes) -> None:
         """Add what there is to say about more than this window."""
@@ -54,7 +53,7 @@ def windows(path: Path, form: str | None = None) -> list[Window]:
         return [Window(window_of_file(path), [_ranked(source) for source in listed])]
     notes = Notes()
     note_unparsed(path, listed, notes)
-    listed = without_merged(without_summaries(one_form_each(listed, form, notes)), notes)
+    listed = without_merged(without_copies(without_summaries(one_form_each(listed, form, notes))), notes)
     listed = with_graph_captures(paired(listed))
     grouped = windows_below(listed, path)
     for window in grouped:
@@ -86,12 +85,61 @@ def windows_below(listed: list[Source], root: Path) -> list[Window]:
             ranked[directory] = own
     for members in _jobs(ranked, root):
         grouped += _windows_of_job(members, numbered, root)
-    return oldest_first(grouped)
+    return oldest_first(_told_apart(grouped, root))
+
+
+def _told_apart(grouped: list[Window], root: Path) -> list[Window]:
+    """Windows of one name, such as those of a.json and a.json.gz, are called as their files."""
+    several = {name for name, count in Counter(window.name for window in grouped).items() if count > 1}
+    for window in grouped:
+        path = window.sources[0].path
+        if window.name in several and path.is_relative_to(root):
+            window.name = str(path.relative_to(root))
+    return grouped
 
 
 def oldest_first(found: list[Window]) -> list[Window]:
-    """Windows in the order of their age, for which their content is looked at where there are several."""
-    return sorted(found, key=lambda window: window.age) if len(found) > 1 else found
+    """Windows in the order of their age, for which their content is looked at where there are several.
+
+    What was recorded beside a job comes before it: the process of a server that hands out requests is no rank, and
+    writes its trace last.
+    """
+    if len(found) < 2:
+        return found
+    dated = sorted(map(_Dated.of, found), key=lambda own: own.age)
+    jobs = [own for own in dated if own.window.of_job and own.ended_ns]
+    ended = list(itertools.accumulate((job.ended_ns for job in jobs), max))
+
+    def order(own: _Dated) -> tuple[Age, bool]:
+        at = bisect_right(ended, own.began_ns)  # the first job that had not ended by then
+        beside = not own.window.of_job and at < len(jobs) and jobs[at].began_ns < own.ended_ns
+        return (jobs[at].age if beside else own.age), not beside
+
+    return [own.window for own in sorted(dated, key=order)]
+
+
+@dataclass(frozen=True)
+class _Dated:
+    """A window with what a look at its content tells of its time; 0 where that does not tell when it was recorded."""
+
+    window: Window
+    age: Age
+    began_ns: int
+    ended_ns: int
+
+    @classmethod
+    def of(cls, window: Window) -> _Dated:
+        """Ages go by what the content says, then by names, then by the times of files.
+
+        A window without any event or with marks alone comes before others, because the newest is the one that is shown.
+        """
+        recorded = [recorded_when(source) for source in window.sources]
+        named = max((source.span or 0 for source in window.sources), default=0)
+        written = max(source.path.stat().st_mtime_ns for source in window.sources)
+        when = recorded_ns(window.sources[0], recorded[0])
+        began = min((own.began_ns for own in recorded if own.began_ns), default=0)
+        ended = max((own.ended_ns for own in recorded if own.ended_ns), default=0)
+        return cls(window, (max(own.held for own in recorded), when, named, written, window.name), began, ended)
 
 
 def window_of_file(path: Path) -> str:
@@ -102,6 +150,16 @@ def window_of_file(path: Path) -> str:
 def without_summaries(listed: list[Source]) -> list[Source]:
     """What a tool summed up over all ranks stands for itself only where no rank is there."""
     return [source for source in listed if source.reader != "cluster_analysis"] or listed
+
+
+def without_copies(listed: list[Source]) -> list[Source]:
+    """A trace that JAX wrote once more for another viewer stands for itself only where the first is gone."""
+    profiled = {source.path.parent for source in listed if source.worker is not None and not _is_copy(source)}
+    return [source for source in listed if not (_is_copy(source) and source.path.parent in profiled)]
+
+
+def _is_copy(source: Source) -> bool:
+    return source.worker == windows_facts().copied_worker
 
 
 def without_merged(listed: list[Source], notes: Notes) -> list[Source]:

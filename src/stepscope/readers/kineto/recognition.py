@@ -17,6 +17,7 @@ from stepscope.readers.trace_json.trace_text import looks_like_trace, value_end
 _METADATA: Final = re.compile(
     rb'"(?:schemaVersion|deviceProperties|distributedInfo|baseTimeNanoseconds|cupti_version)"\s*:'
 )
+_OTHER_WRITER: Final = b'"viztracer_metadata"'  # states its clock as PyTorch does
 _CATEGORY: Final = re.compile(rb'"cat"\s*:\s*"(\w+)"')
 _DISTRIBUTED: Final = re.compile(rb'"distributedInfo"\s*:\s*(?=\{)')
 _LONGEST_HEADER_BYTES: Final = 16 << 20
@@ -48,7 +49,7 @@ def claim_file(path: Path, head: bytes) -> Source | None:
 
 def _looks_like(head: bytes) -> bool:
     """Whether a Chrome trace comes from the PyTorch profiler: by its metadata, else by categories only it has."""
-    if _METADATA.search(head):
+    if _METADATA.search(head) and _OTHER_WRITER not in head:
         return True
     categories = (category.decode() for category in _CATEGORY.findall(head))
     return any(kind_of_category(category) is not None and category.lower() != "python" for category in categories)
