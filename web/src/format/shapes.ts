@@ -1,5 +1,7 @@
 // Shapes of inputs as people write them.
 
+const isShape = (one: unknown): one is number[] => Array.isArray(one) && one.every((size) => typeof size === 'number')
+
 /** `4096×1024, 1024` of `[[4096, 1024], [1024], []]`: numbers alone have no shape. What is no such list stays as it is. */
 export function shapesText(shapes: string): string {
   let list: unknown
@@ -8,7 +10,6 @@ export function shapesText(shapes: string): string {
   } catch {
     return shapes
   }
-  const isShape = (one: unknown): one is number[] => Array.isArray(one) && one.every((size) => typeof size === 'number')
   if (!Array.isArray(list) || !list.every(isShape)) return shapes
   return list
     .filter((one) => one.length > 0)
