@@ -51,7 +51,7 @@ test('the leak is found with its reason and its births; the weights are cleared'
   const run = await app.run('leaky')
   await app.open(`/run/${run.id}/memory`)
   await page.getByRole('radio', { name: 'Leaks' }).click()
-  await expect(page.getByText('Leaking allocation sites: 1.')).toBeVisible()
+  await expect(page.getByText('1 allocation site leaks.')).toBeVisible()
   const grid = page.getByRole('grid', { name: 'Leaks' })
   await grid.getByRole('row').nth(1).click()
   await expect(

@@ -14,7 +14,7 @@ from stepscope.texts import in_language, text
 _COLOURS: Final = {"critical": "#b42318", "warning": "#8a5200", "info": "#1d5fd1", "healthy": "#116c3c"}
 _PARTS: Final = {
     "computing": "#2a6fdb",
-    "exposed_communication": "#d9730d",
+    "exposed_communication": "#a83c12",
     "exposed_copy": "#0e8a93",
     "overlap": "#8554c7",
     "idle_data": "#6a8a2e",

@@ -147,3 +147,12 @@ def test_expert_load_over_ranks(shared_data: Path) -> None:
     rows = _rows(run)
     counted = run.sql("SELECT rank, sum(value) AS tokens FROM reported WHERE key LIKE 'expert %' GROUP BY rank")
     assert {row.rank: row.expert_tokens for row in rows} == {rank: int(value) for rank, value in counted.iter_rows()}
+
+
+def test_waiting_in_the_pipeline_is_unknown_where_no_send_has_found_its_receive(shared_data: Path) -> None:
+    """A real job of four stages whose sends and receives name no peer: a bubble of 0 % would be an invention."""
+    cluster = stepscope.load(shared_data / "cluster/ndtimeline", progress=False).cluster()
+    assert len(cluster.stages) == 4
+    assert cluster.bubble is None
+    assert {part.pipeline_wait_us for part in cluster.stages} == {None}
+    assert all(row.pipeline_wait_us is None and row.wait_us is not None for row in cluster.ranks)

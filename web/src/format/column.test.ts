@@ -11,7 +11,7 @@ test('a column has one unit, and keeps its zeros', () => {
 
 test('a small value among large ones is no zero, as far as the large ones stay legible', () => {
   expect([2_000_000, 2].map(columnText('us', [2_000_000, 2]))).toEqual(['2,000.000 ms', '0.002 ms'])
-  expect(columnText('us', [5e9 + 1e3, 0.5])(0.5)).toBe('0.000 s')
+  expect(columnText('us', [5e9 + 1e3, 0.5])(0.5)).toBe('<0.001 s')
 })
 
 test('there are no more decimals than the values need', () => {
@@ -62,4 +62,12 @@ test('a column that would read as nothing in the unit of the others keeps its ow
 
 test('a column may have less decimals where their digits say nothing', () => {
   expect(columnText('bytes', [287_478, 982], { most: 1 })(287_478)).toBe('280.7 KiB')
+})
+
+test('numbers that are not read across have a unit in which the least is at least one', () => {
+  const steps = [1_621_900, 22_260, 2428]
+  expect(steps.map(columnText('us', steps, { most: 1, wanted: 1 }))).toEqual(['1,621.9 ms', '22.3 ms', '2.4 ms'])
+  // Far apart, the largest still says how large it is.
+  const far = [7_200_000_000, 2428]
+  expect(far.map(columnText('us', far, { most: 1, wanted: 1 }))).toEqual(['7,200.0 s', '<0.1 s'])
 })

@@ -42,23 +42,37 @@ const UNITS: Readonly<Record<Quantity, readonly Unit[]>> = {
 export function columnText(
   quantity: Quantity,
   values: readonly Maybe[],
-  { beside = [], most = MOST_DECIMALS }: { beside?: readonly Maybe[]; most?: number } = {},
+  {
+    beside = [],
+    most = MOST_DECIMALS,
+    wanted = SEEN,
+  }: {
+    beside?: readonly Maybe[]
+    /** Decimals at most. */
+    most?: number
+    /** How much of the unit the least value must be, or the unit is a smaller one. */
+    wanted?: number
+  } = {},
 ): (value: Maybe) => string {
   const factor = quantity === 'us' || quantity === 'us_change' ? 1000 : 1
   const common = beside.length > 0 ? unitOf(UNITS[quantity], comparable([...values, ...beside]), factor, LEGIBLE) : null
   const joins = common !== null && (greatestOf(values) === 0 || (greatestOf(values) * factor) / common[0] >= LEGIBLE)
-  const [size, name] = joins ? common : unitOf(UNITS[quantity], values, factor, SEEN)
+  const [size, name] = joins ? common : unitOf(UNITS[quantity], values, factor, wanted)
   const gap = name === '' || name === '×' ? '' : ' '
   const decimals = Math.min(most, decimalsOf(values.map((value) => ((value ?? 0) * factor) / size)))
+  const least = 10 ** -decimals
   const format = new Intl.NumberFormat(locale(), {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
     signDisplay: quantity === 'us_change' ? 'exceptZero' : 'auto',
   })
-  return (value) =>
-    typeof value === 'number' && Number.isFinite(value)
-      ? `${withMinus(format.format((value * factor) / size))}${gap}${name}`
-      : MISSING
+  return (value) => {
+    if (typeof value !== 'number' || !Number.isFinite(value)) return MISSING
+    const number = (value * factor) / size
+    // What is something is not written as nothing.
+    const isTiny = name !== '' && quantity !== 'us_change' && number > 0 && number < least / 2
+    return `${isTiny ? `<${format.format(least)}` : withMinus(format.format(number))}${gap}${name}`
+  }
 }
 
 /** As few decimals as all values need to be told apart from what more decimals would say: none for whole numbers. */

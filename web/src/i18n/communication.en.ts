@@ -43,6 +43,7 @@ export const communicationEn: Record<keyof typeof communicationZh, string> = {
   'communication.missing': 'Never joined',
   'communication.no': 'no',
   'communication.no_waits': 'No waiting of one rank for another was found.',
+  'communication.not_split': 'Waiting not known',
   'communication.open_timeline': 'Open on the timeline',
   'communication.operation': 'Operation',
   'communication.operations': 'Communication operations',

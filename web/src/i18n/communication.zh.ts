@@ -39,6 +39,7 @@ export const communicationZh = {
   'communication.missing': '未参与',
   'communication.no': '否',
   'communication.no_waits': '没有发现 rank 之间的等待。',
+  'communication.not_split': '等待时间未知',
   'communication.open_timeline': '在时间线上打开',
   'communication.operation': '算子',
   'communication.operations': '通信算子',

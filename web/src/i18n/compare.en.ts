@@ -60,6 +60,7 @@ export const compareEn: Record<keyof typeof compareZh, string> = {
   'compare.went': 'gone in B',
   'compare.changed': 'changed',
   'compare.operator': 'Operator',
+  'compare.share_of_difference': 'Share of it',
   'compare.status': 'Match',
   'compare.calls_of': 'Calls in {side}',
   'compare.ratio': 'B / A',

@@ -58,6 +58,7 @@ export const compareZh = {
   'compare.went': '已消失',
   'compare.changed': '有变化',
   'compare.operator': '算子',
+  'compare.share_of_difference': '占总差值',
   'compare.status': '匹配情况',
   'compare.calls_of': '{side} 次数',
   'compare.ratio': 'B / A 比值',

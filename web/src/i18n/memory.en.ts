@@ -30,6 +30,7 @@ export const memoryEn: Record<keyof typeof memoryZh, string> = {
   'memory.tab.spaces': 'Spaces',
   'memory.owners': 'Owners at {time}',
   'memory.owners_peak': 'Owners at the peak',
+  'memory.site_without_stack': '(no stack)',
   'memory.sum': 'The rows add up to {sum} B, exactly the {bytes} B of {measure}',
   'memory.sum_wrong': 'The rows add up to {sum} B, not to the {bytes} B of {measure}',
   'memory.owner': 'Owner (where it was allocated)',
@@ -59,7 +60,7 @@ export const memoryEn: Record<keyof typeof memoryZh, string> = {
   'memory.conf.confirmed': 'confirmed',
   'memory.leak_none':
     'No leak found: each of the {sites} allocation sites was checked, and none grows from step to step.',
-  'memory.leak_found': 'Leaking allocation sites: {count}.',
+  'memory.leak_found': '{count} {count|allocation site leaks|allocation sites leak}.',
   'memory.leak_graphs':
     'Group {graph}: {sites} sites grow together, all called from {where}; most likely an output is kept with its autograd graph ({bytes} per step).',
   'memory.site': 'Allocation site',

@@ -48,7 +48,7 @@ def blame_of(store: RunStore, trace: pl.DataFrame, calls: JobCalls) -> Blame:
     for own_calls in _blocks(calls.late, ranks):
         delays = delays_of(own_calls).join(counted, on=["rank", "step"], how="semi")
         late |= dict(delays.group_by("rank").agg(pl.col("delay_ns").sum()).iter_rows())
-    return Blame(waited=waited, in_pipeline=in_pipeline, caused=caused, late=late)
+    return Blame(waited=waited, in_pipeline=in_pipeline if len(calls.in_pipeline) else None, caused=caused, late=late)
 
 
 def _blocks(rows: SpilledRows, ranks: list[int]) -> Iterator[pl.DataFrame]:

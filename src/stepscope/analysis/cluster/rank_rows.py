@@ -89,10 +89,13 @@ _STEP_FIELDS: Final = tuple(field for field in fields_in("us", RankRow) if field
 
 @dataclass(frozen=True)
 class Blame:
-    """Nanoseconds by rank, over all counted steps: waited (in the pipeline), waited for by others, late by."""
+    """Nanoseconds by rank, over all counted steps: waited (in the pipeline), waited for by others, late by.
+
+    Without a send that has found its receive, nothing is known of waiting ``in_pipeline``.
+    """
 
     waited: Mapping[int, float]
-    in_pipeline: Mapping[int, float]
+    in_pipeline: Mapping[int, float] | None
     caused: Mapping[int, float]
     late: Mapping[int, float]
 
@@ -101,6 +104,7 @@ def rank_rows(store: RunStore, plan: ParallelPlan, steps: pl.DataFrame | None, b
     """Rows in the order of ranks."""
     means = _mean_steps(steps)
     about = store.scan("ranks").select("rank", pl.col("device_kind", "device_name").cast(pl.String)).collect()
+    pipeline = None if blame is None else blame.in_pipeline
     devices = {rank: (kind, name) for rank, kind, name in about.iter_rows()}
     rates, memory, tokens = _rates(store, plan), _memory(store, plan), _tokens(store)
     rows = []
@@ -118,7 +122,7 @@ def rank_rows(store: RunStore, plan: ParallelPlan, steps: pl.DataFrame | None, b
                 steps=count,
                 **{field: mean.get(field) for field in _STEP_FIELDS},  # type: ignore[arg-type]
                 wait_us=None if blame is None else _per_step(blame.waited, each.rank, count),
-                pipeline_wait_us=None if blame is None else _per_step(blame.in_pipeline, each.rank, count),
+                pipeline_wait_us=None if pipeline is None else _per_step(pipeline, each.rank, count),
                 caused_wait_us=None if blame is None else _per_step(blame.caused, each.rank, count),
                 delay_us=None if blame is None else _per_step(blame.late, each.rank, count),
                 flops=work,

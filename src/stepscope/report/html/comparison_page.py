@@ -92,7 +92,8 @@ def _row(label: Words, entry: object, unit: str) -> list[Words]:
     a_us, b_us, delta_us = (getattr(entry, f"{name}_us") for name in ("a", "b", "delta"))
     sign = "+" if delta_us > 0 else ""
     certain: Words = "" if getattr(entry, "significant", True) else Bilingual.of("report_page.within_noise")
-    return [label, cell(a_us, unit), cell(b_us, unit), sign + cell(delta_us, unit), certain]
+    delta = sign + cell(delta_us, unit).replace("-", "−")  # as the sentences write it
+    return [label, cell(a_us, unit), cell(b_us, unit), delta, certain]
 
 
 def _table(name: str, unit: str, rows: list[list[Words]], *more: Words) -> Table | None:

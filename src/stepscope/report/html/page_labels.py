@@ -33,8 +33,9 @@ _LABELS: Final = (
 
 
 def labels() -> dict[str, Words]:
-    """All words that the page's script uses."""
-    return {name: Bilingual.of(f"report_label.{name}") for name in _LABELS}
+    """All words that the page's script uses; it fills in the places in them."""
+    places = {name: f"{{{name}}}" for name in ("place", "time")}
+    return {name: Bilingual.of(f"report_label.{name}", **places) for name in _LABELS}
 
 
 def made_with() -> Bilingual:

@@ -156,7 +156,7 @@
   const LABELS = 150
   const AXIS = 20
   const FONT = '11px system-ui, sans-serif'
-  const COLOURS = { kernel: 'computing', collective: 'exposed_communication', comm_task: 'exposed_communication' }
+  const COLOURS = { kernel: 'computing', collective: 'communication', comm_task: 'communication' }
   Object.assign(COLOURS, { copy: 'exposed_copy', wait: 'idle_collective', sync: 'idle_sync', gc: 'idle_gc' })
 
   // Stretches of a whole rank have no name but what is done in them.
@@ -182,9 +182,12 @@
     }
     interact(canvas, one, view, zoom, move)
     redraw.push(draw)
-    const steps = one.steps.length ? `, ${label('step')} ${one.steps.slice(0, 4).join(', ')}` : ''
-    const left = one.slices_left_out ? ` · ${one.slices_left_out} ${label('left_out')}` : ''
-    const title = `${label('proof')}: rank ${one.rank}${steps}, ${duration(one.at_ns)} ${label('from_start')}${left}`
+    const title = proof(
+      `rank ${one.rank}`,
+      one.steps.length ? `${label('step')} ${stepsText(one.steps)}` : '',
+      label('from_start').replace('{time}', duration(one.at_ns)),
+      one.slices_left_out ? `${one.slices_left_out} ${label('left_out')}` : '',
+    )
     canvas.setAttribute('role', 'img')
     canvas.setAttribute('aria-label', title)
     const tools = node(
@@ -199,6 +202,15 @@
     tools.children[2].setAttribute('aria-label', label('zoom_out'))
     const made = node('div', 'picture', tools, canvas)
     return made
+  }
+
+  const proof = (...places) => label('proof').replace('{place}', places.filter(Boolean).join(' · '))
+
+  // Steps that follow each other are a stretch.
+  function stepsText(steps) {
+    const [first, last] = [steps[0], steps.at(-1)]
+    if (steps.length > 1 && last - first === steps.length - 1) return `${first}–${last}`
+    return steps.length > 4 ? `${steps.slice(0, 4).join(', ')}, …` : steps.join(', ')
   }
 
   // Memory over time or by step, with what the device has and the moment that the finding is about.
@@ -228,7 +240,7 @@
           one.capacity_bytes ? `${label('capacity')}: ${gibibytes(one.capacity_bytes)}` : '',
           one.others_bytes ? `${label('others')}: ${gibibytes(one.others_bytes)}` : '',
         ]
-    const title = [`${label('proof')}: rank ${one.rank}`, one.device ?? '', ...told].filter(Boolean).join(' · ')
+    const title = proof(`rank ${one.rank}`, one.device ?? '', ...told)
     drawing.setAttribute('aria-label', title)
     return node('div', 'picture curve', node('div', 'bar', title), drawing)
   }
@@ -319,7 +331,7 @@
     const scales = [
       [1e9, 's'],
       [1e6, 'ms'],
-      [1e3, 'us'],
+      [1e3, 'µs'],
     ]
     const [worth, unit] = scales.find(([least]) => Math.abs(nanoseconds) >= least) ?? [1, 'ns']
     return `${Number((nanoseconds / worth).toPrecision(6))} ${unit}`

@@ -28,6 +28,8 @@ _MOST_BARS: Final = 48
 _MOST_STEPS: Final = 60
 _MOST_ROWS: Final = 25
 _TONES: Final[dict[str, Tone]] = {"critical": "critical", "warning": "warning", "info": "info", "healthy": "good"}
+#: Frameworks as those who made them write them.
+_WRITTEN: Final = {"pytorch": "PyTorch", "mindspore": "MindSpore", "tensorflow": "TensorFlow"}
 _STEPS: Final = (
     "rank",
     "step",
@@ -70,7 +72,7 @@ def _about(report: RunReport) -> list[Words]:
     lines: list[Words] = [
         Bilingual.of("report_page.one_rank") if count == 1 else Bilingual.of("report_page.ranks", count=count),
         ", ".join([*devices[:3], *(["…"] if len(devices) > 3 else [])]),
-        *frameworks,
+        *(_WRITTEN.get(name, name) for name in frameworks),
     ]
     if hosts:
         lines.append(", ".join([*hosts[:3], *(["…"] if len(hosts) > 3 else [])]))

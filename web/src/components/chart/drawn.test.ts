@@ -10,3 +10,12 @@ test('one series without a list', () => {
   expect(drawnValues({ series: { data: [7] } }, 1)).toEqual([[7]])
   expect(drawnValues({}, 1)).toEqual([[]])
 })
+
+test('a point between empty positions says which number is that of its row', () => {
+  const data = [
+    { value: [0, 56], ofRow: 56 },
+    { value: [2, 4], ofRow: 4 },
+  ]
+  expect(drawnValues({ series: [{ data }] }, 2)).toEqual([[56], [4]])
+  expect(drawnValues({ series: [{ data: [{ value: [0, 56] }] }] }, 1)).toEqual([[]])
+})

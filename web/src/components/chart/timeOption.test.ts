@@ -57,3 +57,25 @@ test('a moment with a name is marked, also behind the last point of the curve', 
   expect(option.xAxis.max).toBe(12)
   expect(option.series[0]?.markLine.data).toMatchObject([{ xAxis: 12, label: { formatter: 'Out of memory' } }])
 })
+
+test('what holds its value holds it until the end of the stretch that charts share', () => {
+  const held = { ...curve('a', [0, 10], [1, 2]), holds: true }
+  const option = timeOption({
+    series: [held, curve('b', [0, 10], [3, 4])],
+    text: String,
+    bands: [],
+    limits: [],
+    marks: [],
+    picked: null,
+    extent: [0, 25],
+    least: 0,
+    most: null,
+    inBytes: false,
+    variable: (name) => name,
+  }) as { xAxis: { min: number; max: number }; series: { data: [number, number][] }[] }
+  expect([option.xAxis.min, option.xAxis.max]).toEqual([0, 25])
+  expect(option.series.map((one) => one.data.at(-1))).toEqual([
+    [25, 2],
+    [10, 4],
+  ])
+})

@@ -49,6 +49,8 @@ interface Wanted {
   readonly limits: readonly Limit[]
   readonly marks: readonly Mark[]
   readonly picked: { readonly from: number; readonly to: number } | null
+  /** From when to when, as another chart above it: what holds its last value holds it until then. */
+  readonly extent?: readonly [number, number] | null
   readonly least: number
   /** Upper end of the value axis, such as 1 where values are shares. */
   readonly most: number | null
@@ -82,7 +84,7 @@ export function wideRows(series: readonly CurveSeries[]): WideRow[] {
 export function timeOption(wanted: Wanted): Loose {
   const { series, text, variable } = wanted
   const zoom = series.some((one) => one.times.length > ZOOM_POINTS)
-  const span = spanOf(series, wanted.marks)
+  const span = wanted.extent ?? spanOf(series, wanted.marks)
   const highest = highestOf(series)
   const top = wanted.limits.length > 0 ? topOf(highest, wanted.limits) : null
   return {
@@ -130,14 +132,16 @@ export function timeOption(wanted: Wanted): Loose {
         ]
       : [],
     series: series.map((one, index) => ({
-      ...line(one, variable),
+      ...line(one, variable, wanted.extent?.[1]),
       ...(index === 0 ? { markArea: areas(wanted), markLine: limitLines(wanted) } : {}),
     })),
   }
 }
 
-function line(one: CurveSeries, variable: (name: string) => string): Loose {
+function line(one: CurveSeries, variable: (name: string) => string, until: number | undefined): Loose {
   const colour = variable(one.colour)
+  const last = one.times.at(-1)
+  const held = one.holds && last !== undefined && until !== undefined && until > last
   return {
     type: 'line',
     name: one.name,
@@ -148,14 +152,17 @@ function line(one: CurveSeries, variable: (name: string) => string): Loose {
     step: one.holds ? 'end' : false,
     stack: one.stack,
     areaStyle: one.area || one.stack ? { color: colour, opacity: one.stack ? 0.55 : 0.14 } : undefined,
-    data: one.times.map((at, place) => [at, one.values[place] ?? null]),
+    data: [
+      ...one.times.map((at, place) => [at, one.values[place] ?? null]),
+      ...(held ? [[until, one.values.at(-1) ?? null]] : []),
+    ],
   }
 }
 
 /** Every other step is shaded, so that borders show without lines; what was picked stands out. */
 function areas(wanted: Wanted): Loose {
   const { bands, picked, variable } = wanted
-  const span = spanOf(wanted.series, wanted.marks)
+  const span = wanted.extent ?? spanOf(wanted.series, wanted.marks)
   const named = bands.length <= NAMED_BANDS
   const label = { position: 'insideTop', color: variable('--ink-3'), fontSize: 10 }
   const steps = bands.map((band, index) => [
@@ -183,7 +190,7 @@ function areas(wanted: Wanted): Loose {
 
 function limitLines(wanted: Wanted): Loose {
   const { limits, marks, picked, variable } = wanted
-  const span = spanOf(wanted.series, marks)
+  const span = wanted.extent ?? spanOf(wanted.series, marks)
   const flat = limits.map((limit) => ({
     yAxis: limit.value,
     lineStyle: { color: variable(limit.colour), type: 'dashed' },
@@ -222,7 +229,10 @@ function alignOf(at: number, span: readonly [number, number] | null): 'left' | '
 }
 
 /** First and last moment of all curves and marks; null where there is no stretch to show. */
-function spanOf(series: readonly CurveSeries[], marks: readonly Mark[]): readonly [number, number] | null {
+export function spanOf(
+  series: readonly Pick<CurveSeries, 'times'>[],
+  marks: readonly Pick<Mark, 'at'>[],
+): readonly [number, number] | null {
   const moments = marks.map((mark) => mark.at)
   const firsts = [...series.flatMap((one) => one.times.slice(0, 1)), ...moments]
   const lasts = [...series.flatMap((one) => one.times.slice(-1)), ...moments]

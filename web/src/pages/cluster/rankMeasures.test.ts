@@ -20,6 +20,22 @@ test('every rank has one cell, in rows of its host or stage', () => {
   expect(rankGrid(rows, 'rank', 'period_us').cells).toHaveLength(4)
 })
 
+test('many hosts stand beside each other, so that their ranks can be told apart', () => {
+  const host = (rank: number): string => `host${String(Math.floor(rank / 8)).padStart(3, '0')}`
+  const rows = Array.from({ length: 1024 }, (_, rank) => row(rank, { host: host(rank) }))
+  const grid = rankGrid(rows, 'host', 'period_us')
+  // 128 hosts of 8 ranks: 8 hosts in each of 16 rows.
+  expect(grid.columns).toBe(64)
+  expect(grid.names).toHaveLength(16)
+  expect(grid.names?.[1]).toBe('host008 – host015')
+  expect(grid.cells.map((cell) => cell?.rank)).toEqual(rows.map((one) => one.rank))
+
+  // 37 hosts have no even division into at most 24 rows of at most 8: two in a row, and one place is left.
+  const odd = rankGrid(rows.slice(0, 37 * 8), 'host', 'period_us')
+  expect([odd.columns, odd.names?.length, odd.names?.at(-1)]).toEqual([16, 19, 'host036'])
+  expect(odd.cells.slice(-8)).toEqual(Array(8).fill(null))
+})
+
 test('only what was recorded is offered', () => {
   const ids = knownMeasures([row(0, { computing_us: null, idle_us: 3 })]).map((one) => one.id)
   expect(ids).toContain('idle_us')

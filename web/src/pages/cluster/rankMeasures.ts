@@ -58,6 +58,8 @@ export interface RankGrid {
 
 /** Widest grid of ranks that are not laid out by a part of the job. */
 const WIDEST = 64
+/** More rows than this are too flat to be told apart. */
+const MOST_LINES = 24
 /** So few stand in one line; more make a grid, whose cells are wide enough for their numbers. */
 const ONE_LINE = 16
 const FLAT = { most: 64, form: 3 }
@@ -81,17 +83,32 @@ export function rankGrid(rows: readonly RankRow[], arrangement: Arrangement, mea
     lines.set(key, [...(lines.get(key) ?? []), row])
   }
   const ordered = [...lines].toSorted(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))
-  const columns = Math.max(1, ...ordered.map(([, own]) => own.length))
+  const wide = Math.max(1, ...ordered.map(([, own]) => own.length))
+  const together = besideEachOther(ordered.length, wide)
+  const columns = wide * together
   const cells = ordered.flatMap(([, own]) =>
     padded(
       own.toSorted((a, b) => a.rank - b.rank),
-      columns,
+      wide,
     ),
   )
-  return { cells, columns, names: ordered.map(([name]) => name) }
+  const names = Array.from({ length: Math.ceil(ordered.length / together) }, (_, row) => {
+    const [first, last] = [ordered[row * together], ordered[Math.min(ordered.length, (row + 1) * together) - 1]]
+    return first === last || !last ? (first?.[0] ?? '') : `${first?.[0]} – ${last[0]}`
+  })
+  return { cells: padded(cells, columns), columns, names }
 }
 
-function padded(rows: readonly RankRow[], columns: number): (RankRow | null)[] {
+/** How many hosts, or lines of a dimension, stand in one row: so many that the cells of a hundred of them can be seen. */
+function besideEachOther(lines: number, wide: number): number {
+  const least = Math.ceil(lines / MOST_LINES)
+  const most = Math.floor(WIDEST / wide)
+  if (least >= most) return Math.max(1, most)
+  for (let number = least; number <= most; number += 1) if (lines % number === 0) return number
+  return least
+}
+
+function padded(rows: readonly (RankRow | null)[], columns: number): (RankRow | null)[] {
   const missing = (columns - (rows.length % columns)) % columns
   return [...rows, ...Array<null>(missing).fill(null)]
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { binText, operationsIn } from './bins'
+import { binText, operationsIn, withEmptySizes } from './bins'
 
 const bin = (name: string, from: number, count: number, group: string | null = null) => ({
   group,
@@ -21,4 +21,24 @@ test('operations are told apart by group too, the one with most calls first', ()
 test('the unit of both ends is written once', () => {
   expect(binText('8 µs', '16 µs')).toBe('8 – 16 µs')
   expect(binText('512 µs', '1.02 ms')).toBe('512 µs – 1.02 ms')
+})
+
+test('sizes that no packet has stand between those that some have, of one transport', () => {
+  const size = (transport: string, from: number) => ({
+    transport,
+    from_bytes: from,
+    to_bytes: 2 * from,
+    packets: 3,
+    bytes: 3 * from,
+    time_us: 1,
+    gb_per_s: 1,
+  })
+  const filled = withEmptySizes([size('HCCS', 4), size('HCCS', 32), size('RDMA', 512)])
+  expect(filled.map((one) => [one.transport, one.from_bytes, one.packets])).toEqual([
+    ['HCCS', 4, 3],
+    ['HCCS', 8, 0],
+    ['HCCS', 16, 0],
+    ['HCCS', 32, 3],
+    ['RDMA', 512, 3],
+  ])
 })

@@ -1,5 +1,5 @@
 // Distributions by operation: which operations there are, and how a stretch of values reads.
-import type { DurationBin } from '../../api/schema'
+import type { DurationBin, PacketSize } from '../../api/schema'
 import { shortName } from '../../timeline/shortName'
 
 export interface BinnedOperation {
@@ -17,6 +17,18 @@ export function operationsIn(bins: readonly DurationBin[]): readonly BinnedOpera
   }
   const named = [...groups].map(([key, own]) => ({ key, title: titleOf(own[0], groups.size), bins: own }))
   return named.toSorted((a, b) => callsOf(b.bins) - callsOf(a.bins) || a.key.localeCompare(b.key))
+}
+
+/** Sizes without packets between those that have some: the axis goes from power of two to power of two. */
+export function withEmptySizes(packets: readonly PacketSize[]): PacketSize[] {
+  return packets.flatMap((one, index) => {
+    const next = packets[index + 1]
+    const filled = [one]
+    if (next?.transport !== one.transport) return filled
+    for (let from = Math.max(1, one.to_bytes); from < next.from_bytes; from *= 2)
+      filled.push({ ...one, from_bytes: from, to_bytes: from * 2, packets: 0, bytes: 0, time_us: 0, gb_per_s: null })
+    return filled
+  })
 }
 
 /** `8 – 16 µs`: the unit once where both ends have the same. */

@@ -9,7 +9,7 @@ export function significance<T extends { readonly significant: boolean }>(
   return {
     id: 'significant',
     title,
-    width: '120px',
+    width: '84px',
     value: (row) => row.significant,
     text: (row) => (row.significant ? yes : no),
   }

@@ -1,7 +1,11 @@
 // Words and colours of memory that several parts of the page share.
-import { lookUp } from '../../i18n/language.svelte'
+import { lookUp, t } from '../../i18n/language.svelte'
 import type { Memory, Owner, Site } from '../../api/schema'
 import { said } from '../../state/texts.svelte'
+
+/** Colours of what is no category, so that none of a category's colours means two things on the page. */
+export const AMOUNT_COLOUR = '--series-4'
+export const SECOND_COLOUR = '--series-7'
 
 const COLOURS: Readonly<Record<string, string>> = {
   weights: '--series-1',
@@ -19,9 +23,15 @@ export const categoryWord = (category: string): string => lookUp(`memory.cat.${c
 export const confidenceWord = (confidence: string): string => lookUp(`memory.conf.${confidence}`) ?? confidence
 export const measureWord = (measure: string): string => lookUp(`memory.${measure}`) ?? measure
 
+/** What the answers call a place whose calls were not recorded. */
+const NO_STACK = '(no stack)'
+
+/** A place that allocates. */
+export const siteWord = (site: string): string => site.replace(NO_STACK, t('memory.site_without_stack'))
+
 /** Who owns it: a place of the program, or in words what no block tells. */
 export function ownerWord(owner: Owner): string {
-  if (owner.kind === 'recorded' || owner.kind === 'before_window') return owner.owner
+  if (owner.kind === 'recorded' || owner.kind === 'before_window') return siteWord(owner.owner)
   return said('memory_owner', owner.kind)
 }
 
