@@ -135,6 +135,30 @@ def test_without_accelerator_leaf_operators_count_and_the_span_is_the_host_windo
     assert [note.code for note in answer.notes] == ["host_operators_are_work"]
 
 
+def test_operators_around_others_compute_while_others_communicate_unless_they_may_wait(tmp_path: Path) -> None:
+    store = make_store(
+        tmp_path,
+        slices=[
+            _slice("operator", 10, 50, name="aten::addmm", slice=0),  # computes itself
+            _slice("operator", 12, 14, name="aten::resolve_conj", slice=1, parent=0),
+            _slice("operator", 60, 90, name="autograd::engine::evaluate_function: MmBackward0", slice=2),  # may wait
+            _slice("operator", 62, 70, name="aten::mm", slice=3, parent=2),
+            _slice("operator", 110, 150, name="aten::mm", slice=4),  # of a distributed tensor: waits inside
+            _slice("operator", 112, 120, name="aten::view", slice=5, parent=4),
+            _slice("annotation", 120, 145, slice=6, parent=4),
+            _slice("collective", 125, 140, name="_c10d_functional::wait_tensor", slice=7, parent=6),
+            _slice("collective", 30, 80, name="gloo:all_reduce", slice=8, track=1),
+        ],
+        tracks=[{"track": 0, "kind": "thread"}, {"track": 1, "kind": "thread"}],
+        steps=[_step(1, 0, 200)],
+    )
+    (row,) = steps(store).data.to_dicts()
+    # 10 to 50 and 62 to 70 compute, 80 to 90 and what is left of 110 to 150 is known to nobody else.
+    assert _nanoseconds(row, "communication_us", "overlapped_us", "exposed_communication_us") == [65, 28, 37]
+    assert _nanoseconds(row, "computing_us", "pure_computing_us", "idle_us") == [83, 55, 80]
+    assert _nanoseconds(row, "enclosing_us") == [83 - 2 - 8 - 8]  # without the leaves
+
+
 def test_communication_without_compute_leaves_unknown_what_cannot_be_known(tmp_path: Path) -> None:
     store = make_store(
         tmp_path, slices=[_slice("collective", 10, 30)], tracks=[{"track": 0, "kind": "plane"}], steps=[_step(1, 0, 40)]

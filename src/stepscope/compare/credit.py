@@ -16,7 +16,7 @@ from stepscope.analysis.foundation.periods import Periods, periods_of
 from stepscope.analysis.foundation.rank_tables import slices_of
 from stepscope.analysis.foundation.step_axis import StepAxis, work_on_axis
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
-from stepscope.arrays import Int64s
+from stepscope.arrays import Bools, Int64s
 from stepscope.store.run_store import RunStore
 
 COMPUTING: Final = "computing"
@@ -40,10 +40,10 @@ def credited_slices(store: RunStore, rank: int) -> pl.DataFrame:
         credit[chosen] = exclusive(start, end, covered)
         part[chosen] = number
         covered = joined(covered, union(start, end))
-    rows = _rows(slices, steps, part, credit)
-    if not len(work.enclosing.slice):
-        return rows
-    return pl.concat([rows, _enclosing(store, work, periods, on_axis.axis, covered)])
+        if lane == COMPUTE:
+            around, covered = _enclosing(store, work, periods, on_axis.axis, covered, work.enclosing.computes)
+    others, _ = _enclosing(store, work, periods, on_axis.axis, covered, ~work.enclosing.computes)
+    return pl.concat([_rows(slices, steps, part, credit), around, others])
 
 
 def exclusive(start: Int64s, end: Int64s, taken: Intervals) -> Int64s:
@@ -62,23 +62,27 @@ def exclusive(start: Int64s, end: Int64s, taken: Intervals) -> Int64s:
     return credit
 
 
-def _enclosing(store: RunStore, work: Work, periods: Periods, axis: StepAxis, taken: Intervals) -> pl.DataFrame:
+def _enclosing(
+    store: RunStore, work: Work, periods: Periods, axis: StepAxis, taken: Intervals, chosen: Bools
+) -> tuple[pl.DataFrame, Intervals]:
     """Operators of a host around others, the innermost first: each has what those within it leave."""
     outer = work.enclosing
     position = periods.index_of(outer.step)
-    inside = position >= 0
+    inside = (position >= 0) & chosen
     slices, index = outer.slice[inside], position[inside]
     start, end = axis.moved(index, outer.start[inside]), axis.moved(index, outer.end[inside])
     depth = _depth(store, work.rank, slices)
     credit = np.zeros(len(slices), np.int64)
     for level in np.unique(depth)[::-1]:
-        chosen = depth == level
-        credit[chosen] = exclusive(start[chosen], end[chosen], taken)
-        taken = joined(taken, union(start[chosen], end[chosen]))
-    return _rows(slices, outer.step[inside], np.zeros(len(slices), np.int64), credit)
+        nested = depth == level
+        credit[nested] = exclusive(start[nested], end[nested], taken)
+        taken = joined(taken, union(start[nested], end[nested]))
+    return _rows(slices, outer.step[inside], np.zeros(len(slices), np.int64), credit), taken
 
 
 def _depth(store: RunStore, rank: int, slices: Int64s) -> Int64s:
+    if not len(slices):
+        return slices
     rows = slices_of(store, rank).select(pl.col("slice").cast(pl.Int64), "row").collect()
     chosen = pl.DataFrame({"slice": slices}).join(rows, on="slice", how="left", maintain_order="left")
     return chosen["row"].cast(pl.Int64).to_numpy()

@@ -19,6 +19,7 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     moves_a_batch: str
     slow_core: str
     unknown_inputs: str
+    library_operator: str
     batched_product: str
 
 

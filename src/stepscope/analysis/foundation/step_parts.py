@@ -53,13 +53,15 @@ def _own_parts(store: RunStore, rank: int, periods: Periods, work: Work) -> dict
         return union(start[chosen], end[chosen])
 
     is_copy, is_communication, receives = work.of(COPY)[inside], work.of(COMMUNICATION)[inside], work.receives[inside]
-    compute, communication = of(work.of(COMPUTE)[inside]), of(is_communication)
+    leaves, communication = of(work.of(COMPUTE)[inside]), of(is_communication)
+    compute = joined(leaves, _enclosing(work, periods, axis, work.enclosing.computes))
     busy = joined(compute, communication)
     # What one part has alone is what it adds to the union with the others.
     computing, communicating, together = (axis.per_step(part) for part in (compute, communication, busy))
     with_others = axis.per_step(joined(compute, of(is_communication & ~receives)))
     occupied = axis.per_step(joined(busy, of(is_copy)))
-    enclosing = _enclosing(work, periods, busy, axis) if len(work.enclosing.start) else np.zeros_like(span)
+    # Other operators around others may wait inside: they compute where nothing else is known to happen.
+    others = axis.per_step(joined(busy, _enclosing(work, periods, axis, ~work.enclosing.computes))) - together
     first = np.full(len(span), NEVER, np.int64)
     np.minimum.at(first, index[~is_copy], (start - axis.shift[index])[~is_copy])
     around = periods.index_of(work.enclosing.step)
@@ -67,26 +69,25 @@ def _own_parts(store: RunStore, rank: int, periods: Periods, work: Work) -> dict
     np.minimum.at(first, around[outer], np.maximum(work.enclosing.start[outer], axis.window_start[around[outer]]))
     return {
         "device_span_ns": span,
-        "computing_ns": computing + enclosing,
-        "pure_computing_ns": together - communicating + enclosing,
+        "computing_ns": computing + others,
+        "pure_computing_ns": together - communicating + others,
         "communication_ns": communicating,
         "overlapped_ns": communicating - (together - computing),
         "exposed_communication_ns": together - computing,
         "receive_alone_ns": together - with_others,
         "collective_alone_ns": with_others - computing,
         "exposed_copy_ns": occupied - together,
-        "free_ns": span - occupied - enclosing,
-        "enclosing_ns": enclosing,
+        "free_ns": span - occupied - others,
+        "enclosing_ns": computing + others - axis.per_step(leaves),
         "bubble_ns": axis.per_step(of(receives)),
         "first_ns": first,
     }
 
 
-def _enclosing(work: Work, periods: Periods, busy: Intervals, axis: StepAxis) -> Int64s:
-    """Time that operators of the host spent on their own around the operators inside them."""
+def _enclosing(work: Work, periods: Periods, axis: StepAxis, chosen: Bools) -> Intervals:
+    """When chosen operators of the host ran around others, on the axis of the steps."""
     outer = work.enclosing
     position = periods.index_of(outer.step)
-    inside = position >= 0
+    inside = (position >= 0) & chosen
     index = position[inside]
-    around = union(axis.moved(index, outer.start[inside]), axis.moved(index, outer.end[inside]))
-    return axis.per_step(joined(around, busy)) - axis.per_step(busy)
+    return union(axis.moved(index, outer.start[inside]), axis.moved(index, outer.end[inside]))

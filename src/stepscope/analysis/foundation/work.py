@@ -13,11 +13,13 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.foundation.rank_cache import cached_per_rank, cached_summary_per_rank
 from stepscope.analysis.foundation.rank_tables import links_of, slices_of
 from stepscope.arrays import Bools, Int64s
 from stepscope.errors import UsageError
 from stepscope.facts.communication import communication_facts
+from stepscope.facts.compute_roles import compute_roles_facts
 from stepscope.store.run_store import RunStore
 from stepscope.texts.numbers import ranges
 
@@ -53,6 +55,14 @@ class Work:
     def of(self, lane: str) -> Bools:
         return (self.lane == lane).to_numpy()
 
+    def computing(self) -> Intervals:
+        """When anything computed, also around smaller operators (:class:`Enclosing`)."""
+        own, outer = self.of(COMPUTE), self.enclosing
+        return union(
+            np.concatenate((self.start[own], outer.start[outer.computes])),
+            np.concatenate((self.end[own], outer.end[outer.computes])),
+        )
+
     @cached_property
     def in_step(self) -> Bools:
         return np.asarray(self.step >= 0)
@@ -77,7 +87,11 @@ class Work:
 
 @dataclass(frozen=True)
 class Enclosing:
-    """Operators of the host that hold other operators; empty where a device does the work."""
+    """Operators of the host that hold other operators; empty where a device does the work.
+
+    ``computes`` are those that work by themselves all the time. The others may also wait in between, for other ranks:
+    what they do while something communicates is not known, and counts as communication.
+    """
 
     slice: Int64s
     track: Int64s
@@ -86,6 +100,7 @@ class Enclosing:
     step: Int64s
     name: pl.Series
     type: pl.Series
+    computes: Bools
 
 
 @cached_per_rank
@@ -94,7 +109,7 @@ def work_of(store: RunStore, rank: int) -> Work:
     slices = slices_of(store, rank)
     device = slices.filter(pl.col("kind").is_in(list(_DEVICE_LANES))).select(_COLUMNS).collect()
     on_device = _any_on_device(store, rank, device)
-    rows, enclosing = device, device.clear()
+    rows, enclosing = device, device.clear().with_columns(computes=pl.lit(False))
     if not on_device:
         calls = host_calls(slices.select(*_COLUMNS, "parent"))
         rows, enclosing = calls.filter("leaf"), calls.filter(~pl.col("leaf"))
@@ -110,7 +125,13 @@ def work_of(store: RunStore, rank: int) -> Work:
         rows["type"],
         rows["slice"].is_in(receives.implode()).to_numpy(),
         _before_window(store, rank, rows) if on_device else np.zeros(len(rows), np.bool_),
-        Enclosing(*_places(enclosing), *_times(enclosing), enclosing["name"], enclosing["type"]),
+        Enclosing(
+            *_places(enclosing),
+            *_times(enclosing),
+            enclosing["name"],
+            enclosing["type"],
+            enclosing["computes"].to_numpy(),
+        ),
     )
 
 
@@ -166,7 +187,7 @@ def host_calls(slices: pl.LazyFrame) -> pl.DataFrame:
 
     Operators that only call into communication count as collectives. ``leaf`` are collectives, and operators in which
     no other operator or collective lies, whatever lies between; ``caller`` is the call directly around, null for an
-    outermost one.
+    outermost one. ``computes`` are operators of a library of operators in which no collective lies.
     """
     rows = slices.collect().with_columns(pl.col("kind").cast(pl.String))
     rows = rows.with_columns(
@@ -186,20 +207,44 @@ def host_calls(slices: pl.LazyFrame) -> pl.DataFrame:
     inner = ancestor >= 0
     leaf = np.ones(len(rows), np.bool_)
     leaf[ancestor[inner]] = False
-    leaf |= rows["kind"].eq("collective").to_numpy()
+    is_collective = rows["kind"].eq("collective").to_numpy()
+    leaf |= is_collective
+    caller_of = np.full(len(rows), -1)
+    caller_of[calls] = ancestor
+    computes = _of_a_library(rows) & ~is_collective & ~_around(is_collective, caller_of)
     own = rows["dur_ns"].to_numpy().copy()
     np.subtract.at(own, ancestor[inner], own[calls][inner])
     own = np.maximum(own, 0)
-    described = rows.with_columns(leaf=pl.Series(leaf), own_ns=pl.Series(own)).filter(pl.Series(calls))
+    described = rows.with_columns(leaf=pl.Series(leaf), own_ns=pl.Series(own), computes=pl.Series(computes)).filter(
+        pl.Series(calls)
+    )
     caller = pl.Series(ids[np.maximum(ancestor, 0)])
     return described.with_columns(caller=pl.when(pl.Series(inner)).then(caller))
 
 
 def _calls_communication(rows: pl.DataFrame) -> pl.Series:
+    return _named(rows, communication_facts().host_operators)
+
+
+def _of_a_library(rows: pl.DataFrame) -> Bools:
+    return _named(rows, compute_roles_facts().roles.library_operator).to_numpy()
+
+
+def _named(rows: pl.DataFrame, pattern: str) -> pl.Series:
     """By name; there are far fewer names than slices."""
     names = rows["name"].unique()
-    matching = names.filter(names.cast(pl.String).str.contains(communication_facts().host_operators))
-    return rows["name"].is_in(matching.implode())
+    return rows["name"].is_in(names.filter(names.cast(pl.String).str.contains(pattern)).implode())
+
+
+def _around(inner: Bools, caller_of: Int64s) -> Bools:
+    """Which calls lie around any of these, at whatever depth."""
+    around = np.zeros(len(inner), np.bool_)
+    above = np.unique(caller_of[inner])
+    while len(above := above[above >= 0]):
+        above = above[~around[above]]
+        around[above] = True
+        above = np.unique(caller_of[above])
+    return around
 
 
 def device_tracks(store: RunStore, rank: int) -> list[int]:

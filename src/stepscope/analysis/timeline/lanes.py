@@ -102,18 +102,21 @@ def lane_totals(
 def rank_lanes(store: RunStore, rank: int, clock: RunClock) -> Lanes:
     """The lanes of a rank, on the run's clock."""
     rank_work = work.work_of(store, rank)
-    start, end = clock.relative(rank, rank_work.start), clock.relative(rank, rank_work.end)
-    parts = {}
-    for name in (work.COMPUTE, work.COMMUNICATION, work.COPY):
+
+    def lane(start: Int64s, end: Int64s) -> Intervals:
+        return union(clock.relative(rank, start), clock.relative(rank, end))
+
+    def of(name: str) -> Intervals:
         own = rank_work.of(name)
-        parts[name] = union(start[own], end[own])
-    computing, communication = parts[work.COMPUTE], parts[work.COMMUNICATION]
-    exposed_copy = difference(parts[work.COPY], joined(computing, communication))
+        return lane(rank_work.start[own], rank_work.end[own])
+
+    when_computing = rank_work.computing()
+    computing, communication = lane(when_computing.start, when_computing.end), of(work.COMMUNICATION)
+    exposed_copy = difference(of(work.COPY), joined(computing, communication))
     exposed = difference(communication, computing)
     if not rank_work.on_device:
-        # A host computes in operators around others, too; but what they wait for inside stays what it is.
-        outer = rank_work.enclosing
-        around = union(clock.relative(rank, outer.start), clock.relative(rank, outer.end))
+        # A host is busy in all operators around others; but what these may wait for stays what it is.
+        around = lane(rank_work.enclosing.start, rank_work.enclosing.end)
         computing = joined(computing, difference(around, joined(computing, communication, exposed_copy)))
     busy = joined(computing, communication, exposed_copy)
     span = _span(store, rank, clock, busy)

@@ -1,4 +1,6 @@
-"""When an operator of the host works by itself: its time without that of the calls inside it and of communication.
+"""When an operator of the host works by itself: its time without that of the calls inside it.
+
+Those that may also wait have no time of their own while others communicate (``Enclosing``).
 
 Vendor tools unite the intervals of device tasks. Where the host computes by itself, an operator around others is one
 task for each stretch of its own time, so that this union is what our answers count as computing.
@@ -24,10 +26,12 @@ def own_stretches(data: RankData) -> dict[int, list[tuple[int, int]]]:
     inside = {caller: rows for (caller,), rows in inner.group_by(["caller"])}
     talking = _communication(data)
     stretches = {}
-    for slice_id, start, duration in calls.filter(~pl.col("leaf")).select("slice", "start_ns", "dur_ns").iter_rows():
+    around = calls.filter(~pl.col("leaf")).select("slice", "start_ns", "dur_ns", "computes")
+    for slice_id, start, duration, computes in around.iter_rows():
         rows = inside[slice_id]
         held = union(rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy())
-        own = difference(held.gaps(start, start + duration), talking.clipped(start, start + duration))
+        own = held.gaps(start, start + duration)
+        own = own if computes else difference(own, talking.clipped(start, start + duration))
         stretches[slice_id] = list(zip(own.start.tolist(), own.end.tolist(), strict=True))
     return stretches
 
