@@ -64,6 +64,11 @@ def test_no_rank_of_a_healthy_job_is_accused(device: str, tmp_path: Path) -> Non
     assert _accused(f"four_ranks_{device}_healthy", tmp_path) == []
 
 
+def test_a_host_that_computes_by_itself_has_no_bandwidth_that_transfers_and_kernels_could_share(tmp_path: Path) -> None:
+    findings = stepscope.load(capture_of("four_ranks_cpu_healthy", tmp_path)).diagnose().findings
+    assert "bandwidth_contention" not in [finding.kind for finding in findings]
+
+
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_periods_are_those_of_the_loops_own_clock(name: str, tmp_path: Path) -> None:
     run = stepscope.load(capture_of(name, tmp_path))

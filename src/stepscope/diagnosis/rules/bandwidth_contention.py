@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from stepscope.analysis.foundation.work import does_work_on_device
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.numbers import number
 from stepscope.diagnosis.finding import Finding, Proof
@@ -16,9 +17,14 @@ _ALIKE = ("rank", "group", "kind", "bytes")
 
 
 def judge(run: RunContext) -> list[Finding]:
-    """Ranks that lose exposed time because transfers share the bandwidth with kernels."""
+    """Ranks that lose exposed time because transfers share the bandwidth with kernels.
+
+    Where the host computes by itself, both share its cores, not a bandwidth.
+    """
     losses = []
     for rank, beside_us, alone_us, excess_us in run.calls.per_rank(_slower_beside_computing).iter_rows():
+        if not does_work_on_device(run.store, rank):
+            continue
         time = run.times[rank]
         gain = min(excess_us / len(time.steps), run.exposed_transfers.get(rank, 0.0))
         if worth_telling(time.share(gain)):
