@@ -23,7 +23,7 @@ _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _ERRORS = {"StepscopeError", "NoAnswerError", "UsageError", "UnreadableInputError"}
 # Fields of answers carry more than sentences; tests/analysis/test_catalogue.py looks after them.
 # Questions, commands and options are named by the functions they belong to (tests/cli/test_help.py).
-# Those of decision trees by a table of facts.
+# Those of decision trees by a table of facts, limits of values by their types.
 _DERIVED = {
     "question",
     "option",
@@ -33,6 +33,7 @@ _DERIVED = {
     "decision_question",
     "decision_answer",
     "column_name",
+    "scenario_limits",
 }
 # What is counted from 1 on; other numbers of such things, as limits and all steps of a run, are never 1.
 _COUNTED = re.compile(

@@ -92,9 +92,9 @@ def test_mistakes_get_a_sentence(stepscope: Command, tmp_path: Path) -> None:
 def test_mistakes_are_told_in_chinese_without_english_words(stepscope: Command, tmp_path: Path) -> None:
     broken = tmp_path / "broken.toml"
     for text, reason in (
-        ("[plan]\ndp = 0\n", "plan.dp 应为 1 至 1,000,000 的整数。"),
-        ("noise = 'loud'\n", "noise 应为以下之一：none, quiet, wide。"),
-        ("[device]\nmemory_gib = 0\n", "device.memory_gib 应为大于 0 且不超过 1,000,000 的数。"),
+        ("[plan]\ndp = 0\n", "plan.dp 应为：1 至 1,000,000 的整数。"),
+        ("noise = 'loud'\n", "noise 应为：none, quiet, wide 之一。"),
+        ("[device]\nmemory_gib = 0\n", "device.memory_gib 应为：大于 0 且不超过 1,000,000 的数。"),
     ):
         broken.write_text(text, "utf-8")
         failed = stepscope("simulate", broken, "-o", tmp_path / "out", "--lang", "zh")

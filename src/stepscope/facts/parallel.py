@@ -21,6 +21,7 @@ class Calls(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What calls tell of the group that makes them."""
 
     first_reduction_share: float
+    least_sent_share: float
     reductions: list[str]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import singledispatch
+from functools import reduce, singledispatch
 from typing import Any, Final
 
 from msgspec import inspect
@@ -56,7 +56,8 @@ def _words(kind: Any, lang: str) -> str:
 
 @_words.register
 def _(kind: inspect.UnionType, lang: str) -> str:
-    return text("scenario_value.or", lang).join(_words(each, lang) for each in kind.types)
+    words = [_words(each, lang) for each in kind.types]
+    return reduce(lambda one, other: text("scenario_value.either", lang, one=one, other=other), words)
 
 
 @_words.register
@@ -86,16 +87,17 @@ def _(kind: inspect.TupleType, lang: str) -> str:
 
 @_words.register
 def _(kind: inspect.IntType, lang: str) -> str:
-    return text("scenario_value.integer", lang, limits=_limits(kind, lang))
+    return _limited(text("scenario_value.integer", lang), kind, lang)
 
 
 @_words.register
 def _(kind: inspect.FloatType, lang: str) -> str:
-    return text("scenario_value.number", lang, limits=_limits(kind, lang))
+    return _limited(text("scenario_value.number", lang), kind, lang)
 
 
-def _limits(kind: inspect.IntType | inspect.FloatType, lang: str) -> str:
-    given = {name: getattr(kind, name) for name in ("gt", "ge", "lt", "le") if getattr(kind, name) is not None}
-    if not given:
-        return ""
-    return text(f"scenario_limits.{'_'.join(given)}", lang, **{name: f"{limit:,.15g}" for name, limit in given.items()})
+def _limited(words: str, kind: inspect.IntType | inspect.FloatType, lang: str) -> str:
+    limits = {name: getattr(kind, name) for name in ("gt", "ge", "lt", "le") if getattr(kind, name) is not None}
+    if not limits:
+        return words
+    said = {name: f"{limit:,.15g}" for name, limit in limits.items()}
+    return text(f"scenario_limits.{'_'.join(limits)}", lang, kind=words, **said)

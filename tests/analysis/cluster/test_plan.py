@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import stepscope
+from analysis.stores import make_store
 from stepscope.analysis.cluster.plan import ParallelPlan, plan_of
 from stepscope.analysis.cluster.plan_coordinates import Source, from_groups, from_sizes
 from stepscope.errors import UnreadableInputError, UsageError
@@ -137,6 +138,34 @@ def test_one_rank_is_split_in_no_dimension(tmp_path: Path) -> None:
     plan = plan_of(store)
     assert _coordinates(plan) == {0: dict.fromkeys(_DIMENSIONS, 0)}
     assert plan.confidence == "stated"
+
+
+@pytest.mark.parametrize(("sent_bytes", "stages"), [(4_000, 1), (10_000_000, 2)])
+def test_replicas_that_send_each_other_a_message_are_no_pipeline(sent_bytes: int, stages: int, tmp_path: Path) -> None:
+    """Two ranks that reduce ten million bytes of gradients in each step."""
+    calls = [
+        {"rank": rank, "group": "0", "step": step, "start_ns": begin, "end_ns": begin + 10, **call}
+        for rank in (0, 1)
+        for step in (1, 2)
+        for begin, call in (
+            (step * 100 + 60, {"kind": "all_reduce", "bytes": 10_000_000}),
+            (step * 100 + 80, {"kind": "receive" if rank else "send", "bytes": sent_bytes, "peer": 1 - rank}),
+        )
+    ]
+    steps = [
+        {"rank": rank, "step": step, "host_start_ns": step * 100, "host_end_ns": step * 100 + 100}
+        for rank in (0, 1)
+        for step in (1, 2)
+    ]
+    groups = [{"group": "0", "ranks": [0, 1]}]
+    store = make_store(
+        tmp_path,
+        ranks=[{"rank": 0, "world_size": 2}, {"rank": 1, "world_size": 2}],
+        collectives=calls,
+        steps=steps,
+        groups=groups,
+    )
+    assert len({each.coordinate("pp") for each in plan_of(store).ranks}) == stages
 
 
 def _run(tmp_path: Path, plan: Plan | None = None) -> Path:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from stepscope.analysis.cluster.calls.matched import POINT_TO_POINT
@@ -159,7 +160,23 @@ def _pipelines(calls: pl.DataFrame, members: dict[str | None, list[int]], world:
         groups = transfers["group"].unique().to_list()
         pairs = [members[group] for group in groups if group is not None and 1 < len(members.get(group, ())) < world]
     pipelines = _joined(pairs)
-    return pipelines if len({len(ranks) for ranks in pipelines}) == 1 else []
+    is_even = len({len(ranks) for ranks in pipelines}) == 1
+    return pipelines if is_even and not _are_replicas(pipelines, calls, members) else []
+
+
+def _are_replicas(pipelines: list[list[int]], calls: pl.DataFrame, members: dict[str | None, list[int]]) -> bool:
+    """Whether ranks that send each other something reduce far more together, as no stages of a pipeline do."""
+    limits = parallel_facts().calls
+    pipeline_of = {rank: number for number, ranks in enumerate(pipelines) for rank in ranks}
+    across = [
+        group
+        for group, ranks in members.items()
+        if len(own := [pipeline_of[rank] for rank in ranks if rank in pipeline_of]) > len(set(own))
+    ]
+    in_these = pl.col("group").is_in(across, nulls_equal=True)
+    reduced = calls.filter(pl.col("kind").is_in(limits.reductions) & in_these)["bytes"].to_numpy()
+    sent = calls.filter(pl.col("kind").is_in(POINT_TO_POINT))["bytes"]
+    return not sent.has_nulls() and bool(sent.to_numpy().sum() < limits.least_sent_share * np.nansum(reduced))
 
 
 def _joined(pairs: Iterable[list[int]]) -> list[list[int]]:
