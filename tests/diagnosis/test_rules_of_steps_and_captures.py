@@ -219,6 +219,28 @@ def test_a_whole_capture_is_not_called_cut(tmp_path: Path) -> None:
     assert judged("capture_incomplete", RunContext(empty_store(tmp_path, [0]))) == []
 
 
+@pytest.mark.parametrize(("steps", "told"), [(1, True), (3, False)])
+def test_setting_up_the_device_is_told_of_a_capture_without_other_steps(steps: int, told: bool, tmp_path: Path) -> None:
+    """A second per step, in which the host loads a library for 300 ms; short and blocking calls are usual."""
+    case = Case()
+    for number in range(steps):
+        begin = number * 1e6
+        case.step(number, begin, begin + 1e6)
+        case.launch((begin, begin + 5), (begin + 10, begin + 20), step=number)
+        case.slice("cudaMalloc", "runtime", begin + 100e3, begin + 400e3, step=number)
+        case.slice("cudaMalloc", "runtime", begin + 500e3, begin + 550e3, step=number)
+        case.slice("cudaStreamSynchronize", "runtime", begin + 600e3, begin + 800e3, step=number)
+        case.launch((begin + 900e3, begin + 900e3 + 5), (begin + 900e3 + 10, begin + 1e6), step=number)
+    run = RunContext(case.store(tmp_path))
+    found = judged("capture_incomplete", run)
+    assert [finding.cause for finding in found] == (["first_use"] if told else [])
+    for finding in found:
+        assert finding.evidence[0].value == pytest.approx(0.3, abs=0.001)
+        assert "(cudaMalloc alone 300 ms)" in finding.title.en
+        (allocating,) = [each for each in judged("host_bound", run) if each.cause == "allocation"]
+        assert allocating.gain_us == pytest.approx(50e3, rel=0.001)
+
+
 def test_a_run_that_holds_nothing_is_not_called_healthy(tmp_path: Path) -> None:
     found = work_out(empty_store(tmp_path, [0]))
     assert found.verdict.severity == "info"

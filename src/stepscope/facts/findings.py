@@ -34,6 +34,12 @@ class CaptureIncomplete(msgspec.Struct, frozen=True):
     notes: list[str]
 
 
+class FirstUse(msgspec.Struct, frozen=True):
+    """What calls of a runtime take only when a device is used for the first time."""
+
+    least_call_ms: int
+
+
 class ExposedCommunication(msgspec.Struct, frozen=True):
     """From which shares communication is held against a run, and called waiting."""
 
@@ -255,6 +261,7 @@ class FindingFacts(msgspec.Struct, frozen=True):
     strength: Strength
     lists: Lists
     capture_incomplete: CaptureIncomplete
+    first_use: FirstUse
     exposed_communication: ExposedCommunication
     outstanding: Outstanding
     clock_skew: ClockSkew

@@ -20,6 +20,7 @@ from stepscope.diagnosis.measures.busy_host import BusyPlace, busy_place, is_mos
 from stepscope.diagnosis.measures.compiling import compiling_us
 from stepscope.diagnosis.measures.contention import lost_to_others_us, without_core_share
 from stepscope.diagnosis.measures.dispatching import as_busy_as
+from stepscope.diagnosis.measures.first_use import first_use_of
 from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
@@ -94,9 +95,14 @@ def _as_busy(run: RunContext, losses: list[Loss]) -> list[Loss]:
 
 
 def _waiting(run: RunContext, time: RankTime) -> Iterator[_Waiting]:
-    # Compiling is a kind of its own.
+    # Compiling is a kind of its own, and setting up the device is told of the capture.
     idle = time.idle_by_cause.get("host", 0.0) - compiling_us(run, time)
     spent = _spent_us(run, time)
+    first = first_use_of(run, time)
+    if first is not None:
+        idle -= first.idle_us
+        for cause, own in ((_ALLOCATION, first.allocating_us), ("dispatch", first.idle_us - first.allocating_us)):
+            spent[cause] = max(0.0, spent.get(cause, 0.0) - own)
     if worth_telling(time.share(min(spent.get(_ALLOCATION, 0.0), idle))):
         allocating = min(spent.pop(_ALLOCATION), idle)
         yield _Waiting(time, _ALLOCATION, allocating)
