@@ -10,6 +10,7 @@ from analysis.launch_cases import HELPER, OTHER_STREAM, Case
 from stepscope.analysis.replay.changes import parse_change
 from stepscope.analysis.whatif import WhatIf, whatif
 from stepscope.errors import NoAnswerError, UsageError
+from support.samples import open_sample
 
 
 def _ask(case: Case, directory: Path, *changes: str) -> WhatIf:
@@ -129,3 +130,12 @@ def test_what_is_not_there_is_noted_with_names_that_come_near(tmp_path: Path) ->
 def test_what_is_no_change_is_an_error_of_usage(text: str) -> None:
     with pytest.raises(UsageError):
         parse_change(text)
+
+
+@pytest.mark.parametrize("job", ["AR", "ST"])
+def test_waiting_that_nothing_explains_is_no_ground_to_promise_nothing(shared_data: Path, job: str) -> None:
+    """Of whole operations alone nobody knows what a change would save: the slow rank of AR costs half of a step."""
+    run = open_sample(shared_data / "cluster" / "ndtimeline" / f"trace-{job}.parquet")
+    with pytest.raises(NoAnswerError) as refused:
+        whatif(run.store, changes=["rank:0=median"])
+    assert refused.value.code == "whatif_whole_operations"

@@ -10,6 +10,7 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.question import Words, question
+from stepscope.analysis.foundation.single_kernels import has_single_kernels
 from stepscope.analysis.foundation.units import Identifier, Microseconds, Share
 from stepscope.analysis.foundation.work import ranks_of
 from stepscope.analysis.replay.applied import Applied
@@ -72,6 +73,8 @@ def whatif(
         raise NoAnswerError("whatif_nothing_recorded")
     if estimate.error_share > replay_facts().errors.most_share:
         raise NoAnswerError("whatif_replay_misses", share=f"{100 * estimate.error_share:.1f}")
+    if estimate.unexplained_share > replay_facts().errors.most_share and not has_single_kernels(store):
+        raise NoAnswerError("whatif_whole_operations", share=f"{100 * estimate.unexplained_share:.1f}")
     rows, applied = estimate.changed()
     rows = rows.filter(pl.col("rank").is_in(shown))
     if steps:

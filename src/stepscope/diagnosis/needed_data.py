@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from stepscope.analysis.cluster.clocks import clocks_of
+from stepscope.analysis.foundation.single_kernels import has_single_kernels
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Bilingual, NotChecked
 from stepscope.diagnosis.measures.recorded import (
@@ -13,7 +14,6 @@ from stepscope.diagnosis.measures.recorded import (
     has_backward,
     has_calls_until_end,
     has_shapes,
-    has_single_kernels,
     has_slices,
 )
 

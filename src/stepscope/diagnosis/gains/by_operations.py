@@ -12,9 +12,9 @@ import numpy as np
 from stepscope.analysis.cluster.slowdown.of_operations import Chosen, replay_error_share, saved_share
 from stepscope.analysis.cluster.slowdown.operation_replay import replay_of
 from stepscope.analysis.cluster.slowdown.step_operations import StepOperations, step_operations
+from stepscope.analysis.foundation.single_kernels import has_single_kernels
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.finding import Finding
-from stepscope.diagnosis.measures.recorded import has_single_kernels
 from stepscope.facts.training_operations import training_operations_facts
 
 OPERATION_REPLAY: Final = "operation_replay"

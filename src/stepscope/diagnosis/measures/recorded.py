@@ -26,14 +26,6 @@ def has_slices(store: RunStore, *kinds: str) -> bool:
     return not chosen.select("slice").head(1).collect().is_empty()
 
 
-def has_single_kernels(store: RunStore) -> bool:
-    """Whether kernels belong to launches or operators, or to a core; else they may be whole phases recorded as one."""
-    told = pl.any_horizontal(pl.col("correlation", "operator", "core").is_not_null())
-    kind = pl.col("kind").cast(pl.String)
-    single = store.scan("slices").filter((kind == "operator") | ((kind == "kernel") & told))
-    return not single.select("slice").head(1).collect().is_empty()
-
-
 def has_backward(store: RunStore) -> bool:
     """Whether it is known which kernels belong to backward."""
     backward = store.scan("slices", store.ranks[:1]).filter(pl.col("phase").cast(pl.String) == "backward")
