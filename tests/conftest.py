@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from stepscope.cli.options import choose_language
 from stepscope.engine import completion
 from support.processes import LastingProcesses
 from support.samples import SHARED_DATA
@@ -46,6 +47,13 @@ def isolated_store(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest
     monkeypatch.setenv("STEPSCOPE_CACHE", str(store))
     monkeypatch.setenv("STEPSCOPE_WORKSPACE", str(store.with_name(f"{store.name}-workspace")))
     return store
+
+
+@pytest.fixture(autouse=True)
+def language_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that another test called in this process keeps its language to itself."""
+    choose_language([])
+    monkeypatch.delenv("STEPSCOPE_LANG", raising=False)
 
 
 @pytest.fixture
