@@ -86,6 +86,22 @@ def test_a_gap_that_began_under_a_synchronisation_is_reported(tmp_path: Path) ->
     )
 
 
+def test_idle_time_behind_a_synchronisation_is_not_charged_to_a_later_one_that_had_nothing_to_wait_for(
+    tmp_path: Path,
+) -> None:
+    case = Case()
+    case.step(1, 0, 400)
+    case.launch((1, 5), (10, 100), name="first")
+    case.slice("cudaStreamSynchronize", "runtime", 20, 103, step=1)
+    case.launch((106, 110), (112, 150), name="second")
+    case.slice("cudaEventSynchronize", "runtime", 140, 146, step=1)  # what it asks for was done long ago
+    case.slice("aten::mm", "operator", 147, 178, step=1)
+    case.launch((178, 180), (182, 300), name="third")
+    idle_us = {row.name: row.idle_us for row in launches(case.store(tmp_path)).data.syncs}
+    assert idle_us["cudaEventSynchronize"] == 0
+    assert idle_us["cudaStreamSynchronize"] > 3  # its late return, and launching that it held up
+
+
 def test_the_inner_layer_of_a_synchronisation_is_not_counted_again(tmp_path: Path) -> None:
     case = _two_kernels(100, 190, 200)
     case.slice("AscendCL@aclrtSynchronizeStream", "runtime", 20, 103, step=1)

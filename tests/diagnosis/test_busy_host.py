@@ -92,3 +92,32 @@ def test_the_function_that_waits_for_the_device_is_named(tmp_path: Path) -> None
     stalls = [finding for finding in work_out(case.store(tmp_path)).findings if finding.kind == "sync_stall"]
     assert [finding.where.site for finding in stalls] == ["train.py(30): log → item"]
     assert "called in train.py(30): log → item" in stalls[0].title.en
+
+
+def test_without_stacks_the_operator_that_waits_for_the_device_is_named(tmp_path: Path) -> None:
+    case = Case()
+    for number in range(1, STEPS + 1):
+        begin = number * STEP
+        case.step(number, begin, begin + STEP)
+        if number > 1:
+            case.slice("MaskBackward0", "operator", begin - 53, begin + _HELD)
+            case.slice("aten::index", "operator", begin - 52, begin + _HELD)
+            case.slice("aten::nonzero", "operator", begin - 51, begin + _HELD)
+            case.slice("cudaStreamSynchronize", "runtime", begin - 50, begin + _HELD, step=number)
+        case.launch((begin + _HELD, begin + _HELD + 1), (begin + _IDLE, begin + STEP), step=number)
+    (stall,) = [finding for finding in work_out(case.store(tmp_path)).findings if finding.kind == "sync_stall"]
+    assert stall.title.en.endswith("called in aten::index")
+    assert stall.where.site is None  # no line of the program
+
+
+def test_waiting_for_the_host_in_every_third_step_says_so(tmp_path: Path) -> None:
+    case = Case()
+    for number in range(1, 13):
+        begin = number * STEP
+        idle = 60 if number % 3 == 0 else 1
+        case.step(number, begin, begin + STEP)
+        case.slice("aten::histc", "operator", begin, begin + idle - 0.5, step=number)
+        case.launch((begin + idle - 0.4, begin + idle - 0.2), (begin + idle, begin + STEP), step=number)
+    (finding,) = _host_bound(case, tmp_path)
+    assert "mostly in every 3rd step" in finding.title.en
+    assert "每 3 个迭代一次" in finding.title.zh

@@ -231,6 +231,21 @@ def test_products_in_32_bits_would_take_the_time_of_16_bits(tmp_path: Path) -> N
     assert finding.gain_us == pytest.approx(500 * (1 - 66.9 / 989.4), rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [  # as an H200 ran them
+        "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize64x64x32_stage3_warpsize2x2x1_tensor16x8x16",
+        "void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(cutlass_80_tensorop_d884gemm::Params)",
+    ],
+)
+def test_products_in_64_bits_are_told_as_such_also_on_tensor_cores(tmp_path: Path, name: str) -> None:
+    finding = _only(work_out(_store(tmp_path, [Kernel(name, 500)])))
+    assert (finding.kind, finding.cause) == ("precision_headroom", "double_precision")
+    # By the published rates of an H200: 33.5 TFLOPS in 64 bits, 989.4 in 16.
+    assert finding.gain_us == pytest.approx(500 * (1 - 33.5 / 989.4), rel=1e-6)
+    assert "64 bits" in finding.title.en and "float64" in finding.advice.en and "float64" in finding.advice.zh
+
+
 def test_an_operator_on_the_npus_processor_is_a_fallback(tmp_path: Path) -> None:
     nonzero = Kernel("NonZero", 150, "aten::nonzero", more={"core": "AI_CPU", "type": "NonZero"})
     finding = _only(work_out(_store(tmp_path, [nonzero], {"rank": 0, "device_kind": "npu"})))

@@ -51,6 +51,7 @@ def work_out(store: RunStore) -> Diagnosis:
     """Apply every rule to the run."""
     from stepscope.diagnosis.context import RunContext
     from stepscope.diagnosis.decision_path.walk import path_of
+    from stepscope.diagnosis.gains.recorder import without_recorder
     from stepscope.diagnosis.gains.replayed import with_replayed_gains
     from stepscope.diagnosis.needed_data import is_there, not_checked
     from stepscope.diagnosis.ranking import gains_something, in_order, ranked
@@ -71,7 +72,7 @@ def work_out(store: RunStore) -> Diagnosis:
             if kind not in lacking or len(rule.kinds) == 1:
                 lacking[kind] = _first_of_all(kind, needed, run)
     unseen = [not_checked(kind, name, run) for kind, name in lacking.items() if kind not in checked]
-    findings = with_replayed_gains(run, ranked(findings, run.times), findings)
+    findings = without_recorder(run, with_replayed_gains(run, ranked(findings, run.times), findings))
     findings = in_order(finding for finding in findings if gains_something(finding))
     period_us = _mean_period(run.answer("summary"))
     return Diagnosis(verdict_on(findings, list(checked)), findings, unseen, period_us, path_of(run, findings))

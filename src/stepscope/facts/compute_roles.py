@@ -16,6 +16,7 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cast_operator: str
     not_an_update: str
     full_precision_product: str
+    double_precision_product: str
     moves_a_batch: str
     slow_core: str
     unknown_inputs: str

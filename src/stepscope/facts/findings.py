@@ -102,6 +102,15 @@ class HostBoundLimits(msgspec.Struct, frozen=True):
     updates: str
 
 
+class Recorder(msgspec.Struct, frozen=True):
+    """What a framework's recorder adds to the host's time per event, and to which findings; when that is told."""
+
+    us_per_event: float
+    framework: str
+    lengthens: tuple[str, ...]
+    least_share_of_gain: float
+
+
 class GcPauseLimits(msgspec.Struct, frozen=True):
     """How long a rank must collect, of the longest, to collect alike."""
 
@@ -278,6 +287,7 @@ class FindingFacts(msgspec.Struct, frozen=True):
     memory_leak: MemoryLeakLimits
     memory_pressure: MemoryPressureLimits
     host_bound: HostBoundLimits
+    recorder: Recorder
     gc_pause: GcPauseLimits
     user_code: UserCodeLimits
     exposed_copies: ExposedCopiesLimits

@@ -20,6 +20,12 @@ class Idle(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     between_kernels_us: int
 
 
+class Syncs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[syncs]``."""
+
+    least_wait_us: int
+
+
 class Gaps(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[gaps]``."""
 
@@ -52,6 +58,7 @@ class LaunchesFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     statistics: Statistics
     idle: Idle
+    syncs: Syncs
     gaps: Gaps
     queue: Queue
     trend: Trend

@@ -8,15 +8,21 @@ import polars as pl
 from stepscope.analysis.foundation.idle import SYNC, RankIdle
 from stepscope.analysis.launches.types import Sync
 from stepscope.arrays import NONE, Int64s
+from stepscope.facts.launches import launches_facts
 
 
 def sync_rows(rank: int, idle: RankIdle, marks: pl.DataFrame) -> list[Sync]:
     """Per step and name; ``idle_us`` is what the calls cost in the gaps that began under them or behind them."""
     calls, gaps = idle.calls, idle.gaps
     cost = np.zeros(len(calls.slice), np.int64)
-    # A gap that begins after a call is charged to the last call before it.
-    call = np.where(gaps.blocked != NONE, gaps.blocked, np.searchsorted(calls.start, gaps.start, side="right") - 1)
-    held = call >= 0
+    # A gap that begins after a call is charged to the last call before it that had to wait: one that finds the device
+    # done with what it asks for returns at once.
+    waited = np.flatnonzero(calls.end - calls.start >= launches_facts().syncs.least_wait_us * 1000)
+    of_these = waited if len(waited) else np.arange(len(calls.start))
+    last = np.searchsorted(calls.start[of_these], gaps.start, side="right") - 1
+    before = of_these[np.maximum(last, 0)] if len(of_these) else last
+    call = np.where(gaps.blocked != NONE, gaps.blocked, np.where(last >= 0, before, NONE))
+    held = call != NONE
     np.add.at(cost, call[held], gaps.cause[held, SYNC])
     rows = pl.DataFrame(
         {"name": calls.name, "dur": calls.end - calls.start, "idle": cost, "step": at_step(marks, calls.start)}

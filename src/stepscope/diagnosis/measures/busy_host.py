@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import polars as pl
 
 from stepscope.analysis.foundation.host_activity import Host
 from stepscope.analysis.foundation.idle import HOST, RankIdle, idle_of
@@ -15,6 +16,7 @@ from stepscope.analysis.memory.sites import is_own_frame, without_address, witho
 from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.diagnosis.finding import Where
 from stepscope.diagnosis.measures.rank_time import RankTime
+from stepscope.facts.compute_roles import compute_roles_facts
 from stepscope.facts.findings import finding_facts
 from stepscope.store.run_store import RunStore
 
@@ -70,11 +72,15 @@ def is_mostly_between_operators(store: RunStore, time: RankTime) -> bool:
 
 
 def calling_place(store: RunStore, time: RankTime, call: str) -> BusyPlace | None:
-    """The function of the program that most of the time in blocking calls of this name goes back to."""
+    """What most of the time in blocking calls of this name goes back to: a function of the program, where stacks were
+    recorded, else the outermost operator that asked for it, such as ``aten::nonzero``.
+    """
     idle = idle_of(store, time.rank)
     calls = idle.calls
-    chosen = (calls.name == call).to_numpy() & (calls.thread == idle.host.loop)
-    places = _functions(idle.host, calls.start[chosen], (calls.end - calls.start)[chosen])
+    named = (calls.name == call).to_numpy()
+    length = calls.end - calls.start
+    in_loop = named & (calls.thread == idle.host.loop)
+    places = _functions(idle.host, calls.start[in_loop], length[in_loop]) or _operators(idle, named, length)
     telling = [place for place in places if place.share >= finding_facts().host_bound.least_share_in_place]
     return max(telling, key=lambda place: place.share, default=None)
 
@@ -116,6 +122,21 @@ def _functions(host: Host, moments: Int64s, waited: Int64s) -> list[BusyPlace]:
         for row, called, ns in pairs:
             waited_in[_short(host, row) or "", _short(host, called)] += ns
     return [BusyPlace(name, callee, ns / int(waited.sum()), is_code=True) for (name, callee), ns in waited_in.items()]
+
+
+def _operators(idle: RankIdle, calls: Bools, length: Int64s) -> list[BusyPlace]:
+    """Outermost operators of a library that the calls were made in. Nodes of autograd around them tell less."""
+    host, of_library = idle.host, compute_roles_facts().roles.library_operator
+    names = host.name.cast(pl.String)
+    operators = host.of("operator") & names.str.contains(of_library).fill_null(False).to_numpy()
+    waited_in: dict[str, int] = defaultdict(int)
+    for thread in np.unique(idle.calls.thread[calls]).tolist():
+        own = calls & (idle.calls.thread == thread)
+        outermost = host.covering(operators & (host.thread == thread), idle.calls.start[own], innermost=False)
+        for row, ns in _sums(outermost, length[own]):
+            waited_in[names[row]] += ns
+    whole = int(length[calls].sum())
+    return [BusyPlace(name, None, ns / whole, is_code=False) for name, ns in waited_in.items() if whole]
 
 
 def _short(host: Host, row: int) -> str | None:

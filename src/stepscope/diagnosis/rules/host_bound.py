@@ -14,6 +14,7 @@ from stepscope.analysis.launches.types import Activity, Statistics
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.gaps import gaps_as_proof
 from stepscope.diagnosis.evidence.numbers import number
+from stepscope.diagnosis.evidence.rhythm import when
 from stepscope.diagnosis.finding import Bilingual, Finding, FindingEvidence, Where
 from stepscope.diagnosis.losses import CORES_FREE, IDLE_REMOVED, Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.measures.busy_host import BusyPlace, busy_place, is_mostly_between_operators
@@ -153,7 +154,7 @@ def _loss(run: RunContext, part: _Waiting, place: BusyPlace | None) -> Loss:
         gain_share=share,
         gain_method=CORES_FREE if without_core else IDLE_REMOVED,
         where=Where() if place is None else place.where,
-        words={"place": _in_place(place)},
+        words={"place": _in_place(place), "when": when(time, "host")},
         evidence=[
             number(lost, share, "share", link="timeline"),
             number("idle_share", time.share(time.idle_us), "share", link="timeline"),

@@ -32,7 +32,7 @@ def judge(run: RunContext) -> list[Finding]:
                 gain_us=idle,
                 gain_share=share,
                 gain_method=IDLE_REMOVED,
-                where=Where(operator=call, site=place.in_words if place else None),
+                where=Where(operator=call, site=place.in_words if place and place.is_code else None),
                 words={
                     "call": call,
                     "place": Bilingual.of("finding_place.called_in", place=place.in_words) if place else "",
