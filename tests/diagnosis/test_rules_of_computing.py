@@ -235,7 +235,7 @@ def test_products_in_32_bits_would_take_the_time_of_16_bits(tmp_path: Path) -> N
     "name",
     [  # as an H200 ran them
         "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize64x64x32_stage3_warpsize2x2x1_tensor16x8x16",
-        "void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(cutlass_80_tensorop_d884gemm::Params)",
+        "void cutlass::Kernel2<cutlass_80_tensorop_d884gemm_64x32_16x4_tn_align1>(Params)",
     ],
 )
 def test_products_in_64_bits_are_told_as_such_also_on_tensor_cores(tmp_path: Path, name: str) -> None:
