@@ -21,9 +21,13 @@ def _dispatches(case: Case, step: int, begin: float) -> None:
         case.slice("aten::add_", "operator", begin + 4 * number, begin + 4 * number + 4, step=step)
 
 
-def _host_bound(directory: Path, framework: str, device_kind: str = "gpu") -> Finding:
-    store = loop(_IDLE, _dispatches).store(directory, framework=framework, device_kind=device_kind)
-    (finding,) = [finding for finding in work_out(store).findings if finding.kind == "host_bound"]
+def _found(directory: Path, **rank: object) -> list[Finding]:
+    return work_out(loop(_IDLE, _dispatches).store(directory, **rank)).findings
+
+
+def _host_bound(directory: Path, framework: str, device_kind: str = "gpu", **rank: object) -> Finding:
+    found = _found(directory, framework=framework, device_kind=device_kind, **rank)
+    (finding,) = [finding for finding in found if finding.kind == "host_bound"]
     return finding
 
 
@@ -43,3 +47,29 @@ def test_a_recorder_of_unknown_cost_takes_nothing(tmp_path: Path, framework: str
     finding = _host_bound(tmp_path, framework, device_kind)
     assert finding.gain_us == pytest.approx(_IDLE, abs=0.5)
     assert all(entry.metric != "recorder_share" for entry in finding.evidence)
+
+
+def test_where_steps_were_timed_without_recording_the_difference_is_no_gain(tmp_path: Path) -> None:
+    finding = _host_bound(tmp_path, "pytorch", unrecorded_step_ns=80_000)
+    # 100 us while recorded, 80 without: 20 us of the 40 are the recorder's, and 20 of 80 are left to gain.
+    assert finding.gain_us == pytest.approx(20, abs=0.5)
+    assert finding.gain_share == pytest.approx(20 / 80, abs=0.005)
+    told = {entry.metric: entry.value for entry in finding.evidence}
+    assert (told["recorder_share_timed"], told["unrecorded_step"]) == (pytest.approx(0.5, abs=0.005), 80)
+
+
+def test_a_host_that_is_late_only_while_it_is_recorded_is_not_accused(tmp_path: Path) -> None:
+    found = _found(tmp_path, framework="pytorch", device_kind="gpu", unrecorded_step_ns=61_000)
+    assert not [finding for finding in found if finding.accuses]
+
+
+def test_more_than_events_can_cost_is_not_put_down_to_the_recorder(tmp_path: Path) -> None:
+    """Whatever made the recorded steps so much longer, it was something else."""
+
+    def one_operator(case: Case, step: int, begin: float) -> None:
+        case.slice("aten::unique", "operator", begin, begin + 37, step=step)
+
+    store = loop(_IDLE, one_operator).store(tmp_path, framework="pytorch", device_kind="gpu", unrecorded_step_ns=61_000)
+    (finding,) = [finding for finding in work_out(store).findings if finding.kind == "host_bound"]
+    two_events_us = 2 * finding_facts().recorder.most_us_per_event  # the operator, and the call that launches
+    assert finding.gain_us == pytest.approx(_IDLE - two_events_us, abs=0.5)

@@ -71,6 +71,39 @@ def test_steps_are_those_of_the_loops_own_clock(tmp_path: Path) -> None:
     assert all(ours <= began for ours, (began, _) in zip(steps["host_start_ns"], clock[2:7], strict=True))
 
 
+def test_steps_in_which_nothing_is_recorded_are_timed(tmp_path: Path) -> None:
+    handler = tensorboard_trace_handler(str(tmp_path), worker_name="w", analyse_flag=False)
+    lengths = [
+        0.2,
+        0.2,
+        0.02,
+        0.05,
+        0.08,
+        0.11,
+        0.3,
+        0.01,
+        0.01,
+    ]  # two to settle, four that count, warm-up, two recorded
+    with profile(schedule=schedule(wait=6, warmup=1, active=2, repeat=1), on_trace_ready=handler) as prof:
+        clock = []
+        for seconds in lengths:
+            began = time.perf_counter_ns()
+            time.sleep(seconds)
+            clock.append(time.perf_counter_ns() - began)
+            prof.step()
+    (directory,) = tmp_path.iterdir()
+    told = json.loads((directory / "stepscope.json").read_text())["unrecorded_steps"]
+    assert told["count"] == 4
+    assert told["median_ns"] == pytest.approx(sorted(clock[2:6])[1] / 2 + sorted(clock[2:6])[2] / 2, rel=0.05)
+    ranks = stepscope.load(directory).table("ranks").collect()
+    assert ranks["unrecorded_step_ns"].to_list() == [told["median_ns"]]
+
+
+def test_too_few_unrecorded_steps_tell_nothing(tmp_path: Path) -> None:
+    directory, _ = _loop(tmp_path)  # one, and it is the first
+    assert json.loads((directory / "stepscope.json").read_text())["unrecorded_steps"] is None
+
+
 def test_ranges_and_marks_are_slices_of_their_steps(tmp_path: Path) -> None:
     directory, clock = _loop(tmp_path)
     run = stepscope.load(directory)

@@ -106,6 +106,7 @@ class Recorder(msgspec.Struct, frozen=True):
     """What a framework's recorder adds to the host's time per event, and to which findings; when that is told."""
 
     us_per_event: float
+    most_us_per_event: float
     framework: str
     lengthens: tuple[str, ...]
     least_share_of_gain: float

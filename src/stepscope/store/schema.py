@@ -11,7 +11,7 @@ from typing import Any, Final
 import polars as pl
 
 #: Raised when the meaning or the shape of a table changes; stores of another version are rebuilt.
-SCHEMA_VERSION: Final = 9
+SCHEMA_VERSION: Final = 10
 
 SLICE_KINDS: Final = (
     "operator",
@@ -88,6 +88,11 @@ _TABLES = (
             ("pp", pl.Int32, "pipeline stage"),
             ("ep", pl.Int32, "expert-parallel coordinate"),
             ("cp", pl.Int32, "context-parallel coordinate"),
+            (
+                "unrecorded_step_ns",
+                pl.Int64,
+                "median length of steps in which the recorder was idle, as it timed them; null where it timed none",
+            ),
             (
                 "clock_base_ns",
                 pl.Int64,

@@ -1,66 +1,96 @@
 """What of a gain is the recorder's own: a host that notes down each operator launches later than it does alone.
 
-Recorded overheads have a cause of their own among those of idle time. This one is in the host's time itself, and can
-only be estimated. It is taken where the device waited: what it cost elsewhere, the device did not wait for.
+Recorded overheads have a cause of their own among those of idle time. This one is in the host's time itself: known
+where the recorder has also timed steps without recording, else estimated where the device waited.
 """
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from stepscope.analysis.foundation.idle import HOST, SYNC, idle_of
+from stepscope.analysis.foundation.idle import HOST, SYNC, RankIdle, idle_of
+from stepscope.arrays import Int64s
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.numbers import number
-from stepscope.diagnosis.finding import Finding, GainMethod
+from stepscope.diagnosis.finding import Finding, FindingEvidence, GainMethod
 from stepscope.diagnosis.gains.replayed import REPLAY, UNCERTAIN
 from stepscope.diagnosis.losses import IDLE_REMOVED, severity_of
 from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.facts.findings import finding_facts
 
 #: Gains that count the host's time as it was recorded.
-_AS_RECORDED: tuple[GainMethod, ...] = (IDLE_REMOVED, REPLAY, UNCERTAIN)
+_AS_RECORDED: Final[tuple[GainMethod, ...]] = (IDLE_REMOVED, REPLAY, UNCERTAIN)
+
+
+@dataclass(frozen=True)
+class RecorderCost:
+    """The part of a rank's waiting for its host that recording took; the step without recording, where it was timed."""
+
+    share: float
+    unrecorded_us: float | None
 
 
 def without_recorder(run: RunContext, findings: Iterable[Finding]) -> list[Finding]:
     """Findings about the host with what their removal gains when nothing is recorded."""
-    recorded = _recorded_ranks(run)
-    share_of: dict[int, float] = {}
+    timed = _recorded_ranks(run)
+    cost_of: dict[int, RecorderCost] = {}
     told = []
     for finding in findings:
-        ranks = [rank for rank in finding.ranks if rank in recorded and rank in run.times]
-        if ranks and _rests_on_host_time(finding):
-            for rank in ranks:
-                if rank not in share_of:
-                    share_of[rank] = recorder_share(run, run.times[rank])
-            told.append(_without(finding, statistics.fmean(share_of[rank] for rank in ranks)))
-        else:
+        ranks = [rank for rank in finding.ranks if rank in timed and rank in run.times]
+        if not ranks or not _rests_on_host_time(finding):
             told.append(finding)
+            continue
+        for rank in ranks:
+            if rank not in cost_of:
+                cost_of[rank] = recorder_cost(run, run.times[rank], timed[rank])
+        told.append(_without(finding, [cost_of[rank] for rank in ranks]))
     return told
 
 
-def recorder_share(run: RunContext, time: RankTime) -> float:
-    """The part of a rank's waiting for its host that recording the host took, at most all of it."""
+def recorder_cost(run: RunContext, time: RankTime, unrecorded_us: float | None) -> RecorderCost:
+    """Of the counted steps of a rank."""
     idle = idle_of(run.store, time.rank)
     gaps = np.flatnonzero(np.isin(idle.periods.step[idle.gaps.period], time.steps))
     waited_us = (idle.gaps.cause[gaps, HOST] + idle.gaps.cause[gaps, SYNC]) / 1000
-    if not waited_us.sum():
-        return 0.0
+    whole_us = float(waited_us.sum())
+    if not whole_us:
+        return RecorderCost(0.0, unrecorded_us)
+    limits = finding_facts().recorder
     began = np.sort(idle.host.start[idle.host.of("operator", "runtime")])
-    events = np.searchsorted(began, idle.gaps.end[gaps]) - np.searchsorted(began, idle.gaps.start[gaps])
-    took_us = np.minimum(events * finding_facts().recorder.us_per_event, waited_us)
-    return float(took_us.sum() / waited_us.sum())
+    if unrecorded_us is None:
+        events = _events_within(began, idle.gaps.start[gaps], idle.gaps.end[gaps])
+        took_us = float(np.minimum(events * limits.us_per_event, waited_us).sum())
+        return RecorderCost(took_us / whole_us, None)
+    counted = np.flatnonzero(np.isin(idle.periods.step, time.steps))
+    periods = idle.periods
+    events = _events_within(began, periods.start[counted], periods.end[counted])
+    most_us = float(events.sum()) * limits.most_us_per_event
+    took_us = len(time.steps) * max(_usual_us(idle, counted) - max(unrecorded_us, time.computing_us), 0.0)
+    return RecorderCost(min(took_us, most_us, whole_us) / whole_us, unrecorded_us)
 
 
-def _recorded_ranks(run: RunContext) -> set[int]:
-    """Ranks that a recorder of known cost has recorded, next to a device."""
-    rows = run.store.scan("ranks").select("rank", pl.col("framework", "device_kind").cast(pl.String)).collect()
+def _events_within(began: Int64s, start: Int64s, end: Int64s) -> Int64s:
+    return np.searchsorted(began, end) - np.searchsorted(began, start)
+
+
+def _usual_us(idle: RankIdle, counted: Int64s) -> float:
+    """The median step: what makes single steps long is not the recorder."""
+    return float(np.median(idle.periods.end[counted] - idle.periods.start[counted])) / 1000
+
+
+def _recorded_ranks(run: RunContext) -> dict[int, float | None]:
+    """Ranks that a recorder of known cost has recorded, next to a device; their step without recording, if known."""
+    columns = (pl.col("framework", "device_kind").cast(pl.String), pl.col("unrecorded_step_ns") / 1000)
+    rows = run.store.scan("ranks").select("rank", *columns).collect()
     known = rows.filter((pl.col("framework") == finding_facts().recorder.framework) & (pl.col("device_kind") == "gpu"))
-    return set(known["rank"].to_list())
+    return dict(known.select("rank", "unrecorded_step_ns").iter_rows())
 
 
 def _rests_on_host_time(finding: Finding) -> bool:
@@ -68,8 +98,9 @@ def _rests_on_host_time(finding: Finding) -> bool:
     return lengthened and finding.gain_us is not None and finding.gain_method in _AS_RECORDED
 
 
-def _without(finding: Finding, recorder: float) -> Finding:
+def _without(finding: Finding, costs: list[RecorderCost]) -> Finding:
     """A finding whose gain leaves out the recorder's part: neither this nor the step would have it."""
+    recorder = statistics.fmean(cost.share for cost in costs)
     if recorder < finding_facts().recorder.least_share_of_gain or finding.gain_us is None or not finding.gain_share:
         return finding
     period_us = finding.gain_us / finding.gain_share
@@ -81,5 +112,13 @@ def _without(finding: Finding, recorder: float) -> Finding:
         gain_us=round(gain_us, 6),
         gain_share=round(share, 6),
         severity=severity_of(share, finding.confidence) if by_cost else finding.severity,
-        evidence=[*finding.evidence, number("recorder_share", recorder, "share", link="timeline")],
+        evidence=[*finding.evidence, *_evidence(recorder, [cost.unrecorded_us for cost in costs])],
     )
+
+
+def _evidence(recorder: float, unrecorded_us: list[float | None]) -> list[FindingEvidence]:
+    known = [each for each in unrecorded_us if each is not None]
+    if len(known) < len(unrecorded_us):
+        return [number("recorder_share", recorder, "share", link="timeline")]
+    step = number("unrecorded_step", statistics.fmean(known), "us", link="steps")
+    return [number("recorder_share_timed", recorder, "share", link="timeline"), step]

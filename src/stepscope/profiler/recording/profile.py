@@ -20,6 +20,7 @@ from stepscope.profiler.recording.limits import Limits, LimitWatch
 from stepscope.profiler.recording.metadata import Metadata
 from stepscope.profiler.recording.own_time import OwnTime
 from stepscope.profiler.recording.transitions import ACTIONS, EXIT
+from stepscope.profiler.recording.unrecorded_steps import UnrecordedSteps
 from stepscope.profiler.recording.window import Window, WindowFolder
 from stepscope.profiler.samplers import Samplers
 from stepscope.profiler.settings.profile_settings import Settings, checked
@@ -83,6 +84,7 @@ class Profile:
         self._metadata = Metadata()
         self._samplers = Samplers(settings)
         self._lead = LeadingOptimizer()
+        self._unrecorded = UnrecordedSteps()
         self._end_watch: Callable[[], None] | None = None
         self._end_following: Callable[[], None] | None = None
         if settings.start_profile:
@@ -106,6 +108,7 @@ class Profile:
             self._samplers.arm()
             self._move(self._plan(self.step_num))
             self._begin_step()
+            self._unrecorded.begins()
 
     @guarded
     def step(self) -> None:
@@ -114,12 +117,14 @@ class Profile:
             warn("not_started", method="step")
             return
         with self.own_time:
+            self._unrecorded.ends(counts=self._state is ProfilerAction.NONE)
             self._stepped = True
             if self._window is not None:
                 attempt("step", self._window.end_step)
             self.step_num += 1
             self._move(self._wanted())
             self._begin_step()
+            self._unrecorded.begins()
 
     @guarded
     def stop(self, keep: bool = False) -> None:
@@ -277,6 +282,8 @@ class Profile:
             raise
 
     def _start_window(self) -> None:
+        if self._window is not None:
+            self._window.unrecorded_steps = self._unrecorded.told
         if self._window is not None and not self._window.start():
             self._drop()
         if self._window is None:

@@ -64,6 +64,7 @@ class Window:
         self.step: int | None = None
         self.state = "prepared"
         self.why_incomplete: str | None = None
+        self.unrecorded_steps: dict[str, int] | None = None
         self.when_taken: Callable[[], Callable[[], None] | None] | None = None
         self._times = {"prepared_ns": time.time_ns()}
         self._clock: dict[str, int] = {}
@@ -285,6 +286,7 @@ class Window:
             "switches": self.settings.switches(),
             "clock": self._clock or clock(),
             "times": self._times,
+            "unrecorded_steps": self.unrecorded_steps,
         }
         write_json(self.directory / names.CAPTURE_FILE, content)
 

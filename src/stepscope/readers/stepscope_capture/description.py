@@ -85,6 +85,7 @@ class Description:
             "versions": json.dumps(self._part("versions"), default=str),
             "level": self._text("level"),
             "switches": json.dumps(self._part("switches"), default=str),
+            "unrecorded_step_ns": integer(self._part("unrecorded_steps").get("median_ns")),
         }
         return {name: value for name, value in columns.items() if value is not None}
 
