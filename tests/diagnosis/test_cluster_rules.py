@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,16 +12,16 @@ import polars as pl
 import pytest
 
 from analysis.stores import make_store
-from diagnosis.cases import judged, mean_step
+from diagnosis.cases import context, judged, mean_step
 from stepscope.analysis.cluster.calls.costs import CallCosts
 from stepscope.analysis.cluster.calls.spilled_rows import SpilledRows
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.rhythm import in_which_steps
 from stepscope.diagnosis.measures.outstanding import KnownSpread, standing_out
-from stepscope.diagnosis.measures.own_time import OwnTime
+from stepscope.diagnosis.measures.own_time import CAUSES, OwnTime
 from stepscope.diagnosis.measures.rank_time import RankTime
 from stepscope.diagnosis.ranking import ranked
-from stepscope.diagnosis.rules.sequence_imbalance import correlation, deviations
+from stepscope.diagnosis.rules.sequence_imbalance import correlation, cost_of_lengths, deviations, share_of_both
 
 HOSTS = {0: "a", 1: "a", 2: "b", 3: "b"}
 
@@ -72,6 +73,23 @@ def test_a_stage_that_computes_longer_is_named_and_no_rank_of_it(tmp_path: Path)
     (finding,) = judged("stage_imbalance", run)
     assert (finding.where.stage, finding.ranks, finding.gain_us) == (1, [2, 3], 20.0)
     assert judged("slow_host", run) == judged("slow_rank", run) == []
+
+
+def test_stages_differ_by_the_accident_of_which_ranks_they_have(tmp_path: Path) -> None:
+    # The slowest three of each stage are alike; only the quickest of one stage is less quick than that of the other.
+    computing = {0: 80.0, 1: 90.0, 2: 90.0, 3: 90.0, 4: 88.0, 5: 90.0, 6: 90.0, 7: 90.0}
+    assert judged("stage_imbalance", _two_stages(tmp_path / "alike", computing)) == []
+    # Each rank of the second takes 8 of 100 longer than one of the first.
+    computing = {0: 80.0, 1: 83.0, 2: 83.0, 3: 82.0, 4: 88.0, 5: 91.0, 6: 91.0, 7: 90.0}
+    (finding,) = judged("stage_imbalance", _two_stages(tmp_path / "longer", computing))
+    assert (finding.where.stage, finding.gain_us) == (1, 8.0)
+
+
+def _two_stages(directory: Path, computing: dict[int, float]) -> RunContext:
+    run = RunContext(make_store(directory, ranks=[{"rank": rank, "pp": rank // 4} for rank in computing]))
+    steps = (mean_step(rank, computing=us, communication=100 - us) for rank, us in computing.items())
+    vars(run)["times"] = {time.rank: time for time in steps}
+    return run
 
 
 @pytest.mark.parametrize(
@@ -160,6 +178,64 @@ def test_a_rank_that_a_busy_machine_held_in_some_steps_is_not_slow(
     }
     vars(run).update(times=times, own_times=own_times)
     assert [rank for finding in judged("slow_rank", run) for rank in finding.ranks] == accused
+
+
+def test_a_rank_that_is_slow_in_some_steps_is_so_whatever_ranks_differ_by(tmp_path: Path) -> None:
+    # Ranks differ by 7 of 100 in all steps; one takes 20 more than its own other steps in every second one.
+    steady = {0: 82.0, 2: 85.0, 3: 79.0}
+    series = {rank: [level + step % 2 for step in range(6)] for rank, level in steady.items()}
+    series[1] = [80.0, 100.0, 79.0, 101.0, 80.0, 100.0]
+    (finding,) = judged("slow_rank", _by_steps(tmp_path, {rank: {"compute": own} for rank, own in series.items()}))
+    assert (finding.ranks, finding.cause, finding.steps) == ([1], "compute", [1, 3, 5])
+
+
+def test_the_cause_is_what_a_rank_stands_out_by(tmp_path: Path) -> None:
+    # It computes 8 longer than the mean of two that differ by 4 themselves, but only it waits for data, 6 of 100.
+    parts = {0: {"compute": [93.0] * 4, "data": [6.0] * 4}, 1: {"compute": [87.0] * 4}, 2: {"compute": [83.0] * 4}}
+    (finding,) = judged("slow_rank", _by_steps(tmp_path, parts))
+    assert (finding.ranks, finding.cause, finding.gain_us) == ([0], "data", 6.0)
+
+
+def test_ranks_that_change_much_from_step_to_step_make_no_slow_host(tmp_path: Path) -> None:
+    # Host b takes 10 longer in each step, but each of its ranks changes by 30 from step to step, as those of a do: a
+    # mean of four steps of two ranks may be off by 4 x 30 / sqrt(8), which is 42.
+    series = {0: [20.0, 80.0] * 2, 1: [80.0, 20.0] * 2, 2: [30.0, 90.0] * 2, 3: [90.0, 30.0] * 2}
+    run = _by_steps(tmp_path, {rank: {"compute": own} for rank, own in series.items()})
+    vars(run)["host_of"] = HOSTS
+    assert judged("slow_host", run) == []
+
+
+def _by_steps(directory: Path, parts: dict[int, dict[str, list[float]]]) -> RunContext:
+    """Ranks that need so long for each cause in each step; everybody waits for the latest, in steps of 100."""
+    count = len(parts[0]["compute"])
+    own = {
+        rank: OwnTime(list(range(count)), {cause: causes.get(cause, [0.0] * count) for cause in CAUSES})
+        for rank, causes in parts.items()
+    }
+    whole = {rank: statistics.fmean(each.whole) for rank, each in own.items()}
+    run = context(directory, *(mean_step(rank, computing=us, communication=100 - us) for rank, us in whole.items()))
+    latest = max(whole, key=lambda rank: whole[rank])
+    vars(run).update(own_times=own, delays={rank: [20.0 * (rank == latest)] * count for rank in own})
+    return run
+
+
+def test_what_only_one_phase_changes_by_is_no_matter_of_lengths() -> None:
+    lengths = {0: [1.0, -1.0, 0.0, 0.0], 1: [-1.0, 1.0, 0.0, 0.0]}
+    assert share_of_both(lengths, lengths) == pytest.approx(1.0)
+    assert share_of_both(lengths, {0: [0.0, 0.0, 1.0, -1.0], 1: [0.0, 0.0, -1.0, 1.0]}) == pytest.approx(0.0)
+    # Correlated by 0.8: split halves have 2 x 0.8 / (1 + 0.8) of their variance in common (Spearman and Brown).
+    half = {0: [2.0, 1.0, -1.0, -2.0]}
+    assert share_of_both(half, {0: [1.0, 2.0, -2.0, -1.0]}) == pytest.approx(1.6 / 1.8)
+
+
+def test_lengths_that_few_steps_do_not_even_out_cost_what_they_cost() -> None:
+    # Six equal ranks whose lengths differ by chance, in many runs of twelve steps. Without them all take 100.
+    chance, told, true = random.Random(5), [], []
+    for _ in range(500):
+        times = {rank: [100 + 10 * chance.gauss(0, 1) for _ in range(12)] for rank in range(6)}
+        told.append(cost_of_lengths(times, 1.0))
+        true.append(statistics.fmean(map(max, zip(*times.values(), strict=True))) - 100)
+    assert statistics.fmean(told) == pytest.approx(statistics.fmean(true), rel=0.1)
 
 
 def test_lengths_change_forward_and_backward_alike() -> None:

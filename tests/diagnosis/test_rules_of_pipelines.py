@@ -50,7 +50,21 @@ def test_micro_batches_of_uneven_length_make_the_stages_wait(tmp_path: Path) -> 
 def test_even_micro_batches_are_no_uneven_sequences(tmp_path: Path) -> None:
     run, _ = _simulated(tmp_path, PIPELINE)
     assert judged("sequence_imbalance", run) == []
-    assert judged("pipeline_bubble", run) == []  # 16 micro-batches in two stages: 5.9 % of the step
+
+
+@pytest.mark.parametrize(
+    ("micro_batches", "gain"),
+    [
+        (24, None),  # twelve for each stage are plenty
+        (16, 1 / 17 - 1 / 65),  # four times as many, 64, leave 1 of 65 passes
+        (4, 1 / 5 - 1 / 25),  # plenty, 24, are more than four times as many
+    ],
+)
+def test_few_micro_batches_for_each_stage_are_a_bubble(tmp_path: Path, micro_batches: int, gain: float | None) -> None:
+    plan = {"dp": 1, "tp": 1, "pp": 2, "micro_batches": micro_batches}
+    run, _ = _simulated(tmp_path, PIPELINE | {"plan": plan})
+    told = [_share_of(finding) for finding in judged("pipeline_bubble", run)]
+    assert told == ([] if gain is None else [pytest.approx(gain, abs=0.01)])
 
 
 def test_gradients_that_queue_with_a_gathering_are_part_of_its_cost(tmp_path: Path) -> None:

@@ -153,9 +153,9 @@ class SlowHost(msgspec.Struct, frozen=True):
 
 
 class PipelineBubble(msgspec.Struct, frozen=True):
-    """From which share a bubble counts, and how many times more micro-batches its gain assumes."""
+    """How many micro-batches a stage has plenty of, and how many times more the gain assumes at least."""
 
-    least_share: float
+    plenty_per_stage: int
     more_micro_batches: int
 
 

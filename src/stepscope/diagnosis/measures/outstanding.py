@@ -55,8 +55,9 @@ def standing_out(
     for count in range(len(order) // 2, 0, -1):
         others = order[count:]
         usual = statistics.fmean(means[name] for name in others)
-        needed = max(least_share * whole, noise_limit(values, others, count, whole, known))
-        if means[order[count - 1]] - usual >= needed:
+        excess = means[order[count - 1]] - usual
+        # Most numbers of members fail at the share, which costs next to nothing to ask.
+        if excess >= least_share * whole and excess >= noise_limit(values, others, count, whole, known):
             return {name: means[name] - usual for name in order[:count]}
     return {}
 
@@ -71,8 +72,6 @@ def noise_limit(
     """By how much a mean must exceed the usual to be significant."""
     limits, strength = finding_facts().outstanding, finding_facts().strength
     means = [statistics.fmean(values[name]) for name in others]
-    steps = max(min(len(values[name]) for name in others), 1)
-    within = _deviation_over_steps([values[name] for name in others]) / math.sqrt(steps)
     large = strength.clear_share * whole
     if known is None and len(means) > 1:
         known = KnownSpread(statistics.stdev(means), len(means) - 1)
@@ -82,7 +81,14 @@ def noise_limit(
         certainty = 1 - limits.error_chance / (len(others) + count)
         spread = known.deviation * math.sqrt(1 + 1 / len(means))
         between = min(quantile(certainty, known.freedom) * spread, large)
-    return max(between, limits.least_step_noise_multiple * within)
+    return max(between, step_noise([values[name] for name in others]))
+
+
+def step_noise(series: Sequence[Sequence[float]], members: int = 1) -> float:
+    """By how much a mean over steps, and over so many members, may be off because each changes from step to step."""
+    steps = max(min(map(len, series)), 1)
+    deviation = _deviation_over_steps(series) / math.sqrt(steps * members)
+    return finding_facts().outstanding.least_step_noise_multiple * deviation
 
 
 def by_accident(own: Sequence[float], others: Sequence[Sequence[float]]) -> bool:

@@ -67,3 +67,14 @@ def mean_over(series: Sequence[Sequence[float]]) -> list[float]:
     [2.0, 4.0]
     """
     return [sum(values) / len(values) for values in zip(*series, strict=True)]
+
+
+def beyond_usual(steps: Sequence[float]) -> list[float]:
+    """Step by step what is beyond the mean of the quicker half.
+
+    >>> beyond_usual([10, 30, 12, 34])
+    [-1.0, 19.0, 1.0, 23.0]
+    """
+    quicker = sorted(steps)[: (len(steps) + 1) // 2]
+    usual = sum(quicker) / len(quicker)
+    return [time - usual for time in steps]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from stepscope.diagnosis.measures.dispatching import launches_like_others
-from stepscope.diagnosis.measures.outstanding import KnownSpread, by_accident, standing_out
-from stepscope.diagnosis.measures.own_time import CAUSES, OwnTime, mean_over, without_experts
+from stepscope.diagnosis.measures.outstanding import KnownSpread, by_accident, standing_out, step_noise
+from stepscope.diagnosis.measures.own_time import CAUSES, OwnTime, beyond_usual, mean_over, without_experts
 from stepscope.facts.findings import finding_facts
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ class SlowMember:
 def slow_members(run: RunContext) -> list[SlowMember]:
     """All of them, of all stages."""
     members: list[SlowMember] = []
+    in_some_steps = _slow_in_some_steps(run)
     for peers in peers_of(run):
         own = {rank: _own_time(run, rank) for rank in peers if rank in run.own_times}
         hosts = {
@@ -54,8 +55,12 @@ def slow_members(run: RunContext) -> list[SlowMember]:
         rest = {rank: each for rank, each in own.items() if rank not in taken}
         longer = _out_of_chance({rank: each.whole for rank, each in rest.items()}, whole, least)
         slow = set(longer)
-        for cause in CAUSES:  # on a busy machine what one cause changes from step to step hides another
-            slow |= _out_of_chance({rank: each.by_cause[cause] for rank, each in rest.items()}, whole, least)
+        by_cause = {  # on a busy machine what one cause changes from step to step hides another
+            cause: _out_of_chance({rank: each.by_cause[cause] for rank, each in rest.items()}, whole, least)
+            for cause in CAUSES
+        }
+        slow |= set().union(*by_cause.values())
+        slow |= in_some_steps & set(rest)
         slow |= _behind_communication(run, rest, whole)
         if slow == set(rest):  # each for a cause of its own: nobody is left who is as usual
             slow = longer
@@ -65,11 +70,10 @@ def slow_members(run: RunContext) -> list[SlowMember]:
         usual = {rank: each for rank, each in own.items() if rank not in every}
         if not usual:
             continue
-        members += [
-            member
-            for host, ranks in culprits
-            if (member := _member(run, host, {rank: own[rank] for rank in ranks}, usual, sorted(slow))) is not None
-        ]
+        for host, ranks in culprits:
+            known = [cause for cause in CAUSES if by_cause[cause] & set(ranks)]
+            member = _member(run, host, {rank: own[rank] for rank in ranks}, usual, sorted(slow), known)
+            members += [member] if member is not None else []
     return members
 
 
@@ -78,6 +82,15 @@ def _out_of_chance(values: Mapping[int, Sequence[float]], whole: float, least: f
     slow = standing_out(values, whole, least)
     usual = [steps for rank, steps in values.items() if rank not in slow]
     return {rank for rank in slow if len(values[rank]) < 2 or not by_accident(values[rank], usual)}
+
+
+def _slow_in_some_steps(run: RunContext) -> set[int]:
+    """Ranks that take longer than usual in some steps: against their own other ones, whatever ranks differ by.
+
+    So all stages are compared at once, which tells more than the few ranks of one.
+    """
+    beyond = {rank: beyond_usual(_own_time(run, rank).whole) for rank in run.own_times}
+    return _out_of_chance(beyond, run.mean_period_us, finding_facts().slow_rank.least_excess_share)
 
 
 def _behind_communication(run: RunContext, own: Mapping[int, OwnTime], whole: float) -> set[int]:
@@ -132,6 +145,9 @@ def _slow_hosts(run: RunContext, own: Mapping[int, OwnTime]) -> dict[str, list[i
     means = ([statistics.fmean(own[rank].whole) for rank in ranks] for ranks in by_host.values())
     spread = KnownSpread.of_groups(means, min(map(len, by_host.values())))
     slow = standing_out(series, whole, finding_facts().slow_rank.least_excess_share, spread)
+    # Where ranks change much from step to step, their mean may be off by more than hosts seem to change.
+    usual = [own[rank].whole for host, ranks in by_host.items() if host not in slow for rank in ranks]
+    slow = {host: excess for host, excess in slow.items() if excess >= step_noise(usual, len(by_host[host]))}
     level = max((statistics.fmean(series[host]) for host in by_host if host not in slow), default=0.0)
     share = finding_facts().slow_host.least_share_of_excess
     return {
@@ -159,11 +175,12 @@ def _member(
     culprits: Mapping[int, OwnTime],
     usual: Mapping[int, OwnTime],
     slow: Sequence[int],
+    known: Sequence[str],
 ) -> SlowMember | None:
-    """A culprit against its peers; None where nobody waits for it."""
+    """A culprit against its peers; None where nobody waits for it. ``known`` are causes by which it stands out."""
     needs = {cause: _mean_of(culprits.values(), cause) for cause in CAUSES}
     others = {cause: _mean_of(usual.values(), cause) for cause in CAUSES}
-    cause = max(CAUSES, key=lambda name: needs[name] - others[name])
+    cause = max(known or CAUSES, key=lambda name: needs[name] - others[name])
     late = statistics.fmean(run.lateness(rank, [*usual]) for rank in culprits)
     # Without it, the slowest of the others is what all wait for. Ranks that are slow alike are told together.
     together = culprits if host is not None else {rank: _own_time(run, rank) for rank in {*slow, *culprits}}

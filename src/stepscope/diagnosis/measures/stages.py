@@ -6,7 +6,9 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from stepscope.diagnosis.measures.outstanding import KnownSpread
+from stepscope.diagnosis.measures.outstanding import KnownSpread, standing_out
+from stepscope.diagnosis.measures.own_time import mean_over
+from stepscope.facts.findings import finding_facts
 
 if TYPE_CHECKING:
     from stepscope.diagnosis.context import RunContext
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 class Stages:
     """By stage: its ranks, and microseconds of compute by step.
 
-    Of a stage's ranks the one at the lower quartile counts: a slow rank does not make a slow stage.
+    The mean of a stage's ranks, without those that stand out among them: a slow rank does not make a slow stage.
     """
 
     ranks: dict[int, list[int]]
@@ -38,20 +40,13 @@ def stages_of(run: RunContext) -> Stages | None:
     if len(ranks) < 2:
         return None
     series = {rank: run.own_times[rank].by_cause["compute"] for own in ranks.values() for rank in own}
-    computing = {
-        stage: [_lower_quartile(values) for values in zip(*(series[rank] for rank in own), strict=True)]
-        for stage, own in ranks.items()
-    }
     period = statistics.fmean(run.times[rank].period_us for rank in series)
-    return Stages(ranks, computing, _spread(series, ranks), period)
-
-
-def _lower_quartile(values: tuple[float, ...]) -> float:
-    return sorted(values)[(len(values) - 1) // 4]
-
-
-def _spread(series: dict[int, list[float]], ranks: dict[int, list[int]]) -> KnownSpread | None:
-    """How much the quartiles of stages differ by the accident of which ranks they have; slow ranks left out."""
-    means = (sorted(statistics.fmean(series[rank]) for rank in own) for own in ranks.values())
-    usual = [own[: max(len(own) * 3 // 4, 1)] for own in means]
-    return KnownSpread.of_groups(usual, min(map(len, ranks.values())))
+    least = finding_facts().slow_rank.least_excess_share
+    usual = {}
+    for stage, own in ranks.items():
+        slow = standing_out({rank: series[rank] for rank in own}, period, least)
+        usual[stage] = [series[rank] for rank in own if rank not in slow]
+    # Means of stages differ by the accident of which ranks they have.
+    means = ([statistics.fmean(steps) for steps in own] for own in usual.values())
+    spread = KnownSpread.of_groups(means, min(map(len, usual.values())))
+    return Stages(ranks, {stage: mean_over(own) for stage, own in usual.items()}, spread, period)

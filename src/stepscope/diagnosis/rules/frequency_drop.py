@@ -29,13 +29,15 @@ def judge(run: RunContext) -> list[Finding]:
     clocks = _clocks(run)
     highest = max((clock.highest for clock in clocks.values()), default=0.0)
     least = finding_facts().frequency_drop.least_drop_share
+    waited = {rank: member.gain_us for member in run.slow_members for rank in member.ranks if member.cause == "compute"}
     losses = []
     for rank, clock in clocks.items():
         drop = 1 - clock.mean / highest if highest else 0.0
         time = run.times.get(rank)
         if time is None or drop < least:
             continue
-        gain = time.computing_us * drop
+        # Others wait for a slow rank only until the next slowest is done.
+        gain = min(time.computing_us * drop, waited.get(rank, time.computing_us))
         losses.append(
             Loss(
                 rank=rank,

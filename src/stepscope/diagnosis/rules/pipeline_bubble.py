@@ -24,9 +24,11 @@ def judge(run: RunContext) -> list[Finding]:
         return []
     limits = finding_facts().pipeline_bubble
     depth = len(stages.ranks) - 1
+    plenty = limits.plenty_per_stage * len(stages.ranks)
     share = min(depth / (batches + depth), _waiting(run, stages) / stages.period_us)
-    gain_share = share - min(depth / (limits.more_micro_batches * batches + depth), share)
-    if share < limits.least_share or not worth_telling(gain_share):
+    more = max(limits.more_micro_batches * batches, plenty)
+    gain_share = share - min(depth / (more + depth), share)
+    if batches >= plenty or not worth_telling(gain_share):
         return []
     losses = [
         Loss(
@@ -39,7 +41,7 @@ def judge(run: RunContext) -> list[Finding]:
             gain_method="more_micro_batches",
             words={"stages": depth + 1, "batches": round(batches)},
             evidence=[
-                number("bubble_share", share, "share", limits.least_share, "cluster"),
+                number("bubble_share", share, "share", depth / (plenty + depth), "cluster"),
                 number("micro_batches", batches, "count", link="cluster"),
             ],
             proof=[Proof(rank=rank, page="timeline")],

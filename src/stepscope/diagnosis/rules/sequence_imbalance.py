@@ -47,13 +47,16 @@ def _of_peers(run: RunContext, peers: list[int]) -> list[Loss]:
     if len(times) < 2 or min(map(len, times.values())) < limits.least_steps:
         return []
     period = statistics.fmean(run.times[rank].period_us for rank in times)
-    cost = statistics.fmean(max(values) for values in zip(*deviations(times).values(), strict=True))
     varies = statistics.median(statistics.pstdev(each) / statistics.fmean(each) for each in times.values())
-    if not worth_telling(cost / period) or varies < limits.least_variation:
+    if not worth_telling(cost_of_lengths(times, 1.0) / period) or varies < limits.least_variation:
         return []
     forward, backward = (_phase_times(run, list(times), phase) for phase in ("forward", "backward"))
-    together = correlation(deviations(forward), deviations(backward)) if forward and backward else 0.0
-    if together < limits.least_correlation:
+    if not forward or not backward:
+        return []
+    phases = deviations(forward), deviations(backward)
+    together, of_lengths = correlation(*phases), share_of_both(*phases)
+    cost, varies = cost_of_lengths(times, of_lengths), varies * math.sqrt(of_lengths)
+    if together < limits.least_correlation or varies < limits.least_variation or not worth_telling(cost / period):
         return []
     return _losses(list(times), cost, period, (varies, together))
 
@@ -130,6 +133,43 @@ def deviations(times: Series) -> dict[int, list[float]]:
         rank: [value - ranks[rank] - step + whole for value, step in zip(series, steps, strict=True)]
         for rank, series in times.items()
     }
+
+
+def share_of_both(one: Series, other: Series) -> float:
+    """How much of the variance of their sum both have in common, where each has as much that is its own.
+
+    >>> round(share_of_both({0: [1, -1, 0, 0]}, {0: [1, -1, 1, -1]}), 3)  # 1 - (1 - 0.707) x (2 + 4) / 10
+    0.824
+    """
+    squares = [sum(value * value for series in each.values() for value in series) for each in (one, other)]
+    both = sum((first + second) ** 2 for rank in one for first, second in zip(one[rank], other[rank], strict=True))
+    return min(max(1 - (1 - correlation(one, other)) * sum(squares) / both, 0.0), 1.0) if both else 0.0
+
+
+def cost_of_lengths(times: Series, of_lengths: float) -> float:
+    """What the longest of each step takes less, without that share of the variance of ``deviations``.
+
+    Over few steps lengths do not even out: ranks seem to differ by what is left of them in their means, too.
+
+    >>> cost_of_lengths({0: [10, 30], 1: [30, 10]}, 1.0)
+    10.0
+    """
+    own = deviations(times)
+    ranks, count = {rank: statistics.fmean(series) for rank, series in times.items()}, min(map(len, times.values()))
+    whole, between = statistics.fmean(ranks.values()), statistics.variance(ranks.values())
+    squares = sum(value * value for series in own.values() for value in series)
+    by_chance = of_lengths * squares / ((len(times) - 1) * (count - 1)) / count
+    apart = math.sqrt(max(1 - by_chance / between, 0.0)) if between else 0.0
+    beside = math.sqrt(1 - of_lengths)
+    even = {
+        rank: [
+            value - (1 - beside) * each - (1 - apart) * (ranks[rank] - whole)
+            for value, each in zip(times[rank], own[rank], strict=True)
+        ]
+        for rank in times
+    }
+    longest, without = (statistics.fmean(map(max, zip(*each.values(), strict=True))) for each in (times, even))
+    return longest - without
 
 
 def correlation(one: Series, other: Series) -> float:
