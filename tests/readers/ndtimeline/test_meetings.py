@@ -49,6 +49,8 @@ def test_neighbours_and_stages_of_a_line_meet(tmp_path: Path) -> None:
         "pp of dp 1": [1, 3],
     }
     assert found.unjoined == []
+    steps = dict(run.steps().select("rank", "receive_alone_us").iter_rows())
+    assert steps == {0: 0.0, 1: 0.0, 2: 3.5e6, 3: 3.5e6}
 
 
 def test_members_of_a_tensor_parallel_group_have_neighbours_of_their_own(tmp_path: Path) -> None:
