@@ -56,12 +56,13 @@ def job_of(store: RunStore) -> Job:
 
 def _work_out(store: RunStore) -> Job:
     plan = plan_of(store)
+    recorded = _slowdown_of_operations(store)
     if len(plan.ranks) < 2:
         trace, _ = _visited(store, plan, None)
-        return Job(rank_rows(store, plan, trace, None), *_slowdown(store, None, several=False))
+        return Job(rank_rows(store, plan, trace, None), *_judged(recorded, several=False))
     calls = job_calls(store, plan)
-    trace, replay = _visited(store, plan, calls.times)
-    slowdown, said = _slowdown(store, replay, several=True)
+    trace, replay = _visited(store, plan, calls.times if recorded is None else None)
+    slowdown, said = _judged(replay.slowdown() if recorded is None and replay is not None else recorded, several=True)
     del replay
     give_back()
     return Job(rank_rows(store, plan, trace, None if trace is None else blame_of(store, trace, calls)), slowdown, said)
@@ -94,15 +95,16 @@ def _visited(
     return trace, call_slowdown(plan, calls, windows)
 
 
-def _slowdown(store: RunStore, replay: CallSlowdown | None, *, several: bool) -> tuple[Slowdown | None, list[Remark]]:
-    """From the recorded operations of a step, else from calls; None where the replay is too far off."""
+def _slowdown_of_operations(store: RunStore) -> Slowdown | None:
+    """From the recorded operations of a step: where these exist, calls need not be replayed."""
     recorded = step_operations(store)
-    of_operations = None if recorded is None else replay_of(recorded)
-    if recorded is not None and of_operations is not None:
-        slowdown = slowdown_of(recorded, of_operations)
-    elif replay is not None:
-        slowdown = replay.slowdown()
-    else:
+    replay = None if recorded is None else replay_of(recorded)
+    return None if recorded is None or replay is None else slowdown_of(recorded, replay)
+
+
+def _judged(slowdown: Slowdown | None, *, several: bool) -> tuple[Slowdown | None, list[Remark]]:
+    """None where there was no replay, or one that is too far off."""
+    if slowdown is None:
         return None, [Remark("no_replay" if several else "replay_needs_ranks", {})]
     if slowdown.replay_error_share > training_operations_facts().slowdown.most_replay_error_share:
         return None, [Remark("replay_misses", {"share": f"{100 * slowdown.replay_error_share:.1f}"})]

@@ -176,9 +176,10 @@ def _times(rows: pl.DataFrame) -> tuple[Int64s, Int64s, Int64s]:
 
 
 _CALL_NAME: Final = pl.coalesce(pl.col("type").cast(pl.String), pl.col("name").cast(pl.String)).str.to_lowercase()
-# hcom_receive__1, Receive-op12, recv; a kernel that sends and receives at once is not a pure receive.
+# hcom_receive__1, Receive-op12, recv, forward-recv; a kernel that sends and receives at once is not a pure receive.
 _RECEIVES: Final = (
-    r"^(?:hcom_)?(?:receive|recv|batch_?recv|irecv)|^receive-op|/receive-op|gloo:recv|nccl:recv|^c10d::recv"
+    r"^(?:hcom_)?(?:receive|recv|batch_?recv|irecv)|^(?:forward|backward)-recv|^receive-op|/receive-op|"
+    r"gloo:recv|nccl:recv|^c10d::recv"
 )
 
 

@@ -196,8 +196,6 @@ def _member(
     if gain < least * whole:
         return None
     own = mean_over([each.whole for each in culprits.values()])
-    level = mean_over([each.whole for each in usual.values()])
-    over = [one - other for one, other in zip(own, level, strict=True)]
     return SlowMember(
         ranks=sorted(culprits),
         host=host,
@@ -207,10 +205,31 @@ def _member(
         late_us=late,
         gain_us=gain,
         others=sorted(usual),
-        # A third: one step that is twice as slow as the others does not make these usual.
-        slow_steps=[step for step, time in zip(first.steps, over, strict=True) if 3 * time >= max(over)],
+        slow_steps=slow_steps(first.steps, own, [each.whole for each in usual.values()], least * whole),
         steps=first.steps,
     )
+
+
+def slow_steps(
+    steps: Sequence[int], own: Sequence[float], others: Sequence[Sequence[float]], least: float
+) -> list[int]:
+    """The steps in which a member was slow, of its own time and that of its peers by step.
+
+    Those that it made ``least`` longer than the slowest of its peers, and those of the size of its worst: a third of
+    it, because one step that is twice as slow as the others does not make these usual.
+
+    >>> slow_steps([1, 2, 3, 4], [15, 14, 98, 15], [[10, 9, 11, 10], [9, 10, 10, 10]], 4)
+    [1, 2, 3, 4]
+    >>> slow_steps([1, 2, 3, 4], [10, 9, 98, 11], [[10, 9, 11, 10], [9, 10, 10, 10]], 4)
+    [3]
+    """
+    above = [one - level for one, level in zip(own, mean_over(others), strict=True)]
+    longer = [one - max(peers) for one, peers in zip(own, zip(*others, strict=True), strict=True)]
+    return [
+        step
+        for step, over, by in zip(steps, above, longer, strict=True)
+        if 3 * over >= max(above) or by >= max(least, 1)
+    ]
 
 
 def _mean_of(times: Iterable[OwnTime], cause: str) -> float:

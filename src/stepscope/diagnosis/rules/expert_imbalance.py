@@ -10,7 +10,7 @@ from stepscope.diagnosis.evidence.rhythm import in_which_steps
 from stepscope.diagnosis.finding import Finding, Proof
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.measures.outstanding import standing_out
-from stepscope.diagnosis.measures.slow_members import peers_of
+from stepscope.diagnosis.measures.slow_members import peers_of, slow_steps
 from stepscope.diagnosis.rule import Rule
 from stepscope.facts.findings import finding_facts
 
@@ -50,7 +50,7 @@ def _of_peers(run: RunContext, peers: list[int]) -> list[Loss]:
             gain_us=gain,
             gain_share=gain / period,
             gain_method="waiting_removed",
-            words={"when": in_which_steps(_steps(run, rank, times, usual), run.own_times[rank].steps)},
+            words={"when": in_which_steps(_steps(run, rank, times, others, period), run.own_times[rank].steps)},
             evidence=[
                 number("expert_time", statistics.fmean(times[rank]), "us", usual, "cluster"),
                 number("expert_balance", mean / most, "share", 1.0, "cluster"),
@@ -84,9 +84,9 @@ def _above(times: dict[int, list[float]], hot: list[int], others: list[int]) -> 
     return above
 
 
-def _steps(run: RunContext, rank: int, times: dict[int, list[float]], usual: float) -> list[int]:
-    over = [time - usual for time in times[rank]]
-    return [step for step, excess in zip(run.own_times[rank].steps, over, strict=True) if excess >= max(over) / 2]
+def _steps(run: RunContext, rank: int, times: dict[int, list[float]], others: list[int], period: float) -> list[int]:
+    least = finding_facts().strength.mild_share * period
+    return slow_steps(run.own_times[rank].steps, times[rank], [times[other] for other in others], least)
 
 
 RULE = Rule(kinds=("expert_imbalance",), needs=("expert_groups",), judge=judge)

@@ -20,6 +20,7 @@ from stepscope.facts.findings import finding_facts
 _TITLES: Final = {
     "layers": "finding_title.stage_imbalance_layers",
     "last_stage": "finding_title.stage_imbalance_last_stage",
+    None: "finding_title.stage_imbalance_last_stage_probably",
 }
 _ADVICE: Final = {
     "layers": "finding_advice.stage_imbalance_layers",
@@ -44,13 +45,14 @@ def _losses(run: RunContext, stages: Stages, stage: int, long: list[int]) -> lis
     gain = statistics.fmean(above)
     if not worth_telling(gain / stages.period_us):
         return []
-    cause = _cause(run, stages, stage)
+    shown = _cause(run, stages, stage)
+    cause = shown or "last_stage"
     usual = statistics.fmean(statistics.fmean(series) for series in others)
     return [
         Loss(
             rank=rank,
             cause=cause,
-            title=_TITLES[cause],
+            title=_TITLES[shown],
             advice=_ADVICE[cause],
             gain_us=gain,
             gain_share=gain / stages.period_us,
@@ -64,10 +66,11 @@ def _losses(run: RunContext, stages: Stages, stage: int, long: list[int]) -> lis
     ]
 
 
-def _cause(run: RunContext, stages: Stages, stage: int) -> str:
+def _cause(run: RunContext, stages: Stages, stage: int) -> str | None:
     """Of the last stage: whether all kernels take longer than those of the stage before, or single ones: the loss.
 
-    Where kernels were not recorded one by one, the stretches of compute of a micro-batch tell it by their place.
+    Where kernels were not recorded one by one, the stretches of compute of a micro-batch tell it by their place. None
+    where these are too few.
     """
     if stage != stages.last:
         return "layers"
@@ -79,7 +82,7 @@ def _cause(run: RunContext, stages: Stages, stage: int) -> str:
         own, other = (dict[str | int, float](enumerate(times_in_pass(run, rank, "forward", passes))) for rank in ranks)
     names = [name for name in own if other.get(name)]
     if len(names) < least:
-        return "last_stage"
+        return None
     whole = sum(own.values()) / sum(other.values())
     usual = statistics.median(own[name] / other[name] for name in names)
     return "layers" if usual - 1 >= (whole - 1) / 2 else "last_stage"

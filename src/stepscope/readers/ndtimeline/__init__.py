@@ -18,7 +18,8 @@ from stepscope.errors import UnreadableInputError
 from stepscope.facts.training_operations import training_operations_facts
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files.reading import Reading
-from stepscope.readers.ndtimeline.records import has_records, ranks, records_of_rank, step_lengths
+from stepscope.readers.ndtimeline.meetings import calls_of, groups_of
+from stepscope.readers.ndtimeline.records import has_records, places, ranks, records_of_rank, step_lengths
 from stepscope.readers.reader import claims_no_directory as claim
 
 __all__ = ["claim", "claim_file", "parts", "read"]
@@ -65,7 +66,9 @@ def read(reading: Reading) -> None:
     reading.out.add("slices", slices.drop("call", "track_name"))
     reading.out.add("steps", marks.with_columns(incomplete=pl.lit(False)))
     reading.out.add("tracks", _tracks(slices))
-    reading.out.add("collectives", _calls(slices))
+    known = places(path, path.stat().st_mtime_ns)
+    reading.out.add("collectives", calls_of(slices, known, rows["rank"][0]))
+    reading.out.add("groups", groups_of(known, rows["rank"][0]))
     span = slices.select(first_ns=first, last_ns=last).to_dicts()[0]
     about = {"dp": rows["dp_rank"][0], "pp": rows["stage"][0], "device_kind": "gpu", "source": str(path)}
     reading.out.add("ranks", pl.DataFrame([about | span | _plan(reading.source)]))
@@ -102,13 +105,6 @@ def _slices(rows: pl.DataFrame) -> pl.DataFrame:
 def _tracks(slices: pl.DataFrame) -> pl.DataFrame:
     names = slices.select("track", name="track_name").unique().sort("track")
     return names.with_columns(kind=pl.lit("stream"), order=pl.col("track"))
-
-
-def _calls(slices: pl.DataFrame) -> pl.DataFrame:
-    calls = slices.filter(pl.col("kind") == "collective")
-    return calls.select(
-        "slice", "name", "step", "start_ns", "stream", kind="call", end_ns=pl.col("start_ns") + pl.col("dur_ns")
-    )
 
 
 def _plan(source: Source) -> dict[str, Any]:

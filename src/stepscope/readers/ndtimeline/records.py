@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -57,6 +58,21 @@ def step_lengths(path: Path) -> pl.DataFrame:
     """Every step of the job, in order, with the seconds from its start to its last end on any rank."""
     query = f"SELECT step, max(start_ts + duration) FROM ({_USABLE}) WHERE usable GROUP BY step ORDER BY step"
     return pl.DataFrame(_select(query, [str(path)], path), {"step": pl.Int64, "seconds": pl.Float64}, orient="row")
+
+
+@lru_cache(maxsize=1)
+def places(path: Path, _changed_ns: int) -> pl.DataFrame:
+    """``rank, dp, pp, line, optype``: where each rank of the file, as it is now, stands in the job, and what it did.
+
+    A ``line`` goes through all stages: of data-parallel ranks, or of their tensor-parallel members where these have
+    records of their own.
+    """
+    query = f"SELECT DISTINCT rank, dp_rank, stage, optype FROM ({_USABLE}) WHERE usable ORDER BY ALL"
+    names = {"rank": pl.Int64, "dp": pl.Int64, "pp": pl.Int64, "optype": pl.String}
+    member = pl.col("rank").rank("dense").over("dp", "pp")
+    return pl.DataFrame(_select(query, [str(path)], path), names, orient="row").with_columns(
+        line=pl.struct("dp", member.alias("member")).rank("dense"), member=member
+    )
 
 
 def _select(query: str, parameters: Sequence[Any], path: Path) -> list[tuple[Any, ...]]:
