@@ -141,7 +141,7 @@ def _long_steps(counted: pl.DataFrame) -> pl.DataFrame:
     limits = critical_path_facts().shown_step
     period = pl.col("period_us")
     long = counted.filter(period > limits.longer_than_median * period.median())
-    takes_most = long["period_us"].sum() >= limits.least_share_of_time * counted["period_us"].sum()
+    takes_most = float(long["period_us"].sum()) >= limits.least_share_of_time * float(counted["period_us"].sum())
     return long if takes_most else long.clear()
 
 
