@@ -281,6 +281,21 @@ def test_the_typical_step_is_chosen_unless_one_is_named(tmp_path: Path) -> None:
         critical_path(store, steps=[8])
 
 
+@pytest.mark.parametrize(("long", "shown", "code"), [(400, 3, "path_of_long_step"), (300, 2, "path_of_typical_step")])
+def test_steps_that_take_most_of_the_time_tell_more_than_the_median(
+    tmp_path: Path, long: int, shown: int, code: str
+) -> None:
+    # The 3rd and the 6th are long, but not the 9th: no rhythm. The others take 721 us together.
+    case = Case()
+    at = 0
+    for number, lasts in enumerate([100, 104, long, 103, 101, long, 106, 102, 105], 1):
+        case.step(number, at, at + lasts)
+        case.launch((at + 5, at + 10), (at + 15, at + lasts), step=number)
+        at += lasts
+    answer = critical_path(case.store(tmp_path))
+    assert (answer.data[0].step, answer.notes[0].code) == (shown, code)
+
+
 def test_work_of_the_step_before_is_part_of_the_path_where_it_delays_the_step(tmp_path: Path) -> None:
     case = Case()
     case.step(1, 100, 160)

@@ -60,6 +60,17 @@ def test_a_step_of_both_kinds_is_mixed_and_a_step_of_few_launches_is_not_judged(
     assert (few.bound, few.host_bound_share) == (None, 1.0)
 
 
+def test_a_device_that_waits_for_its_host_is_not_bound_by_itself_alone(tmp_path: Path) -> None:
+    # Twenty launches queue until 610 us; the host then does something else until 1000 us.
+    case = Case()
+    case.step(1, 0, 1100)
+    for number in range(20):
+        case.launch((number * 10, number * 10 + 5), (10 + 30 * number, 40 + 30 * number))
+    case.launch((1000, 1005), (1010, 1100))
+    (row,) = launches(case.store(tmp_path)).data.steps
+    assert (row.bound, row.host_bound_share) == ("mixed", 2 / 21)
+
+
 def test_a_kernel_that_starts_before_its_call_returns_has_no_negative_latency(tmp_path: Path) -> None:
     case = Case()
     case.step(1, 0, 100)

@@ -23,7 +23,7 @@ def _by_trying_all(step: list[int], period: list[float]) -> tuple[int, list[int]
                 continue
             if len(long) == 2 and min(long) - max(short) < max(short) - min(short):
                 continue
-            if np.median(long) >= limits.longer_than_others * np.median(short):
+            if min(long) >= limits.longer_than_others * np.median(short):
                 return every, due
     return None
 

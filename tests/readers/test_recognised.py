@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 import lzma
 from pathlib import Path
 
@@ -44,6 +45,8 @@ _SQLITE = b"SQLite format 3\0" + bytes(100)
         ("trace.json.lz4", b"\x04\x22\x4d\x18\x64\x40", "LZ4", "lz4 -dk"),
         ("traces.7z", b"7z\xbc\xaf\x27\x1c\x00\x04", "7-Zip", "7z x"),
         ("trace.json", _TRACE.decode().encode("utf-16"), "UTF-16", "iconv -f UTF-16 -t UTF-8"),
+        ("worker0.pt.trace.json", b"version https://git-lfs.github.com/spec/v1\noid", "Git LFS", "git lfs pull"),
+        ("trace.json.gz", gzip.compress(gzip.compress(_TRACE)), "gzip file inside a gzip file", "gzip -dk"),
         ("memory.html", b"<!DOCTYPE html><html><body>", "HTML", "export_chrome_trace"),
     ],
 )
@@ -65,3 +68,10 @@ def test_other_files_are_still_unknown(tmp_path: Path) -> None:
     with pytest.raises(UnreadableInputError) as refused:
         sources(tmp_path / "notes.txt")
     assert "does not know the format" in refused.value.message("en")
+
+
+@pytest.mark.parametrize(("name", "command"), [("job.zip", "unzip"), ("job.tar.gz", "tar xf"), ("job.tgz", "tar xf")])
+def test_an_archive_in_a_directory_is_named(name: str, command: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(b"whatever is in it")
+    with pytest.raises(UnreadableInputError, match=f"{name}: archive.*{command}"):
+        sources(tmp_path)

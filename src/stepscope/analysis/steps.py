@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.capture_limits import compute_is_hidden
-from stepscope.analysis.foundation.idle import CAUSES, IdleByCause
+from stepscope.analysis.foundation.idle import CAUSES
 from stepscope.analysis.foundation.microseconds import in_microseconds
 from stepscope.analysis.foundation.periods import periods_of
 from stepscope.analysis.foundation.question import question
 from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
 from stepscope.analysis.foundation.step_marks import step_marks
 from stepscope.analysis.foundation.step_parts import step_parts
-from stepscope.analysis.foundation.units import Identifier, Microseconds, Nanoseconds, fields_in
+from stepscope.analysis.foundation.units import Identifier, Nanoseconds, fields_in
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of, work_of
 from stepscope.analysis.reported_steps import reported_steps
 from stepscope.analysis.step_statistics import StepStatistics, step_statistics
+from stepscope.analysis.step_times import StepTimes
 from stepscope.errors import NoAnswerError
 from stepscope.facts.steps import steps_facts
 from stepscope.store.notes import Note
@@ -28,35 +28,13 @@ from stepscope.store.run_store import RunStore
 from stepscope.texts.numbers import ranges
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(StepTimes, frozen=True):
     """One step of one rank; null is what the capture cannot tell."""
 
     rank: Identifier
     step: Identifier
     start_ns: Nanoseconds | None
     period_start_ns: Nanoseconds | None
-    period_us: Microseconds
-    idle_us: Microseconds | None
-    idle_by_cause: IdleByCause | None
-    overlap_us: Microseconds | None
-    duration_us: Microseconds
-    interval_us: Microseconds | None
-    forward_backward_us: Microseconds | None
-    tail_us: Microseconds | None
-    device_span_us: Microseconds | None
-    computing_us: Microseconds | None
-    pure_computing_us: Microseconds | None
-    communication_us: Microseconds | None
-    overlapped_us: Microseconds | None
-    exposed_communication_us: Microseconds | None
-    receive_alone_us: Microseconds | None
-    collective_alone_us: Microseconds | None
-    exposed_copy_us: Microseconds | None
-    free_us: Microseconds | None
-    enclosing_us: Microseconds | None
-    preparing_us: Microseconds | None
-    bubble_us: Microseconds | None
-    stage_us: Microseconds | None
     warm_up: bool
     incomplete: bool
     mode: str

@@ -22,6 +22,7 @@ from stepscope.analysis.foundation.step_pattern import Pattern
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Share, fields_in
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, Work, work_of
 from stepscope.analysis.step_statistics import StepStatistics, typical
+from stepscope.analysis.step_times import StepTimes
 from stepscope.analysis.steps import Step
 from stepscope.analysis.steps import steps as step_trace
 from stepscope.facts.delimitation import delimitation_facts
@@ -48,7 +49,7 @@ class WholeWindow(msgspec.Struct, frozen=True):
     free_us: Microseconds
 
 
-class RankSummary(msgspec.Struct, frozen=True):
+class RankSummary(StepTimes, frozen=True):
     """The mean of the counted steps of a rank, whose parts add up to its period, and how periods are spread."""
 
     rank: Identifier
@@ -56,34 +57,12 @@ class RankSummary(msgspec.Struct, frozen=True):
     device_kind: str | None
     device_name: str | None
     steps: Count
-    period_us: Microseconds
     period_median_us: Microseconds
     period_p95_us: Microseconds
     period_max_us: Microseconds
     pattern: Pattern | None
-    idle_us: Microseconds | None
-    idle_by_cause: IdleByCause | None
-    overlap_us: Microseconds | None
     before_window_us: Microseconds
     profiler_overhead_us: Microseconds
-    duration_us: Microseconds | None
-    interval_us: Microseconds | None
-    forward_backward_us: Microseconds | None
-    tail_us: Microseconds | None
-    device_span_us: Microseconds | None
-    computing_us: Microseconds | None
-    pure_computing_us: Microseconds | None
-    communication_us: Microseconds | None
-    overlapped_us: Microseconds | None
-    exposed_communication_us: Microseconds | None
-    receive_alone_us: Microseconds | None
-    collective_alone_us: Microseconds | None
-    exposed_copy_us: Microseconds | None
-    free_us: Microseconds | None
-    enclosing_us: Microseconds | None
-    preparing_us: Microseconds | None
-    bubble_us: Microseconds | None
-    stage_us: Microseconds | None
     statistics: StepStatistics
     window: WholeWindow | None
 

@@ -7,6 +7,13 @@ import msgspec
 from stepscope.facts import load
 
 
+class ShownStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """``[shown_step]``."""
+
+    longer_than_median: float
+    least_share_of_time: float
+
+
 class Inference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """``[inference]``."""
 
@@ -46,6 +53,7 @@ class Waits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class CriticalPathFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The whole table."""
 
+    shown_step: ShownStep
     inference: Inference
     overhead: Overhead
     units: Units

@@ -43,6 +43,7 @@ class Trend(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     host_bound_from_share: float
     device_bound_to_share: float
+    device_bound_below_waiting_share: float
     least_launches: int
 
 

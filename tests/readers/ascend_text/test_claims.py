@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -42,6 +43,21 @@ def test_ranks_come_from_names_where_no_file_states_them(tmp_path: Path, name: s
     (directory / "profiler_info_0.json").unlink()
     [source] = claimed(directory) or []
     assert source.rank == rank
+
+
+def test_files_that_somebody_zipped_are_the_same_files(tmp_path: Path) -> None:
+    plain = read(tmp_path / "plain", full_capture())
+    zipped = {f"{name}.gz": gzip.compress(_written(content)) for name, content in full_capture().items()}
+    # A copy beside the file itself is no second piece of it.
+    both = {**full_capture(), "trace_view.json.gz": gzip.compress(_written(capture_events()))}
+    for directory, files in (("zipped", zipped), ("both", both)):
+        tables = read(tmp_path / directory, files)
+        for name in ("slices", "collectives", "transfers", "steps"):
+            assert tables[name].equals(plain[name]), (directory, name)
+
+
+def _written(content: object) -> bytes:
+    return (content if isinstance(content, str) else json.dumps(content)).encode()
 
 
 def test_a_rank_with_databases_only_is_not_claimed(tmp_path: Path) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-import msgspec
 import numpy as np
 
+from stepscope.analysis.cluster.mean_times import MeanTimes
 from stepscope.analysis.cluster.plan import ParallelPlan
 from stepscope.analysis.cluster.rank_rows import RankRow
-from stepscope.analysis.foundation.units import Bytes, FlopsPerSecond, Identifier, Microseconds, Share, fields_in
+from stepscope.analysis.foundation.units import Bytes, FlopsPerSecond, Identifier, Share, fields_in
 
 
-class PartTimes(msgspec.Struct, frozen=True, kw_only=True):
+class PartTimes(MeanTimes, frozen=True):
     """A part of a job, named by dimension and index, by host, or by ids; times are means over its ranks."""
 
     dimension: str | None
@@ -21,25 +21,6 @@ class PartTimes(msgspec.Struct, frozen=True, kw_only=True):
     host: str | None
     ids: list[str]
     ranks: list[Identifier]
-    period_us: Microseconds | None
-    computing_us: Microseconds | None
-    exposed_communication_us: Microseconds | None
-    exposed_copy_us: Microseconds | None
-    idle_us: Microseconds | None
-    overlap_us: Microseconds | None
-    interval_us: Microseconds | None
-    forward_backward_us: Microseconds | None
-    tail_us: Microseconds | None
-    communication_us: Microseconds | None
-    overlapped_us: Microseconds | None
-    receive_alone_us: Microseconds | None
-    collective_alone_us: Microseconds | None
-    bubble_us: Microseconds | None
-    stage_us: Microseconds | None
-    wait_us: Microseconds | None
-    pipeline_wait_us: Microseconds | None
-    caused_wait_us: Microseconds | None
-    delay_us: Microseconds | None
     computing_spread_share: Share | None
     slowest_rank: Identifier | None
     flops_per_s: FlopsPerSecond | None

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from stepscope.analysis.cluster.mean_times import MeanTimes
 from stepscope.analysis.cluster.plan import ParallelPlan
 from stepscope.analysis.flops import flops
 from stepscope.analysis.foundation.microseconds import to_picoseconds
@@ -20,7 +21,6 @@ from stepscope.analysis.foundation.units import (
     FlopCount,
     FlopsPerSecond,
     Identifier,
-    Microseconds,
     Share,
     fields_in,
 )
@@ -41,7 +41,7 @@ _FEWEST_PEERS: Final = 3  # with two, either could be the one that deviates
 _SCALE: Final = 0.6745  # makes the score a standard score where values are normally distributed
 
 
-class RankRow(msgspec.Struct, frozen=True, kw_only=True):
+class RankRow(MeanTimes, frozen=True):
     """One rank; times are means over its counted steps, null is what the capture cannot tell."""
 
     rank: Identifier
@@ -55,25 +55,6 @@ class RankRow(msgspec.Struct, frozen=True, kw_only=True):
     ep: Identifier | None
     cp: Identifier | None
     steps: Count
-    period_us: Microseconds | None
-    computing_us: Microseconds | None
-    exposed_communication_us: Microseconds | None
-    exposed_copy_us: Microseconds | None
-    idle_us: Microseconds | None
-    overlap_us: Microseconds | None
-    interval_us: Microseconds | None
-    forward_backward_us: Microseconds | None
-    tail_us: Microseconds | None
-    communication_us: Microseconds | None
-    overlapped_us: Microseconds | None
-    receive_alone_us: Microseconds | None
-    collective_alone_us: Microseconds | None
-    bubble_us: Microseconds | None
-    stage_us: Microseconds | None
-    wait_us: Microseconds | None
-    pipeline_wait_us: Microseconds | None
-    caused_wait_us: Microseconds | None
-    delay_us: Microseconds | None
     flops: FlopCount | None
     flops_per_s: FlopsPerSecond | None
     peak_memory_bytes: Bytes | None

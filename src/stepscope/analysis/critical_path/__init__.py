@@ -23,6 +23,7 @@ from stepscope.analysis.step_statistics import typical
 from stepscope.analysis.steps import steps as step_trace
 from stepscope.arrays import NONE
 from stepscope.errors import NoAnswerError
+from stepscope.facts.critical_path import critical_path_facts
 from stepscope.store.notes import Note
 from stepscope.store.run_store import RunStore
 from stepscope.texts.numbers import ranges
@@ -114,17 +115,34 @@ def critical_path(
 
 
 def _telling(store: RunStore, rank: int, notes: list[Note]) -> int:
-    """The step to show: of steps that stall in a rhythm one, because they tell more; else the most typical one."""
+    """The step to show: of steps that stall in a rhythm or take most of the time one, else the most typical one."""
     counted = typical(step_trace(store, ranks=[rank]).data)
     pattern = pattern_of(counted["step"].to_numpy(), counted["period_us"].to_numpy())
-    among = counted if pattern is None else counted.filter(pl.col("step").is_in(pattern.steps))
-    period = pl.col("period_us")
-    step = int(among.sort((period - period.median()).abs(), "start_ns")["step"][0])
+    long = _long_steps(counted)
     if pattern is not None:
+        step = _middle(counted.filter(pl.col("step").is_in(pattern.steps)))
         notes.append(Note("path_of_stalling_step", {"step": step, "every": pattern.every}, rank=rank))
-    elif len(counted) > 1:
-        notes.append(Note("path_of_typical_step", {"step": step}, rank=rank))
+    elif len(long):
+        step = _middle(long)
+        notes.append(Note("path_of_long_step", {"step": step}, count=len(long), rank=rank))
+    else:
+        step = _middle(counted)
+        notes += [Note("path_of_typical_step", {"step": step}, rank=rank)] if len(counted) > 1 else []
     return step
+
+
+def _middle(steps: pl.DataFrame) -> int:
+    period = pl.col("period_us")
+    return int(steps.sort((period - period.median()).abs(), "start_ns")["step"][0])
+
+
+def _long_steps(counted: pl.DataFrame) -> pl.DataFrame:
+    """Steps far above the median where they take most of the time; none elsewhere."""
+    limits = critical_path_facts().shown_step
+    period = pl.col("period_us")
+    long = counted.filter(period > limits.longer_than_median * period.median())
+    takes_most = float(long["period_us"].sum()) >= limits.least_share_of_time * float(counted["period_us"].sum())
+    return long if takes_most else long.clear()
 
 
 def _path(rank: int, step: int, made: RankGraph) -> CriticalPath:

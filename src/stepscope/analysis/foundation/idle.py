@@ -22,16 +22,8 @@ from stepscope.arrays import NONE, Bools, Int64s
 from stepscope.facts.launches import launches_facts
 from stepscope.store.run_store import RunStore
 
-#: What a device may wait for, in the order of the columns.
-CAUSES: Final = ("data", "host", "sync", "gc", "collective", "dependency", "profiler", "unknown")
-DATA, HOST, SYNC, GC, COLLECTIVE, DEPENDENCY, PROFILER, NOT_KNOWN = range(len(CAUSES))
-# Activities of the host that have a cause of their own; all others are the host's.
-_CAUSE_OF_ACTIVITY: Final = {"data_loading": DATA, "gc": GC, "collective": COLLECTIVE, "profiler": PROFILER}
-# What a host does to launch work, which it could have done while a blocking call held it.
-_DISPATCH: Final = [CATEGORIES.index(name) for name in ("launch", "operator", "runtime")]
 
-
-class IdleByCause(msgspec.Struct, frozen=True):
+class IdleByCause(msgspec.Struct, frozen=True, kw_only=True):
     """Idle time by what was waited for; the causes add up to the idle time."""
 
     data_us: Microseconds
@@ -42,6 +34,15 @@ class IdleByCause(msgspec.Struct, frozen=True):
     dependency_us: Microseconds
     profiler_us: Microseconds
     unknown_us: Microseconds
+
+
+#: What a device may wait for, in the order of the columns.
+CAUSES: Final = tuple(field.removesuffix("_us") for field in IdleByCause.__struct_fields__)
+DATA, HOST, SYNC, GC, COLLECTIVE, DEPENDENCY, PROFILER, NOT_KNOWN = range(len(CAUSES))
+# Activities of the host that have a cause of their own; all others are the host's.
+_CAUSE_OF_ACTIVITY: Final = {"data_loading": DATA, "gc": GC, "collective": COLLECTIVE, "profiler": PROFILER}
+# What a host does to launch work, which it could have done while a blocking call held it.
+_DISPATCH: Final = [CATEGORIES.index(name) for name in ("launch", "operator", "runtime")]
 
 
 @dataclass(frozen=True)

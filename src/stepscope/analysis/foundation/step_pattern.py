@@ -31,6 +31,7 @@ def pattern_of(step: Int64s, period_us: Float64s) -> Pattern | None:
     (4, [3, 7], 40.8)
     >>> pattern_of(np.arange(6), np.array([10.0, 10.5, 10, 10.5, 10, 10.5]))
     >>> pattern_of(np.arange(9), np.array([50.0, 52, 76, 24, 29, 27, 67, 16, 35]))
+    >>> pattern_of(np.arange(9), np.array([100.0, 104, 300, 103, 101, 301, 105, 102, 106]))  # the last is no stall
     """
     limits = steps_facts().pattern
     least = limits.least_steps
@@ -49,7 +50,7 @@ def pattern_of(step: Int64s, period_us: Float64s) -> Pattern | None:
         above = long.min() - short.max()
         if len(long) <= least and above < np.ptp(short):
             continue
-        if above > 0 and np.median(long) >= limits.longer_than_others * np.median(short):
+        if above > 0 and long.min() >= limits.longer_than_others * np.median(short):
             extra = float(long.mean() - short.mean())
             return Pattern(every, step[due].tolist(), float(long.mean()), float(short.mean()), extra)
     return None

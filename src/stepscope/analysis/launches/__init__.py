@@ -10,7 +10,7 @@ import polars as pl
 
 from stepscope.analysis.answer import Answer
 from stepscope.analysis.foundation.data_waits import data_waits
-from stepscope.analysis.foundation.idle import idle_of
+from stepscope.analysis.foundation.idle import DATA, GC, HOST, SYNC, RankIdle, idle_of
 from stepscope.analysis.foundation.launched import Launched
 from stepscope.analysis.foundation.question import AtLeast, question
 from stepscope.analysis.foundation.rank_cache import cached_summary_per_rank
@@ -109,7 +109,7 @@ def _rank(store: RunStore, rank: int, steps: Sequence[int] | None, most: int) ->
     answer.activities.extend(filter(asked, activity_rows(rank, idle)))
     answer.gaps.extend(gap_rows(rank, idle, steps, most))
     answer.queue.extend(queues(store, rank, launched))
-    answer.steps.extend(filter(asked, _step_rows(rank, launched, marks)))
+    answer.steps.extend(filter(asked, _step_rows(rank, idle, marks)))
     answer.statistics.extend(filter(asked, statistics_rows(rank, launched)))
     answer.syncs.extend(filter(asked, sync_rows(rank, idle, marks)))
     answer.gc_pauses.extend(filter(asked, pause_rows(rank, launched, marks)))
@@ -118,12 +118,21 @@ def _rank(store: RunStore, rank: int, steps: Sequence[int] | None, most: int) ->
     return answer, notes if idle.periods.known.any() else [*notes, Note("no_compute_recorded", rank=rank)]
 
 
-def _step_rows(rank: int, work: Launched, marks: pl.DataFrame) -> list[StepLaunches]:
-    if not len(work.first):
+def _step_rows(rank: int, idle: RankIdle, marks: pl.DataFrame) -> list[StepLaunches]:
+    if not len(idle.launched.first):
         return []
-    rows = marks.select("step", "warm_up").join(latency.by_step(work), on="step", how="left", maintain_order="left")
+    launched = latency.by_step(idle.launched, _waiting_for_host(idle))
+    rows = marks.select("step", "warm_up").join(launched, on="step", how="left", maintain_order="left")
     filled = rows.with_columns(pl.col("launches", "kernels").fill_null(0), rank=pl.lit(rank))
     return typed(filled.select(StepLaunches.__struct_fields__).to_dicts(), list[StepLaunches])
+
+
+def _waiting_for_host(idle: RankIdle) -> dict[int, float]:
+    """Per step the share of its period in which the device waited for something that its host does."""
+    periods = idle.periods
+    waited, lasts = idle.cause[:, [DATA, HOST, SYNC, GC]].sum(axis=1), periods.end - periods.start
+    known = periods.known & (lasts > 0)
+    return dict(zip(periods.step[known].tolist(), (waited[known] / lasts[known]).tolist(), strict=True))
 
 
 def _notes(rank: int, on_device: bool, work: Launched) -> list[Note]:

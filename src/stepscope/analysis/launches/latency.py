@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -33,8 +34,11 @@ def latencies(work: Launched) -> pl.DataFrame:
     )
 
 
-def by_step(work: Launched) -> pl.DataFrame:
-    """Per step: count, median, p95, slope, share of launches that found their stream empty, class, queue."""
+def by_step(work: Launched, waiting_share: Mapping[int, float]) -> pl.DataFrame:
+    """Per step: count, median, p95, slope, share of launches that found their stream empty, class, queue.
+
+    ``waiting_share``: how much of each step the device waited for its host.
+    """
     rows = latencies(work).filter(pl.col("step") != NONE)
     latency, time = pl.col("latency_ns").cast(pl.Float64), pl.col("time_ns").cast(pl.Int64)
     from_first = (time - time.min().over("step")).cast(pl.Float64)
@@ -49,24 +53,30 @@ def by_step(work: Launched) -> pl.DataFrame:
         host_bound_share=pl.col("found_empty").mean(),
     )
     slope = pl.when(pl.col("spread") > 0).then(pl.col("together") / pl.col("spread"))
-    bound = [bound_class(*row) for row in per_step.select("host_bound_share", "launches").iter_rows()]
+    bound = [
+        bound_class(share, launches, waiting_share.get(step, 0.0))
+        for step, share, launches in per_step.select("step", "host_bound_share", "launches").iter_rows()
+    ]
     return per_step.select(
         pl.exclude("spread", "together"), latency_slope=slope, bound=pl.Series(bound, dtype=pl.String)
     ).join(_counts(work), on="step", how="left")
 
 
-def bound_class(host_bound_share: float, launches: int) -> str | None:
-    """Constant latency means a host that barely keeps up; growing latency means that the device has work queued.
+def bound_class(host_bound_share: float, launches: int, waiting_share: float = 0.0) -> str | None:
+    """Whether launches find their stream empty or queue; a device that also waits for its host is bound by both.
 
     >>> bound_class(0.9, 500), bound_class(0.1, 500), bound_class(0.5, 500), bound_class(1.0, 3)
     ('host_bound', 'device_bound', 'mixed', None)
+    >>> bound_class(0.1, 500, waiting_share=0.3)
+    'mixed'
     """
     limits = launches_facts().trend
     if launches < limits.least_launches:
         return None
     if host_bound_share >= limits.host_bound_from_share:
         return HOST_BOUND
-    return DEVICE_BOUND if host_bound_share <= limits.device_bound_to_share else MIXED
+    has_stock = host_bound_share <= limits.device_bound_to_share
+    return DEVICE_BOUND if has_stock and waiting_share < limits.device_bound_below_waiting_share else MIXED
 
 
 def _counts(work: Launched) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from stepscope.analysis.foundation.idle import IdleByCause
 from stepscope.analysis.foundation.units import Count, Identifier, MeanCount, Microseconds, Nanoseconds, Ratio, Share
 
 
@@ -25,7 +26,7 @@ class StepLaunches(msgspec.Struct, frozen=True):
     warm_up: bool
 
 
-class Idle(msgspec.Struct, frozen=True):
+class Idle(IdleByCause, frozen=True):
     """Idle time of the device in one step, as ``steps`` has it; the causes add up to ``idle_us``.
 
     ``kernel_us`` and ``other_us`` are former names of ``dependency_us`` and ``unknown_us``.
@@ -38,14 +39,6 @@ class Idle(msgspec.Struct, frozen=True):
     free_us: Microseconds
     lead_us: Microseconds
     other_step_us: Microseconds
-    data_us: Microseconds
-    host_us: Microseconds
-    sync_us: Microseconds
-    gc_us: Microseconds
-    collective_us: Microseconds
-    dependency_us: Microseconds
-    profiler_us: Microseconds
-    unknown_us: Microseconds
     kernel_us: Microseconds
     other_us: Microseconds
     after_sync_us: Microseconds

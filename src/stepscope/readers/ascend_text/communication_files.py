@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,14 +13,15 @@ import numpy as np
 import polars as pl
 
 from stepscope.arrays import NULL, Float64s
+from stepscope.errors import UnreadableInputError
 from stepscope.readers.ascend_text.reported_cells import ReportedCells, measured
 from stepscope.readers.files.exact_time import nanoseconds
+from stepscope.readers.files.raw_bytes import blocks
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.trace_json.event_columns import nullable
 from stepscope.store.notes import Notes
 from stepscope.store.rank_writer import RankWriter
 
-OnRead = Callable[[int], None] | None
 Entry = tuple[int | None, str, Any]  # step, name, value
 
 _MOST_BYTES: Final = 4 << 30
@@ -150,18 +151,22 @@ def _report_links(path: Path, entries: Sequence[Entry], out: RankWriter) -> None
 
 def _load(path: Path, decoder: Any, reading: Reading) -> Any:
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            reading.notes.add("ascend_file_unreadable", file=path.name)
-            return {}
-        raw = path.read_bytes()
-        reading.took(len(raw))
-        raw = raw.removeprefix(codecs.BOM_UTF8)
+        raw = _content(path, reading)
         return decoder.decode(raw)
     except msgspec.ValidationError:
         return _without_types(raw, decoder, path, reading.notes)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (UnreadableInputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         reading.notes.add("ascend_file_unreadable", file=path.name)
         return {}
+
+
+def _content(path: Path, reading: Reading) -> bytes:
+    content = bytearray()
+    for block in blocks(path, reading.notes, reading.on_read):
+        content += block
+        if len(content) > _MOST_BYTES:
+            raise UnreadableInputError("cannot_read", path=str(path), reason="too large")
+    return bytes(content.removeprefix(codecs.BOM_UTF8))
 
 
 def _without_types(raw: bytes, decoder: Any, path: Path, notes: Notes) -> Any:

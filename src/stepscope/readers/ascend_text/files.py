@@ -11,9 +11,9 @@ from typing import Final
 
 from stepscope.facts.ascend import ascend_facts
 
-# {stem}[_slice_{number}][_{timestamp}].{extension}; old msprof puts device, model and iteration behind the stem.
+# {stem}[_slice_{number}][_{timestamp}].{extension}[.gz]; old msprof puts device, model and iteration behind the stem.
 _NAME: Final = re.compile(
-    r"(?P<stem>[A-Za-z]\w*?)(?:_slice_(?P<piece>\d{1,9}))?(?:_(?P<stamp>\d{14,20}))?\.(?P<extension>csv|json)"
+    r"(?P<stem>[A-Za-z]\w*?)(?:_slice_(?P<piece>\d{1,9}))?(?:_(?P<stamp>\d{14,20}))?\.(?P<extension>csv|json)(?:\.gz)?"
 )
 _NUMBERS: Final = re.compile(r"(?:_\d{1,9}){1,4}$")
 
@@ -67,8 +67,10 @@ stamp=20250109123456)
 def deliverables(paths: Iterable[Path]) -> Deliverables:
     """Sort files into tables. Of several exports of one table the newest counts; its slices stand in order."""
     by_table: dict[str, list[KnownFile]] = defaultdict(list)
-    for path in paths:
-        if (file := known_file(path)) is not None:
+    there = set(paths)
+    for path in there:
+        is_copy = path.suffix == ".gz" and path.with_suffix("") in there
+        if not is_copy and (file := known_file(path)) is not None:
             by_table[f"{file.stem}.{file.extension}"].append(file)
     result = Deliverables()
     for table, files in sorted(by_table.items()):
