@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stepscope.readers.formats import READERS
-from stepscope.texts import LANGUAGES, catalogue
+from stepscope.texts import IDENTIFIERS, LANGUAGES, catalogue
 
 _DICTIONARIES = Path(__file__).parents[1] / "web/src/i18n"
 _ENTRY = re.compile(r"'([\w.]+)':\s*(['\"`])(.*?)(?<!\\)\2,\n", re.DOTALL)
@@ -73,3 +73,15 @@ def test_a_polished_repetition_is_seen() -> None:
     first = _words("Nothing is held at the end of any step after warm-up.", "en")
     second = _words("Nothing at all is held at the end of any step after warm-up", "en")
     assert len(first & second) > _ALIKE * len(first | second)
+
+
+def test_the_page_writes_the_same_numbers_with_their_thousands_apart() -> None:
+    """A number of ranks is 1,024 in the terminal, the report and the page; a rank is 1024 in all of them."""
+    if not _DICTIONARIES.is_dir():
+        pytest.skip("the page's sources are not here")
+    rule = re.search(
+        r"IDENTIFIERS: ReadonlySet<string> = new Set\(\s*'([\w ]+)'",
+        (_DICTIONARIES / "language.svelte.ts").read_text("utf-8"),
+    )
+    assert rule is not None
+    assert set(rule[1].split()) >= IDENTIFIERS

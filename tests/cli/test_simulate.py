@@ -66,7 +66,7 @@ def test_mistakes_get_a_sentence(stepscope: Command, tmp_path: Path) -> None:
         ("[[faults]]\nkind = 'idle_gap'\nstrength = 1.0\n", "one of clear, mild; or a number above 0 and below 1"),
         ("[[faults]]\nkind = 'slow_link'\nlinks = [[0, 1, 2]]\n", "faults[0].links[0] must be a list of 2 values"),
         ("[input]\nstages = [{ us = 3 }]\n", "input.stages[0].name is missing"),
-        ("[plan]\ndp = 100000\ntp = 2\n", "200000 ranks, more than 100000"),
+        ("[plan]\ndp = 100000\ntp = 2\n", "200,000 ranks, more than 100,000"),
         ("[plan]\ndp = 4\nep = 4\n[workload]\nexperts = 6\n", "workload.experts (6) must be a multiple"),
         ("[plan]\ntp = 4\n[workload]\nhidden = 2\n", "workload.hidden (2) cannot be split"),
         ("[plan]\ncp = 4\n[workload]\nsequence = 2\n", "workload.sequence (2) cannot be split"),

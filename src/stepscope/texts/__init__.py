@@ -12,23 +12,38 @@ from typing import Any, Final, Protocol
 LANGUAGES: Final = ("en", "zh")
 #: A value, the word for one and the word for several.
 _WORD: Final = re.compile(r"\{(\w+)\|([^|{}]*)\|([^|{}]*)\}")
+#: Whole numbers that name something instead of counting it stand as they are; all others have their thousands apart.
+IDENTIFIERS: Final = frozenset(
+    {
+        *("device", "first", "last", "line", "number", "one", "other", "pid", "place"),
+        *("port", "rank", "second", "seq", "slice", "stage", "step", "value"),
+    }
+)
 
 
 def text(key: str, lang: str = "en", **params: Any) -> str:
     """The sentence of a key, with its values put in.
 
-    ``{count|rank|ranks}`` is the word that goes with a number, as in the page's own sentences.
+    ``{count|rank|ranks}`` is the word that goes with a number, as in the page's own sentences. Numbers of things have
+    their thousands apart; those that name a rank or a step (``IDENTIFIERS``) do not.
 
     >>> text("error.no_such_path", path="a.json")
     'There is no file or directory a.json. Check the path.'
     >>> text("report.more_rows", count=1), text("report.more_rows", count=2)
     ('… 1 more row; use --json or --csv to see all.', '… 2 more rows; use --json or --csv to see all.')
+    >>> text("finding_ranks.every", count=1024), text("finding_ranks.every", "zh", count=1024)
+    ('all 1,024 ranks', '全部 1,024 个 rank')
     """
     section, _, name = key.partition(".")
     # Parsing all files takes longer than most commands work, so only the one with the key is parsed.
     sections = next((_parsed(file) for file, content in _files().items() if f"[{key}]" in content), {})
     sentence = _WORD.sub(lambda word: word[2 if str(params[word[1]]) == "1" else 3], sections[section][name][lang])
-    return sentence.format(**params)
+    return sentence.format(**{name: _written(name, value) for name, value in params.items()})
+
+
+def _written(name: str, value: object) -> object:
+    counts = isinstance(value, int) and not isinstance(value, bool) and name not in IDENTIFIERS
+    return f"{value:,}" if counts else value
 
 
 class InBoth(Protocol):

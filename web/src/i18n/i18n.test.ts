@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { en } from './en'
 import { firstZh } from './first.zh'
-import { language, lookUp, t } from './language.svelte'
+import { fill, language, lookUp, t } from './language.svelte'
 import { zh } from './zh'
 
 afterEach(() => language.set('en'))
@@ -46,6 +46,17 @@ test('values are put in, and the language can change', () => {
   expect(t('table.rows', { shown: 3, total: 9 })).toBe('3 / 9 行')
   expect(document.documentElement.lang).toBe('zh')
   expect(lookUp('error.no_such_code')).toBeNull()
+})
+
+test('numbers of things have their thousands apart, ranks and steps do not', () => {
+  for (const chosen of ['en', 'zh'] as const) {
+    language.set(chosen)
+    expect(
+      fill('{count} of {total}: rank {rank}, step {step}', { count: 1024, total: 20480, rank: 1023, step: 40960 }),
+    ).toBe('1,024 of 20,480: rank 1023, step 40960')
+    expect(fill('{count} {count|row|rows}', { count: 1 })).toBe('1 row')
+    expect(fill('{count}', { count: 0.5 })).toBe('0.5')
+  }
 })
 
 test('the words that are seen before any page is there come first', () => {

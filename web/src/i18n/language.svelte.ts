@@ -26,6 +26,11 @@ const loaders: Readonly<Record<Language, Readonly<Record<Part, () => Promise<Wor
   },
 }
 
+/** Whole numbers that name something instead of counting it: they stand as they are (the server's IDENTIFIERS, and the page's own). */
+const IDENTIFIERS: ReadonlySet<string> = new Set(
+  'code device first id last line number one other pid place port rank second seq slice stage step value'.split(' '),
+)
+
 class Choice {
   current = $state<Language>(initial())
   #words = $state.raw<Readonly<Record<Language, Words>>>({ zh: {}, en: {} })
@@ -93,8 +98,13 @@ export function fill(sentence: string, values: Readonly<Record<string, unknown>>
     /\{(\w+)(?:\|([^|}]*)\|([^|}]*))?\}/g,
     // `{count|step|steps}` is the word that goes with a number.
     (hole, name: string, one?: string, many?: string) =>
-      one === undefined ? String(values[name] ?? hole) : String(values[name]) === '1' ? one : String(many),
+      one === undefined ? filled(name, values[name] ?? hole) : String(values[name]) === '1' ? one : String(many),
   )
+}
+
+function filled(name: string, value: unknown): string {
+  const counts = typeof value === 'number' && Number.isInteger(value) && !IDENTIFIERS.has(name)
+  return counts ? value.toLocaleString(locale()) : String(value)
 }
 
 function initial(): Language {

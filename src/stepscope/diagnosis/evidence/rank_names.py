@@ -32,15 +32,17 @@ def rank_names(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
     return Bilingual(f"ranks {numbers.en}", f"rank {numbers.zh}")
 
 
-def waiting_ranks(ranks: Sequence[int], captured: Sequence[int]) -> Bilingual:
-    """Ranks with their verb: rank 1 waits, ranks 1 and 2 wait.
+def waiting_ranks(ranks: Sequence[int], captured: Sequence[int], accused: int = 1) -> Bilingual:
+    """Ranks with their verb, where as many as the last number are accused: rank 1 waits, ranks 1 and 2 wait.
 
     >>> waiting_ranks([0], [0, 1]).en, waiting_ranks([0, 1], [0, 1, 2]).en
     ('rank 0 waits', 'ranks 0, 1 wait')
-    >>> waiting_ranks([0, *range(2, 64)], range(64)).en
-    'all 63 other ranks wait'
+    >>> waiting_ranks([0, *range(2, 64)], range(64)).en, waiting_ranks([0, 1, *range(3, 33), 34], range(64)).en
+    ('all 63 other ranks wait', 'ranks 0, 1, 3-32, 34 wait')
+    >>> waiting_ranks([0, 1, *range(3, 34), *range(35, 64)], range(64), accused=2).zh
+    '其余 62 个 rank 在等待'
     """
-    if len(ranks) == len(captured) - 1 > _MOST_NAMED:
+    if len(ranks) == len(captured) - accused > _MOST_NAMED:
         others = Bilingual.of("finding_ranks.others", count=len(ranks))
         return Bilingual.of("finding_ranks.several_wait", ranks=others)
     key = "finding_ranks.one_waits" if len(ranks) == 1 else "finding_ranks.several_wait"

@@ -12,7 +12,7 @@ import polars as pl
 from stepscope.analysis.cluster.calls.costs import exposed_transfers
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.evidence.numbers import number
-from stepscope.diagnosis.evidence.rank_names import rank_names
+from stepscope.diagnosis.evidence.rank_names import waiting_ranks
 from stepscope.diagnosis.finding import Finding, Proof, Where
 from stepscope.diagnosis.losses import Loss, Next, findings_of, worth_telling
 from stepscope.diagnosis.measures.link_rates import LinkRates, Pair
@@ -119,7 +119,7 @@ def _losses(run: RunContext, slow: _Slow) -> list[Loss]:
                 "other": slow.ranks[-1],
                 "times": f"{slow.ratio:.1f}",
                 "group": slow.where.group or "",
-                "waiting": rank_names(waiting, run.ranks),
+                "waiting": waiting_ranks(waiting, run.ranks, len(slow.ranks)),
             },
             evidence=[number("call_transfer", slow.ratio, "ratio", 1.0, "communication")],
             proof=[Proof(rank=rank, page="communication")],
