@@ -277,7 +277,7 @@ test('several ranks are strips that open lanes, then tracks', async ({ app, page
   const box = await strips.nth(1).locator('xpath=..').boundingBox()
   expect(box?.height).toBe(18)
   await strips.nth(1).click()
-  await expect(names.getByText('Computing')).toHaveCount(2)
+  await expect(names.getByText('Computing', { exact: true })).toHaveCount(2)
   await strips.nth(1).click()
   await expect(names.getByRole('button', { name: /GPU/ })).toHaveCount(2)
   await page.getByRole('combobox', { name: 'Order of the ranks' }).selectOption('number')
@@ -305,6 +305,79 @@ test('one button shows all ranks as strips, the furthest behind first, and takes
   await expect.poll(() => app.param('rank')).toBe(null)
 })
 
+test('nobody chose a rank: the one that the first finding accuses is shown above a peer, track by track', async ({
+  app,
+  page,
+}) => {
+  const run = await app.run('four_ranks')
+  const { data } = await app.api<{ data: { findings: { ranks: number[] }[] } }>(`run/${run.id}/diagnose`)
+  // Rank 2 was made slow when this was recorded.
+  expect(data.findings[0]?.ranks).toEqual([2])
+  await page.setViewportSize({ width: 1440, height: 900 })
+  await app.openTimeline(run.id)
+  const [accused, peer] = (app.param('pair') ?? '').split(',').map(Number)
+  expect(accused).toBe(2)
+  expect([0, 1, 3]).toContain(peer)
+  const names = page.getByRole('group', { name: 'Tracks' })
+  const drawer = await page.getByRole('region', { name: 'Details' }).boundingBox()
+  const strips = names.getByRole('button', { name: /^rank \d/ })
+  await expect(strips).toHaveCount(2)
+  await expect(strips.first()).toHaveAccessibleName(/^rank 2/)
+  await expect(strips.first()).toContainText('wait for rank 2')
+  // The compute stream of both, right below each other, above the drawer.
+  const streams = names.getByText('stream 7', { exact: true })
+  await expect(streams).toHaveCount(2)
+  const [one, other] = await Promise.all([streams.nth(0).boundingBox(), streams.nth(1).boundingBox()])
+  expect((other?.y ?? 0) - (one?.y ?? 0)).toBeLessThan(100)
+  expect((other?.y ?? 900) + 20).toBeLessThan(drawer?.y ?? 0)
+  // Other pages are not narrowed to the two, and the way back opens on them again.
+  await page.getByRole('link', { name: 'Operators' }).first().click()
+  await expect(page).toHaveURL(/operators/)
+  expect(app.param('pair')).toBeNull()
+  expect(app.param('rank')).toBeNull()
+  await page.getByRole('link', { name: 'Timeline' }).first().click()
+  await expect.poll(() => app.param('pair')).toBe(`${accused},${peer}`)
+  // A link keeps what it showed.
+  await app.settled()
+  await page.reload()
+  await app.settled()
+  await expect(strips.first()).toHaveAccessibleName(/^rank 2/)
+  await app.openTimeline(run.id, '?rank=1')
+  await expect(names.getByText('Steps of rank 1', { exact: true })).toBeVisible()
+  await expect(strips).toHaveCount(0)
+})
+
+test('streams without work in the first view are gathered, and open with one click', async ({ app, page }) => {
+  const run = await app.run('four_ranks')
+  const { ranks } = await app.api<{ ranks: { groups: Group[]; steps: Step[] }[] }>(`run/${run.id}/tracks?rank=2`)
+  const step = ranks[0]?.steps.find((one) => one.period_at_ns !== null && !one.warm_up && !one.incomplete)
+  const from = step?.period_at_ns ?? 0
+  const to = from + (step?.period_dur_ns ?? 0)
+  // Which streams have work in it, counted by a query of the table itself.
+  const { origin_ns, rank_list } = await app.api<{
+    origin_ns: string
+    rank_list: { rank: number; clock_offset_ns: string }[]
+  }>(`run/${run.id}`)
+  const zero = BigInt(origin_ns) - BigInt(rank_list.find((one) => one.rank === 2)?.clock_offset_ns ?? 0)
+  const { data } = await app.api<{ data: { track: number; n: number }[] }>(`run/${run.id}/sql`, {
+    query: `SELECT track, SUM(CASE WHEN start_ns - ${zero} < ${to} AND start_ns + dur_ns - ${zero} > ${from} THEN 1
+      ELSE 0 END) AS n FROM slices WHERE rank = 2 GROUP BY track`,
+  })
+  const busy = new Set(data.filter((one) => one.n > 0).map((one) => one.track))
+  const streams = ranks[0]?.groups.filter((one) => one.kind === 'device').flatMap((one) => one.tracks) ?? []
+  const gathered = streams.filter((one) => one.quiet || !busy.has(one.track))
+  // Some of them work in other steps, so that no count over the whole run would have gathered them.
+  expect(gathered.some((one) => !one.quiet)).toBe(true)
+  await app.openTimeline(run.id, `?rank=2&t=${from}-${to}`)
+  const names = page.getByRole('group', { name: 'Tracks' })
+  const quiet = names.getByRole('button', { name: `${gathered.length} quiet tracks` })
+  for (const one of streams)
+    await expect(names.getByText(one.name, { exact: true })).toHaveCount(gathered.includes(one) ? 0 : 1)
+  await quiet.click()
+  const [first] = gathered
+  await expect(names.getByText(first?.name ?? '', { exact: true })).toBeVisible()
+})
+
 test('the result of a query is a track whose slices lead to their originals', async ({ app, page }) => {
   const run = await app.run('job')
   const kernel = await sliceOf(app, run.id, 'gemm_kernel')
@@ -321,6 +394,43 @@ test('the result of a query is a track whose slices lead to their originals', as
   await expect.poll(() => app.param('track')).toBeNull()
 })
 
+interface Group {
+  readonly kind: string
+  readonly tracks: readonly { readonly track: number; readonly name: string; readonly quiet: boolean }[]
+}
+interface Step {
+  readonly period_at_ns: number | null
+  readonly period_dur_ns: number | null
+  readonly warm_up: boolean
+  readonly incomplete: boolean
+}
+
+test('two runs with many streams: the same tracks of both are in sight at once', async ({ app, page }) => {
+  const run = await app.run('four_ranks')
+  const twin = await app.run('job')
+  await page.setViewportSize({ width: 1440, height: 900 })
+  for (const [a, b] of [
+    [run, twin],
+    [twin, run],
+  ] as const) {
+    await app.openTimeline(a.id, `?vs=${b.id}&rank=0`)
+    const names = page.getByRole('group', { name: 'Tracks' })
+    const drawer = await page.getByRole('region', { name: 'Details' }).boundingBox()
+    const lanes = names.getByText('Computing', { exact: true })
+    const streams = names.getByText('stream 7', { exact: true })
+    await expect(lanes).toHaveCount(2)
+    await expect(streams).toHaveCount(2)
+    for (const one of [lanes.nth(1), streams.nth(0), streams.nth(1)]) {
+      const place = await one.boundingBox()
+      expect((place?.y ?? 900) + (place?.height ?? 0)).toBeLessThan(drawer?.y ?? 0)
+    }
+    // Each says whose it is.
+    const boxes = names.locator('.box.track')
+    await expect(boxes.filter({ hasText: 'stream 7' }).nth(0)).toContainText('A')
+    await expect(boxes.filter({ hasText: 'stream 7' }).nth(1)).toContainText('B')
+  }
+})
+
 test('another run stands below this one, its steps under the same steps', async ({ app, page }) => {
   const run = await app.run('job')
   const other = await app.run('single')
@@ -328,7 +438,20 @@ test('another run stands below this one, its steps under the same steps', async 
   const names = page.getByRole('group', { name: 'Tracks' })
   await expect(names.getByText('B: steps of rank 0')).toBeVisible()
   await expect(names.getByRole('button', { name: /^B · rank 0/ })).toHaveAttribute('aria-expanded', 'true')
-  await expect(names.getByText('stream 7')).toHaveCount(2)
+  await expect(names.getByText('stream 7', { exact: true })).toHaveCount(2)
+  // A search is of both: each has one such kernel in each of its three steps, walked in the order of time.
+  await page.keyboard.press('0')
+  await page.getByRole('searchbox', { name: 'Search slices' }).fill('gemm_kernel')
+  await expect(page.getByRole('toolbar')).toContainText('6')
+  const sides: string[] = []
+  for (let hit = 1; hit <= 6; hit += 1) {
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('toolbar')).toContainText(`${hit} of 6`)
+    sides.push((app.param('sel') ?? '').split(':')[0] === '0' ? 'A' : 'B')
+  }
+  expect(sides.filter((side) => side === 'A')).toHaveLength(3)
+  await page.getByRole('button', { name: 'Hits' }).click()
+  await expect(page.getByRole('gridcell', { name: 'B · 0' })).toHaveCount(3)
 })
 
 test('a proof of memory opens with its memory track in sight', async ({ app, page }) => {

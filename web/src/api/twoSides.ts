@@ -69,7 +69,9 @@ export class TwoSides extends TimelineApi {
   override async search(query: Query, signal?: AbortSignal): Promise<Found> {
     const ranks = Array.isArray(query['rank']) ? query['rank'].map(Number) : []
     if (!isSideB(ranks[0] ?? 0)) return super.search(query, signal)
-    return asSideB(await this.#sideB().search({ ...query, rank: ranks.map(ownRank) }, signal))
+    const current = query['current_rank']
+    const own = typeof current === 'number' ? { current_rank: ownRank(current) } : {}
+    return asSideB(await this.#sideB().search({ ...query, ...own, rank: ranks.map(ownRank) }, signal))
   }
 
   override traceAddress(ranks: readonly number[], from: number, to: number): string {

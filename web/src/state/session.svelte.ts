@@ -52,12 +52,18 @@ export class Session {
     parseScope(this.#scopeText, { ranks: this.run?.rank_list ?? [], slowest: this.#slowest }),
   )
 
-  /** The ranks that the address names; the first of the run where it names none. */
+  /** The ranks that the address names; where it names none, those that the timeline opened with, or the first of the run. */
   get ranks(): readonly number[] {
     const { ranks } = this.scope
-    return this.#scopeText !== '' && ranks.length > 0
-      ? ranks
-      : (this.run?.rank_list ?? []).slice(0, 1).map((one) => one.rank)
+    if (this.#scopeText !== '' && ranks.length > 0) return ranks
+    const known = (this.run?.rank_list ?? []).map((one) => one.rank)
+    const opened = numbers(router.route.params['pair']).filter((rank) => known.includes(rank))
+    return opened.length > 0 ? opened : known.slice(0, 1)
+  }
+
+  /** Whether the address names ranks. */
+  get namesRanks(): boolean {
+    return this.#scopeText !== ''
   }
 
   /** Times of all ranks side by side; asked for with the first look, undefined until they are there. */

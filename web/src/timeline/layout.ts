@@ -1,8 +1,9 @@
 // From ranks and what the user did to their tracks to boxes with a height: the steps (and, of a single rank, its lanes)
-// and pinned tracks on top; below them, scrolled, a strip for each rank, its lanes and tracks where it is open.
+// and pinned tracks on top; below them, scrolled, a strip for each rank, its lanes and tracks where it is open. Two ranks
+// that are compared share a section: their strips and lanes, then each track of the one above the same of the other.
 import type { RankTracks, Track } from '../api/timeline'
 import { LANES_BLOCK } from './tiles/key'
-import { isSideB } from './sides'
+import { twinTracks } from './pair'
 import { trackOfRank, type StackedTrack } from './stack'
 import { orderedGroups, type OrderedGroup } from './trackOrder'
 import {
@@ -36,6 +37,8 @@ export interface Box {
   readonly group: TrackKey | null
   /** Of a group's heading: device, host, memory, python … */
   readonly groupKind: string | null
+  /** Whether it stands among tracks of two ranks, and so needs the name of its own. */
+  readonly paired: boolean
 }
 
 /** How far a rank is open: its strip alone, its lanes, its tracks too. */
@@ -47,6 +50,8 @@ export interface ShownRank {
   readonly open: Openness
   /** Null until its tracks were asked for. */
   readonly info: RankTracks | null
+  /** Compared with the rank before it, among whose tracks its own stand. */
+  readonly twin?: boolean
 }
 
 /** The boxes of one rank among the scrolled ones; its head stays in sight while the rest scrolls by. */
@@ -65,6 +70,8 @@ export interface Layout {
   readonly scrolled: readonly Box[]
   readonly scrolledHeight: number
   readonly sections: readonly Section[]
+  /** Of each track of an open rank, the headings below which it stands: what is to be opened to see it. */
+  readonly headings: ReadonlyMap<TrackKey, readonly TrackKey[]>
 }
 
 export interface LayoutOptions {
@@ -77,6 +84,8 @@ export interface LayoutOptions {
   readonly queryRows?: number
   /** Only this track, of every rank. */
   readonly stack?: StackedTrack | null
+  /** Tracks without work in the stretch that the page opened on: they are gathered as those are that never have any. */
+  readonly idle?: ReadonlySet<TrackKey>
 }
 
 export const ROW_HEIGHT = 18
@@ -102,16 +111,14 @@ export function layOut(ranks: readonly ShownRank[], state: TrackState, options: 
   const builder = new Builder(state, options, alone)
   const [first] = ranks
   const head: Unplaced[] = first ? [heading('steps', stepsKey, first.rank, STEPS_HEIGHT, first.title)] : []
-  const other = ranks.find((one) => isSideB(one.rank))
+  const other = ranks.find((one) => one.twin)
   if (other) head.push(heading('steps', otherStepsKey, other.rank, STEPS_HEIGHT, other.title))
   if (alone && !options.stack && first?.info?.has_lanes && !state.hidden.includes(lanesKey(first.rank)))
     head.push(lanesBox(first.rank, state))
   if (first && options.queryRows) head.push(queryBox(first.rank, options.queryRows))
   const { stack = null } = options
-  for (const rank of ranks) {
-    if (stack) builder.addStacked(rank, stack)
-    else builder.addRank(rank)
-  }
+  if (stack) for (const rank of ranks) builder.addStacked(rank, stack)
+  else for (const together of sectionsOf(ranks)) builder.addSection(together)
   const [pinnedBoxes, pinnedHeight] = place([
     ...head,
     ...state.pinned.flatMap((key) => builder.pinnable.get(key) ?? []),
@@ -122,12 +129,26 @@ export function layOut(ranks: readonly ShownRank[], state: TrackState, options: 
     const headHeight = builder.scrolled.slice(firstBox, firstBox + headBoxes).reduce((sum, box) => sum + box.height, 0)
     return { rank, y, headHeight, headBoxes, firstBox, end: scrolledBoxes[endBox]?.y ?? scrolledHeight }
   })
-  return { pinned: pinnedBoxes, pinnedHeight, scrolled: scrolledBoxes, scrolledHeight, sections }
+  const { headings } = builder
+  return { pinned: pinnedBoxes, pinnedHeight, scrolled: scrolledBoxes, scrolledHeight, sections, headings }
 }
+
+/** Each rank with the twin that follows it. */
+function sectionsOf(ranks: readonly ShownRank[]): readonly (readonly ShownRank[])[] {
+  return ranks.flatMap((rank, at) => {
+    if (rank.twin && at > 0) return []
+    const next = ranks[at + 1]
+    return [next?.twin ? [rank, next] : [rank]]
+  })
+}
+
+/** A track and, where two ranks are compared, the same track of the other one. */
+type Row = readonly { readonly info: RankTracks; readonly track: Track; readonly key: TrackKey }[]
 
 class Builder {
   readonly scrolled: Unplaced[] = []
   readonly pinnable = new Map<TrackKey, Unplaced>()
+  readonly headings = new Map<TrackKey, readonly TrackKey[]>()
   readonly sections: { rank: number; firstBox: number; headBoxes: number; endBox: number }[] = []
 
   constructor(
@@ -136,14 +157,17 @@ class Builder {
     private readonly alone: boolean,
   ) {}
 
-  addRank(shown: ShownRank): void {
+  addSection(together: readonly ShownRank[]): void {
     const firstBox = this.scrolled.length
-    const { rank, info } = shown
-    if (!this.alone) this.scrolled.push(stripBox(shown))
-    if (!this.alone && shown.open > 0 && info?.has_lanes) this.#offer(lanesBox(rank, this.state))
+    for (const shown of together) {
+      if (!this.alone) this.scrolled.push(stripBox(shown))
+      if (!this.alone && shown.open > 0 && shown.info?.has_lanes) this.#offer(lanesBox(shown.rank, this.state))
+    }
     const headBoxes = this.scrolled.length - firstBox
-    if (info && (this.alone || shown.open === 2)) this.#addTracks(info)
-    this.sections.push({ rank, firstBox, headBoxes, endBox: this.scrolled.length })
+    const open = together.flatMap(({ info, open: how }) => (info && (this.alone || how === 2) ? [info] : []))
+    const [lead, twin = null] = open
+    if (lead) this.#addTracks(lead, twin)
+    this.sections.push({ rank: together[0]?.rank ?? 0, firstBox, headBoxes, endBox: this.scrolled.length })
   }
 
   /** One track of a rank, under the rank's name; its strip until the tracks are there. */
@@ -159,42 +183,81 @@ class Builder {
     this.sections.push({ rank, firstBox, headBoxes: 0, endBox: this.scrolled.length })
   }
 
-  #addTracks(rank: RankTracks): void {
-    const groups = orderedGroups(rank, this.options.kinds ?? [], this.options.first ?? null)
-    for (const group of groups) this.#addGroup(rank, group)
-    const hidden = this.state.hidden.filter((key) => key.startsWith(`${rank.rank}.`)).length
-    if (hidden > 0) this.scrolled.push(heading('hidden', `${rank.rank}.h`, rank.rank, GROUP_HEIGHT, String(hidden)))
+  #addTracks(lead: RankTracks, twin: RankTracks | null): void {
+    const { kinds = [], first = null } = this.options
+    const same = twin ? twinTracks(lead, twin) : new Map<Track, Track>()
+    for (const group of orderedGroups(lead, kinds, first))
+      this.#addGroup(
+        group,
+        group.tracks.map((track) => {
+          const other = same.get(track)
+          return [rowOf(lead, track), ...(twin && other ? [rowOf(twin, other)] : [])]
+        }),
+        twin === null ? 'no' : 'lead',
+      )
+    if (twin) {
+      const taken = new Set(same.values())
+      for (const group of orderedGroups(twin, kinds, first)) {
+        const rest = group.tracks.filter((track) => !taken.has(track))
+        this.#addGroup(
+          group,
+          rest.map((track) => [rowOf(twin, track)]),
+          'twin',
+        )
+      }
+    }
+    for (const { rank } of twin ? [lead, twin] : [lead]) {
+      const hidden = this.state.hidden.filter((key) => key.startsWith(`${rank}.`)).length
+      if (hidden > 0) this.scrolled.push(heading('hidden', `${rank}.h`, rank, GROUP_HEIGHT, String(hidden)))
+    }
   }
 
-  #addGroup(rank: RankTracks, group: OrderedGroup): void {
+  /** `pair`: whether the rank is compared with another, and which of the two it is. */
+  #addGroup(group: OrderedGroup, all: readonly Row[], pair: 'no' | 'lead' | 'twin'): void {
     const { state } = this
+    const paired = pair !== 'no'
     const filter = this.options.filter ?? ''
-    const wanted = group.tracks.filter((track) => matches(track, group.name, filter))
-    const byKey = new Map(wanted.map((track) => [trackKey(rank.rank, track.track), track]))
-    const visible = ordered([...byKey.keys()], state.moved).filter((key) => !state.hidden.includes(key))
-    if (visible.length === 0) return
+    const rank = all[0]?.[0]?.info.rank
+    if (rank === undefined) return
+    const seen = all
+      .map((row) => row.filter(({ track, key }) => matches(track, group.name, filter) && !state.hidden.includes(key)))
+      .filter((row) => row.length > 0)
+    const byKey = new Map(seen.map((row) => [row[0]?.key ?? '', row]))
+    const rows = ordered([...byKey.keys()], state.moved).map((key) => byKey.get(key) ?? [])
+    if (rows.length === 0) return
     // A filter is a question about tracks: what it finds is shown open.
-    const folded =
-      filter === '' && (group.folded || (!this.alone && group.kind !== 'device')) !== state.toggled.includes(group.key)
-    const title = heading('group', group.key, rank.rank, GROUP_HEIGHT, group.name)
-    this.scrolled.push({ ...title, folded, rows: visible.length, groupKind: group.kind })
-    const boxOf = (key: TrackKey): Unplaced => trackBox(rank, byKey.get(key) as Track, key, group.key, state)
-    const quiet = filter === '' ? visible.filter((key) => byKey.get(key)?.quiet && !state.pinned.includes(key)) : []
+    const usually = group.folded || (!this.alone && !paired && group.kind !== 'device')
+    const folded = filter === '' && usually !== state.toggled.includes(group.key)
+    const title = heading('group', group.key, rank, GROUP_HEIGHT, group.name)
+    this.scrolled.push({ ...title, folded, rows: rows.length, groupKind: group.kind, paired: pair === 'twin' })
+    const boxesOf = (row: Row): Unplaced[] =>
+      row.map(({ info, track, key }) => ({ ...trackBox(info, track, key, group.key, state), paired }))
+    const quiet = filter === '' ? rows.filter((row) => row.every((one) => this.#isQuiet(one))) : []
     const gathered = quiet.length > 1 ? quiet : []
-    for (const key of visible) {
-      if (gathered.includes(key)) continue
-      if (folded) this.pinnable.set(key, boxOf(key))
-      else this.#offer(boxOf(key))
+    for (const row of rows) {
+      if (gathered.includes(row)) continue
+      for (const { key } of row) this.headings.set(key, [group.key])
+      for (const box of boxesOf(row)) {
+        if (folded) this.pinnable.set(box.key, box)
+        else this.#offer(box)
+      }
     }
     if (gathered.length === 0) return
     const key = quietKey(group.key)
     const shut = !state.toggled.includes(key)
     if (!folded)
-      this.scrolled.push({ ...heading('quiet', key, rank.rank, GROUP_HEIGHT, ''), folded: shut, rows: gathered.length })
-    for (const one of gathered) {
-      if (folded || shut) this.pinnable.set(one, boxOf(one))
-      else this.#offer(boxOf(one))
+      this.scrolled.push({ ...heading('quiet', key, rank, GROUP_HEIGHT, ''), folded: shut, rows: gathered.length })
+    for (const row of gathered) {
+      for (const one of row) this.headings.set(one.key, [group.key, key])
+      for (const box of boxesOf(row)) {
+        if (folded || shut) this.pinnable.set(box.key, box)
+        else this.#offer(box)
+      }
     }
+  }
+
+  #isQuiet({ track, key }: Row[number]): boolean {
+    return (track.quiet || (this.options.idle?.has(key) ?? false)) && !this.state.pinned.includes(key)
   }
 
   /** A box goes where it belongs: to the pinned ones, or among the others. */
@@ -205,9 +268,13 @@ class Builder {
   }
 }
 
+function rowOf(info: RankTracks, track: Track): Row[number] {
+  return { info, track, key: trackKey(info.rank, track.track) }
+}
+
 function trackBox(rank: RankTracks, track: Track, key: TrackKey, group: TrackKey, state: TrackState): Unplaced {
   const folded = state.toggled.includes(key)
-  const common = { key, rank: rank.rank, folded, title: track.name, track, group, groupKind: null }
+  const common = { key, rank: rank.rank, folded, title: track.name, track, group, groupKind: null, paired: false }
   if (track.counter) {
     const height = folded ? FOLDED_LEAST : COUNTER_HEIGHT
     return { ...common, kind: 'counter', height, firstRow: 0, rows: 1, rowHeight: height }
@@ -237,7 +304,7 @@ function stripBox({ rank, title, open }: ShownRank): Unplaced {
 
 function heading(kind: BoxKind, key: TrackKey, rank: number, height: number, title: string): Unplaced {
   const empty = { firstRow: 0, rows: 0, rowHeight: 0, folded: false, track: null, group: null, groupKind: null }
-  return { ...empty, kind, key, rank, height, title }
+  return { ...empty, paired: false, kind, key, rank, height, title }
 }
 
 function matches(track: Track, group: string, filter: string): boolean {

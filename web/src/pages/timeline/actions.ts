@@ -8,8 +8,9 @@ import { boxUnder } from '../../timeline/draw/frame'
 import { rowMiddle, sectionAt, type Box } from '../../timeline/layout'
 import { sliceSpan, stepSpan } from '../../timeline/model'
 import { extend, select } from '../../timeline/selection'
-import { groupKey, pinAll, quietKey, toggleFold, togglePin } from '../../timeline/trackState'
+import { pinAll, toggleFold, togglePin, trackKey } from '../../timeline/trackState'
 import { enterRow, walkRows } from './keyboardReach'
+import { rankName } from './rankName'
 import type { SearchState } from './searchState.svelte'
 import type { TimelineStore } from './store.svelte'
 import type { TourState } from './tourState.svelte'
@@ -173,12 +174,11 @@ function revealRow(store: TimelineStore, rank: number, row: number): void {
 function openTo(store: TimelineStore, rank: number, row: number): void {
   if (store.shown.some((one) => one.rank === rank && one.open < 2)) store.openRank(rank, 2)
   const info = store.model?.ranks.get(rank)?.info
-  const at = info?.groups.findIndex((group) =>
-    group.tracks.some((track) => row >= track.first_row && row < track.first_row + track.rows),
-  )
-  if (at === undefined || at < 0) return
-  const group = groupKey(rank, at)
-  for (const key of [group, quietKey(group)]) {
+  const track = info?.groups
+    .flatMap((group) => group.tracks)
+    .find((one) => row >= one.first_row && row < one.first_row + one.rows)
+  if (!track) return
+  for (const key of store.layout.headings.get(trackKey(rank, track.track)) ?? []) {
     const box = store.layout.scrolled.find((one) => one.key === key)
     if (box?.folded && rowMiddle(store.layout.scrolled, rank, row) === null) store.state = toggleFold(store.state, key)
   }
@@ -271,7 +271,7 @@ async function copySummary(store: TimelineStore): Promise<void> {
   const last = store.current
   const { range } = store.selection
   const lines = [location.href]
-  if (last) lines.push(`${last.name}, ${durationNs(last.dur_ns)}, rank ${last.rank}`)
+  if (last) lines.push(`${last.name}, ${durationNs(last.dur_ns)}, ${rankName(last.rank)}`)
   if (range) lines.push(`${durationNs(range.end - range.start)} @ ${durationNs(range.start)}`)
   await navigator.clipboard.writeText(lines.join('\n'))
 }

@@ -5,6 +5,7 @@ import { flagsFromText, flagsToText, type Flag } from '../../timeline/flags'
 import { firstStep, stepSpan, type RunModel } from '../../timeline/model'
 import { openFromText, openToText, type OpenRanks } from '../../timeline/openRanks'
 import { selectionFromParams, selectionToParams, type Selection } from '../../timeline/selection'
+import { isSideB } from '../../timeline/sides'
 import { stripOrderOf, type StripOrder } from '../../timeline/stripOrder'
 import { fromParams, toParams, type TrackState } from '../../timeline/trackState'
 import type { Span } from '../../timeline/view'
@@ -89,14 +90,22 @@ export function paramsOf(state: Omit<AddressedState, 'firstKind'>): Record<strin
 export function openingSpan(model: RunModel | null, params: Params): Span | null {
   if (!model) return null
   const asked = numbers(params['step'])[0]
-  if (asked !== undefined) {
-    for (const rank of model.ranks.keys()) {
-      const mark = model.step(rank, asked)
-      if (mark) return widened(stepSpan(mark))
-    }
-  }
   const first = firstStep(model)
-  return first ? widened(stepSpan(first.mark)) : null
+  for (const step of [asked, first?.mark.step]) {
+    const spans = [...model.ranks.keys()].flatMap((rank) => {
+      const mark = step === undefined || isSideB(rank) ? undefined : model.step(rank, step)
+      return mark ? [stepSpan(mark)] : []
+    })
+    const [one] = spans
+    if (!one) continue
+    // Of two ranks that are compared both are whole in sight.
+    const together = spans.filter((other) => other.start < one.end && other.end > one.start)
+    return widened({
+      start: Math.min(...together.map((span) => span.start)),
+      end: Math.max(...together.map((span) => span.end)),
+    })
+  }
+  return null
 }
 
 function widened(span: Span): Span {

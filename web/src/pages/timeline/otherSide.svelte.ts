@@ -29,6 +29,11 @@ export class OtherSide {
     )
   }
 
+  /** Whether it is to come. */
+  get pending(): boolean {
+    return this.run !== null && this.#details.error === undefined && this.#known.length === 0
+  }
+
   /** What is known of its ranks. */
   get #known(): readonly RankFacts[] {
     return this.#details.data?.summary.id === this.run ? (this.#details.data?.rank_list ?? []) : []

@@ -1,4 +1,5 @@
-// The tracks of ranks as they come from the server: of the first rank with the page, of others when they are opened.
+// The tracks of ranks as they come from the server: of the first rank, or the two that are compared, with the page, of
+// others when they are opened.
 import { untrack } from 'svelte'
 import type { TwoSides } from '../../api/twoSides'
 import type { Tracks } from '../../api/timeline'
@@ -29,12 +30,15 @@ export class RankTracksLoader {
 
   constructor(
     session: Session,
+    opening: { readonly pending: boolean },
     private readonly api: TwoSides,
     private readonly listener: Listener,
   ) {
+    /** What the page shows first: one rank, or two above each other. */
+    const first = (): readonly number[] => session.ranks.slice(0, session.ranks.length === 2 ? 2 : 1)
     this.resource = new Resource(
-      () => (session.run ? `${session.run.summary.version}/${session.rank}` : null),
-      (signal) => api.tracks(session.rank === undefined ? [] : [session.rank], signal),
+      () => (session.run && !opening.pending ? `${session.run.summary.version}/${first().join()}` : null),
+      (signal) => api.tracks(first(), signal),
     )
     $effect(() => this.#adopt(this.resource.data))
   }

@@ -2,11 +2,14 @@
 import type { Found, SliceBrief } from '../../api/timeline'
 import { isAborted } from '../../api/errors'
 import { router } from '../../router/router.svelte'
-import { nameMatcher, parseSearch, toQuery } from '../../timeline/search'
+import { cursorsOf, foundOfBoth } from '../../timeline/foundOfBoth'
+import { nameMatcher, parseSearch, toQuery, type SearchQuery } from '../../timeline/search'
+import { isSideB } from '../../timeline/sides'
 import { go } from './actions'
 import type { TimelineStore } from './store.svelte'
 
 const WAIT_MS = 200
+const MOST_LISTED = 500
 
 export class SearchState {
   text = $state(router.route.params['q'] ?? '')
@@ -34,7 +37,7 @@ export class SearchState {
         return undefined
       }
       const stop = new AbortController()
-      const timer = setTimeout(() => void this.#run(toQuery(query, [...model.ranks.keys()]), stop.signal), WAIT_MS)
+      const timer = setTimeout(() => void this.#run(query, stop.signal), WAIT_MS)
       return () => {
         clearTimeout(timer)
         stop.abort()
@@ -42,10 +45,10 @@ export class SearchState {
     })
   }
 
-  async #run(query: Record<string, unknown>, signal: AbortSignal): Promise<void> {
+  async #run(query: SearchQuery, signal: AbortSignal): Promise<void> {
     this.busy = true
     try {
-      this.result = await this.store.api.search({ ...query, limit: 500 } as never, signal)
+      this.result = await this.#ask(query, null, 0, MOST_LISTED, signal)
       this.store.searchTicks = this.result.ticks
       this.error = null
     } catch (error) {
@@ -53,6 +56,26 @@ export class SearchState {
     } finally {
       this.busy = false
     }
+  }
+
+  /** Hits on the ranks whose tracks are there, of both runs where two are compared; next and previous are from `current`. */
+  async #ask(
+    query: SearchQuery,
+    current: SliceBrief | null,
+    moment: number,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<Found> {
+    const { api, model, offsets } = this.store
+    const ranks = [...(model?.ranks.keys() ?? [])]
+    const [ofA, ofB] = [ranks.filter((rank) => !isSideB(rank)), ranks.filter(isSideB)]
+    const moved = Math.round(offsets.get(ofB[0] ?? 0) ?? 0)
+    const [fromA, fromB] = cursorsOf(current, isSideB(current?.rank ?? 0), moment, moved)
+    const ask = (of: readonly number[], cursor: Record<string, number>): Promise<Found> =>
+      api.search({ ...toQuery(query, of), ...cursor, limit }, signal)
+    if (ofB.length === 0) return await ask(ofA, fromA)
+    const [a, b] = await Promise.all([ask(ofA, fromA), ask(ofB, fromB)])
+    return foundOfBoth(a, b, moved, limit)
   }
 
   #failed(error: unknown): void {
@@ -64,12 +87,8 @@ export class SearchState {
     const query = parseSearch(this.text)
     const { model, view } = this.store
     if (!query || !model) return
-    const from = this.current
-      ? { current_rank: this.current.rank, current_slice: this.current.slice }
-      : { at_ns: Math.max(0, Math.round(view.start)) }
-    const request = { ...toQuery(query, [...model.ranks.keys()]), ...from, limit: 1 }
     try {
-      this.#arrive(direction, await this.store.api.search(request as never, this.store.gone))
+      this.#arrive(direction, await this.#ask(query, this.current, Math.round(view.start), 1, this.store.gone))
     } catch (error) {
       this.#failed(error)
     }

@@ -36,9 +36,11 @@ import { TileCache } from '../../timeline/tiles/cache'
 import type { CounterTile, Tile } from '../../timeline/tiles/codec'
 import type { TileLoader } from '../../timeline/tiles/loader'
 import { drawLevel, wantedTiles } from '../../timeline/tiles/plan'
-import { UNTOUCHED, type TrackState } from '../../timeline/trackState'
-import { TimeView } from '../../timeline/view'
+import { UNTOUCHED, type TrackKey, type TrackState } from '../../timeline/trackState'
+import { TimeView, type Span } from '../../timeline/view'
 import { openingSpan, ownText, paramsOf, stateOf, withTime, type AddressedState } from './address'
+import { idleTracks } from './idleTracks'
+import { OpeningPair } from './openingPair.svelte'
 import { OtherSide } from './otherSide.svelte'
 import { RankTracksLoader } from './rankTracks.svelte'
 import { counterLoader, sliceLoader } from './tileLoaders'
@@ -57,6 +59,7 @@ export class TimelineStore implements AddressedState {
   readonly view = new TimeView({ start: 0, end: 1 })
   readonly tracks: RankTracksLoader
   readonly other: OtherSide
+  readonly opening: OpeningPair
   readonly details: Resource<SliceDetails>
   readonly selectionFlows: Resource<Flows>
 
@@ -93,6 +96,10 @@ export class TimelineStore implements AddressedState {
   height = $state(0)
   width = $state(0)
   loadError = $state.raw<unknown>(null)
+  /** Tracks of each rank that have no work in the stretch that the page opened on. */
+  idleTracks = $state.raw<ReadonlyMap<number, ReadonlySet<TrackKey>>>(new Map())
+  /** Whether everything that the first view shows is there: it does not grow under the reader's eyes. */
+  ready = $state(false)
   /** Where the keys found the slice that they selected last. */
   reached: { readonly rank: number; readonly row: number; readonly moment: number } | null = null
   /** Called when a link's slice was found, to bring its row into sight. */
@@ -109,24 +116,28 @@ export class TimelineStore implements AddressedState {
         ? (session.run?.rank_list ?? []).map((one) => one.rank)
         : session.ranks
     if (ranks.length < 2) return ranks
+    // The pair that the page opened with is in order: the accused one first.
+    if (!session.namesRanks && this.stackKey === null && this.stripOrder === 'slow') return ranks
     const slowest = this.stripOrder === 'slow' ? slowestFirst(session.rankRows() ?? []) : []
     const order = inOrder(ranks, this.stripOrder, { slowest, facts: session.run?.rank_list ?? [] })
     return this.stackKey === null ? order : order.slice(0, MOST_STACKED)
   })
-  /** The ranks with how far they are open: a single one always, of several the first, and what stands below it. */
+  /** The ranks with how far they are open: a single one always, of several the first, and the one that it is compared with. */
   readonly shown: readonly ShownRank[] = $derived.by(() => {
     const { model, other } = this
     if (!model) return []
     const facts = new Map((this.session.run?.rank_list ?? []).map((one) => [one.rank, one]))
     const order = this.stackKey === null ? other.below(this.rankOrder) : this.rankOrder
-    const [first] = order
+    const isTwin = (rank: number, index: number): boolean =>
+      this.stackKey === null && index > 0 && (isSideB(rank) ? !isSideB(order[index - 1] ?? 0) : order.length === 2)
     const openAtFirst = (rank: number, index: number): Openness =>
-      this.stackKey === null && (rank === first || (index === 1 && isSideB(rank))) ? 2 : 0
+      this.stackKey === null && (index === 0 || (index === 1 && isTwin(rank, index))) ? 2 : 0
     return order.map((rank, index) => ({
       rank,
       title: titleOf(isSideB(rank) ? other.facts(rank) : facts.get(rank)),
       open: order.length === 1 ? 2 : (this.opened.get(rank) ?? openAtFirst(rank, index)),
       info: model.ranks.get(rank)?.info ?? null,
+      twin: isTwin(rank, index),
     }))
   })
   /** How far ranks are shown from where the run's clock has them. */
@@ -149,6 +160,7 @@ export class TimelineStore implements AddressedState {
       first: this.firstKind,
       queryRows: this.query ? Math.max(1, this.query.rows.length) : 0,
       stack: this.stack,
+      idle: new Set([...this.idleTracks.values()].flatMap((keys) => [...keys])),
     }),
   )
   readonly canvasTheme: CanvasTheme = $derived(
@@ -160,6 +172,7 @@ export class TimelineStore implements AddressedState {
   readonly #tileLoader: TileLoader<Tile>
   readonly #counterLoader: TileLoader<CounterTile>
   #written = ''
+  #opened: Span = { start: 0, end: 1 }
   #openOnSelection = false
 
   constructor(readonly session: Session) {
@@ -174,7 +187,8 @@ export class TimelineStore implements AddressedState {
     this.#tileLoader = sliceLoader(this.api, this.tiles, hooks)
     this.#counterLoader = counterLoader(this.api, this.counters, hooks)
     this.other = new OtherSide(session)
-    this.tracks = new RankTracksLoader(session, this.api, {
+    this.opening = new OpeningPair(session)
+    this.tracks = new RankTracksLoader(session, this.opening, this.api, {
       onreplaced: () => {
         this.tiles.clear()
         this.counters.clear()
@@ -208,6 +222,11 @@ export class TimelineStore implements AddressedState {
     $effect(() => this.#follow(router.route.params))
     $effect(() => this.#mirror())
     $effect(() => this.#locate(this.selection.slices))
+    $effect(() => {
+      if (this.ready || !this.model) return
+      const there = this.shown.every(({ rank, open, info }) => open === 0 || (info && this.idleTracks.has(rank)))
+      if (this.loadError || (there && !this.other.pending)) this.ready = true
+    })
     $effect(() => () => {
       this.#life.abort()
       this.#tileLoader.dispose()
@@ -309,6 +328,7 @@ export class TimelineStore implements AddressedState {
       if (first) this.#read(router.route.params)
       const ofOther = this.other.ranks.find((rank) => ranks.includes(rank))
       if (ofOther !== undefined) this.#alignOther(ofOther)
+      void this.#findIdle(ranks)
       this.changed()
       const last = this.current
       if (!first && last && ranks.includes(last.rank)) this.onplaced?.(last)
@@ -355,7 +375,29 @@ export class TimelineStore implements AddressedState {
     else if (this.selection.range) this.drawer = 'range'
     const opening = spanFromText(params['t']) ?? openingSpan(this.model, params)
     this.view.jump(opening ?? this.model?.bounds ?? this.view.span)
+    this.#opened = this.view.span
+    if (this.model) void this.#findIdle([...this.idleTracks.keys()])
     this.changed()
+  }
+
+  /** Which tracks of ranks are idle all along the stretch that the page opened on. */
+  async #findIdle(ranks: readonly number[]): Promise<void> {
+    const { model } = this
+    const span = this.#opened
+    if (!model || ranks.length === 0) return
+    const found = await Promise.all(
+      ranks.map(async (rank) => {
+        const info = model.ranks.get(rank)?.info
+        const none: ReadonlySet<TrackKey> = new Set()
+        if (!info) return [rank, none] as const
+        return await idleTracks(this.api, info, span, this.offsets.get(rank) ?? 0, this.gone).then(
+          (keys) => [rank, keys] as const,
+          () => [rank, none] as const,
+        )
+      }),
+    )
+    // Meanwhile somebody may have opened another stretch.
+    if (span === this.#opened) this.idleTracks = new Map([...this.idleTracks, ...found])
   }
 
   #mirror(): void {
