@@ -31,9 +31,12 @@ _AS_RECORDED: Final[tuple[GainMethod, ...]] = (IDLE_REMOVED, REPLAY, UNCERTAIN)
 
 @dataclass(frozen=True)
 class RecorderCost:
-    """The part of a rank's waiting for its host that recording took; the step without recording, where it was timed."""
+    """The part of a rank's waiting for its host that recording took, and what is left of that in a step; the step
+    without recording, where it was timed.
+    """
 
     share: float
+    left_us: float
     unrecorded_us: float | None
 
 
@@ -60,20 +63,22 @@ def recorder_cost(run: RunContext, time: RankTime, unrecorded_us: float | None) 
     gaps = np.flatnonzero(np.isin(idle.periods.step[idle.gaps.period], time.steps))
     waited_us = (idle.gaps.cause[gaps, HOST] + idle.gaps.cause[gaps, SYNC]) / 1000
     whole_us = float(waited_us.sum())
-    if not whole_us:
-        return RecorderCost(0.0, unrecorded_us)
+
+    def took(took_us: float) -> RecorderCost:
+        share = took_us / whole_us if whole_us else 0.0
+        return RecorderCost(share, (whole_us - took_us) / max(len(time.steps), 1), unrecorded_us)
+
     limits = finding_facts().recorder
     began = np.sort(idle.host.start[idle.host.of("operator", "runtime")])
     if unrecorded_us is None:
         events = _events_within(began, idle.gaps.start[gaps], idle.gaps.end[gaps])
-        took_us = float(np.minimum(events * limits.us_per_event, waited_us).sum())
-        return RecorderCost(took_us / whole_us, None)
+        return took(float(np.minimum(events * limits.us_per_event, waited_us).sum()))
     counted = np.flatnonzero(np.isin(idle.periods.step, time.steps))
     periods = idle.periods
     events = _events_within(began, periods.start[counted], periods.end[counted])
     most_us = float(events.sum()) * limits.most_us_per_event
-    took_us = len(time.steps) * max(_usual_us(idle, counted) - max(unrecorded_us, time.computing_us), 0.0)
-    return RecorderCost(min(took_us, most_us, whole_us) / whole_us, unrecorded_us)
+    longer_us = len(time.steps) * max(_usual_us(idle, counted) - max(unrecorded_us, time.computing_us), 0.0)
+    return took(min(longer_us, most_us, whole_us))
 
 
 def _events_within(began: Int64s, start: Int64s, end: Int64s) -> Int64s:
@@ -104,7 +109,7 @@ def _without(finding: Finding, costs: list[RecorderCost]) -> Finding:
     if recorder < finding_facts().recorder.least_share_of_gain or finding.gain_us is None or not finding.gain_share:
         return finding
     period_us = finding.gain_us / finding.gain_share
-    gain_us = finding.gain_us * (1 - recorder)
+    gain_us = min(finding.gain_us * (1 - recorder), statistics.fmean(cost.left_us for cost in costs))
     share = gain_us / (period_us - finding.gain_us * recorder)
     by_cost = finding.severity == severity_of(finding.gain_share, finding.confidence)
     return msgspec.structs.replace(
