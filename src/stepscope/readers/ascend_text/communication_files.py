@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -199,18 +200,18 @@ def _entries(content: Any, path: Path, notes: Notes) -> list[Entry]:
 
 def _add_bands(calls: Iterable[_Call], cells: ReportedCells) -> None:
     """Transports that were used, and their packets by size."""
-    used: dict[str, tuple[list[int], list[_Band]]] = {}
-    packets: dict[tuple[str, str, str], tuple[list[int], list[float]]] = {}
+    used: dict[str, tuple[list[int], list[_Band]]] = defaultdict(lambda: ([], []))
+    packets: dict[tuple[str, str, str], tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry, call in enumerate(calls):
         for transport, band in call.bands.items():
             if not (band.packets or band.size or band.time):
                 continue
-            positions, bands = used.setdefault(transport, ([], []))
+            positions, bands = used[transport]
             positions.append(entry)
             bands.append(band)
             for size, counted in band.packets.items():
                 for metric, value in zip(_PACKETS, counted, strict=False):
-                    entries, values = packets.setdefault((transport, size, metric), ([], []))
+                    entries, values = packets[transport, size, metric]
                     entries.append(entry)
                     values.append(value)
     for transport, (positions, bands) in used.items():
