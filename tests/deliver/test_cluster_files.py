@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import os
+import shutil
+import sqlite3
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,6 +89,79 @@ def test_a_capture_as_databases_gives_the_files_of_the_same_capture_as_text(tmp_
     assert step_rows(databases) == step_rows(text)
     _same_values(databases, text, "cluster_communication.json", 2_000, ())
     _same_values(databases, text, "cluster_communication_matrix.json", 500, ())
+
+
+def _analysed(capture: Path, tmp_path: Path) -> Path:
+    """What the vendor's tool makes of a copy: it also writes into the capture."""
+    copy = shutil.copytree(capture, tmp_path / "copy")
+    for path in [copy, *copy.rglob("*")]:
+        path.chmod(path.stat().st_mode | 0o200)
+    command = [_MSPROF, "cluster", "-m", "all", "-d", copy, "-o", tmp_path / "vendor"]
+    subprocess.run([*map(str, command)], check=True, capture_output=True, timeout=HANGS_AFTER_S, cwd="/")
+    return tmp_path / "vendor" / FOLDER
+
+
+@pytest.mark.skipif(not _MSPROF.exists(), reason="needs msprof-analyze in .venv-vendor (make test)")
+def test_values_of_a_real_capture_are_those_that_msprof_analyze_writes(shared_data: Path, tmp_path: Path) -> None:
+    """Two of eight ranks, as text. Their links with ranks without files are in ours alone."""
+    capture = shared_data / "ascend" / "text_level1"
+    theirs = _analysed(capture, tmp_path)
+    ours = exported(stepscope.load(capture, store=tmp_path / "cache", progress=False), tmp_path / "ours")
+
+    steps, their_steps = step_rows(ours), step_rows(theirs)
+    assert steps.keys() == their_steps.keys()
+    for key, row in their_steps.items():
+        for column, value in row.items():
+            # Their microseconds since 1970 are floats, which are a quarter of a microsecond apart.
+            near = pytest.approx(float(value), abs=0.25) if column not in ("Step", "Type", "Index") else value
+            assert (steps[key][column] if isinstance(near, str) else float(steps[key][column])) == near
+    for file in ("cluster_communication.json", "cluster_communication_matrix.json"):
+        own, other = (dict(leaves(document(folder / file))) for folder in (ours, theirs))
+        assert other.keys() <= own.keys()
+        # What only ours has are links with ranks that were not captured.
+        assert all(max(map(int, path[-2].split("-"))) > 1 for path in own.keys() - other.keys())
+        for path, value in other.items():
+            if path[-1] != "Op Name":  # not kept
+                # Ours are whole nanoseconds.
+                assert own[path] == (pytest.approx(value, rel=1e-9, abs=2e-6) if isinstance(value, float) else value)
+
+
+@pytest.mark.skipif(not _MSPROF.exists(), reason="needs msprof-analyze in .venv-vendor (make test)")
+def test_values_of_a_real_capture_as_databases_are_those_of_msprof_analyze(shared_data: Path, tmp_path: Path) -> None:
+    capture = shared_data / "ascend" / "db_level1"
+    theirs = sqlite3.connect(_analysed(capture, tmp_path) / "cluster_analysis.db")
+    ours = exported(stepscope.load(capture, store=tmp_path / "cache", progress=False), tmp_path / "ours")
+
+    columns = 'step, type, "index", computing, communication_not_overlapped, overlapped, communication, free, preparing'
+    names = ["Computing", "Communication(Not Overlapped)", "Overlapped", "Communication", "Free", "Preparing"]
+    rows = theirs.execute(f"SELECT {columns} FROM ClusterStepTraceTime").fetchall()
+    assert len(rows) == 2
+    steps = step_rows(ours)
+    for step, kind, index, *values in rows:
+        own = steps[step, kind, index]
+        assert [float(own[name]) for name in names] == pytest.approx(values, abs=1e-3)
+
+    (links,) = document(ours / "cluster_communication_matrix.json").values()
+    query = "SELECT step, hccl_op_name, src_rank, dst_rank, transport_type, transit_size, transit_time "
+    rows = theirs.execute(f"{query} FROM ClusterCommunicationMatrix").fetchall()
+    assert len(rows) > 20
+    for step, name, source, target, transport, size, time in rows:
+        (entry,) = (links[step][key] for key in links[step] if key.partition("@")[0] == name)
+        link = entry[f"{int(source)}-{int(target)}"]
+        assert link["Transport Type"] == transport
+        assert (link["Transit Size(MB)"], link["Transit Time(ms)"]) == pytest.approx((size, time), abs=2e-6)
+
+    (calls,) = document(ours / "cluster_communication.json").values()
+    query = (
+        "SELECT step, rank_id, hccl_op_name, elapsed_time, transit_time, wait_time, synchronization_time, idle_time "
+    )
+    rows = theirs.execute(f"{query} FROM ClusterCommunicationTime").fetchall()
+    assert len(rows) >= 8
+    parts = ("Elapse", "Transit", "Wait", "Synchronization", "Idle")
+    for step, rank, name, *times in rows:
+        (entry,) = (calls[step][key] for key in calls[step] if key.partition("@")[0] == name)
+        own = entry[str(rank)]["Communication Time Info"]
+        assert [own[f"{part} Time(ms)"] for part in parts] == pytest.approx(times, abs=2e-6)
 
 
 def _same_values(ours: Path, theirs: Path, file: str, least: int, may_differ: tuple[str, ...]) -> None:

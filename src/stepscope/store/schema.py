@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 import polars as pl
@@ -460,14 +461,20 @@ def conform(table: str, frame: pl.DataFrame) -> pl.DataFrame:
     >>> conform("details", pl.DataFrame({"slice": [1]})).columns
     ['rank', 'slice', 'json']
     """
-    schema = TABLES[table].schema
-    unknown = set(frame.columns) - set(schema)
+    columns = set(frame.columns)
+    unknown = columns - set(TABLES[table].schema)
     if unknown:
         raise ValueError(f"table {table} has no column {sorted(unknown)}")
-    return frame.select(
-        pl.col(name).cast(kind) if name in frame.columns else pl.lit(None, dtype=kind).alias(name)
-        for name, kind in schema.items()
-    )
+    return frame.select(own if name in columns else none for name, (own, none) in _expressions(table).items())
+
+
+@cache
+def _expressions(table: str) -> dict[str, tuple[pl.Expr, pl.Expr]]:
+    """A column in its type, and one without values: made once, not for every rank."""
+    return {
+        name: (pl.col(name).cast(kind), pl.lit(None, dtype=kind).alias(name))
+        for name, kind in TABLES[table].schema.items()
+    }
 
 
 def fitting(table: str, frame: pl.DataFrame) -> pl.DataFrame:

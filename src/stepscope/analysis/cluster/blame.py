@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
 
 import polars as pl
 
@@ -18,8 +17,6 @@ from stepscope.analysis.foundation.intervals import Intervals, union
 from stepscope.analysis.step_statistics import typical
 from stepscope.store.run_store import RunStore
 
-_ORDER: Final = ("rank", "start_ns", "slice")
-
 
 def blame_of(store: RunStore, trace: pl.DataFrame, calls: JobCalls) -> Blame:
     """Of all ranks, some of them at a time; ``trace`` are the steps of all."""
@@ -27,8 +24,7 @@ def blame_of(store: RunStore, trace: pl.DataFrame, calls: JobCalls) -> Blame:
     ranks = sorted(store.ranks)
     holds = Holds()
     for waits in _blocks(calls.waits, ranks):
-        for own in waits.sort(_ORDER).partition_by("rank", maintain_order=True):
-            holds.add(store, own)
+        holds.add(store, waits)
     waited: dict[int, float] = {}
     in_pipeline: dict[int, float] = {}
     caused: Counter[int] = Counter()

@@ -49,7 +49,8 @@ class Graph:
     def earliest(self, weight: Int64s | None = None) -> Int64s:
         """How long after the beginning each node can come, with these weights or the recorded ones."""
         weights = self.weight if weight is None else weight
-        reached = [0] * len(self.time)
+        earliest = np.zeros(len(self.time), np.int64)
+        reached = earliest.data  # as fast as a list of Python's integers, in a fifth of the memory
         for first in range(0, len(weights), _EDGES_AT_ONCE):  # as Python's integers they take ten times the memory
             part = (
                 slice(first, first + _EDGES_AT_ONCE)
@@ -61,7 +62,7 @@ class Graph:
                 allowed = reached[source] + least
                 if allowed > reached[target]:  # noqa: PLR1730  # a call of max() takes longer than all else here
                     reached[target] = allowed
-        return np.array(reached, np.int64)
+        return earliest
 
     def longest_path(self, sink: int, weight: Int64s | None = None) -> Int64s:
         """Numbers of the edges of a longest path from the beginning to a node, first to last."""

@@ -40,7 +40,9 @@ def write(store: RunStore, ranks: Sequence[int], directory: Path) -> None:
         calls = communication_calls(RankData(store, rank))
         groups.add(rank, calls)
         communication.add(rank, calls, reported_bands(store, rank))
-        matrix.add(reported_matrix(store, rank) or communication_matrix(calls, "torch") or {}, groups.ranks_of)
+        matrix.add(
+            reported_matrix(store, rank, groups.ranks_of) or communication_matrix(calls, "torch") or {}, groups.ranks_of
+        )
     steps = step_trace(store, ranks)
     if steps is None and not groups.members:
         raise NoAnswerError("nothing_for_cluster_files")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any, Final
 
 import polars as pl
@@ -38,8 +39,13 @@ def reported_bands(store: RunStore, rank: int) -> dict[Key, dict[str, dict[str, 
     return bands
 
 
-def reported_matrix(store: RunStore, rank: int) -> dict[str, dict[str, Any]]:
-    """The rank's links as ``communication_matrix.json`` has them, less the names of calls, which are not kept."""
+def reported_matrix(
+    store: RunStore, rank: int, ranks_of: Callable[[str], list[int] | None]
+) -> dict[str, dict[str, Any]]:
+    """The rank's links as ``communication_matrix.json`` has them, less the names of calls, which are not kept.
+
+    Ends of links count within their group, whose ranks ``ranks_of`` gives where they are known.
+    """
     transports = _transports(store, rank)
     document: dict[str, dict[str, Any]] = {}
     for step, key, metric, value in _rows(store, rank, of_links=True):
@@ -49,7 +55,11 @@ def reported_matrix(store: RunStore, rank: int) -> dict[str, dict[str, Any]]:
         kind = "p2p" if operation in _POINT_TO_POINT else "collective"
         entries = document.setdefault("step" if step is None else f"step{step}", {"p2p": {}, "collective": {}})[kind]
         source, _, target = measure[1].partition("-")
-        transport = LOCAL if source == target else transports.get((step, group, operation), "")
+        call = (step, group, operation)
+        transport = LOCAL
+        if source != target:
+            peer = _rank_at(int(target), ranks_of(group))
+            transport = transports.get((*call, peer), transports.get((*call, None), ""))
         link = entries.setdefault(key, {}).setdefault(measure[1], {"Transport Type": transport})
         link[measure[2]] = value
     return document
@@ -72,12 +82,27 @@ def _rows(store: RunStore, rank: int, *, of_links: bool) -> list[tuple[int | Non
     return rows.filter(pl.col("key").str.contains("@", literal=True) & wanted).collect().rows()
 
 
-def _transports(store: RunStore, rank: int) -> dict[tuple[int | None, str, str], str]:
-    """By step, group and kind of call: a rank reaches its peers in a group over one transport."""
+def _rank_at(end: int, ranks: list[int] | None) -> int:
+    return ranks[end] if ranks and end < len(ranks) else end
+
+
+def _transports(store: RunStore, rank: int) -> dict[tuple[int | None, str, str, int | None], str]:
+    """By step, group, kind of call and peer; without a peer what the rank uses in that group, where it is only one."""
     names = [pl.col(name).cast(pl.String) for name in ("group", "call", "transport")]
-    rows = store.scan("transfers", [rank]).drop_nulls(["call", "transport"]).select("step", *names).collect()
-    return {
-        (step, group, call.partition("-")[0]): transport
-        for step, group, call, transport in rows.iter_rows()
-        if transport != LOCAL
-    }
+    payload = store.scan("transfers", [rank]).drop_nulls(["call", "transport"]).select("step", *names, "peer")
+    found: dict[tuple[int | None, str, str, int | None], str] = {}
+    for step, group, call, transport, peer in payload.unique(maintain_order=True).collect().iter_rows():
+        if transport != LOCAL:
+            named = (step, group, _kind_of_call(call))
+            found[*named, peer] = transport
+            found[*named, None] = transport if found.get((*named, None), transport) == transport else ""
+    return found
+
+
+def _kind_of_call(call: str) -> str:
+    """As the vendor names calls of a kind, from the name of one of them or of all.
+
+    >>> _kind_of_call("hcom_allReduce__586_0_1"), _kind_of_call("allreduce-total")
+    ('allreduce', 'allreduce')
+    """
+    return call.removeprefix("hcom_").partition("__")[0].partition("-")[0].lower()

@@ -241,8 +241,7 @@ def _tolerantly(text: bytes, path: Path, notes: Notes) -> pl.DataFrame:
 def _clean(frame: pl.DataFrame) -> pl.DataFrame:
     """Bare cells and bare headers, without the blank lines that editors leave at the end."""
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    cells = {}
-    for name in frame.columns:
-        bare = pl.col(name).str.strip_chars(' \t\r\n"')
-        cells[name.strip(' \t\r"\ufeff') or name] = pl.when(~bare.is_in(_NO_VALUE)).then(bare)
-    return frame.select(**cells)
+    bare = pl.all().str.strip_chars(' \t\r\n"')
+    cells = frame.select(pl.when(~bare.is_in(_NO_VALUE)).then(bare))
+    headers = {name.strip(' \t\r"\ufeff') or name: name for name in frame.columns}  # of two alike the last
+    return cells.select(pl.col(name).alias(header) for header, name in headers.items())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from stepscope.facts.ascend import ascend_facts
@@ -12,6 +12,7 @@ from stepscope.facts.communication import communication_facts
 # hcom_allReduce__586_2_1: kind, last digits of the group's hash, number of the call in its group, part of it.
 _CALL: Final = re.compile(r"^(?:hcom_)?([A-Za-z]+)_*_(\d+)_(\d+)(?:_(\d+))?")
 _MOST_RANKS: Final = 1 << 31
+_NAMES_KEPT: Final = 1 << 14  # of calls: the ranks of a job have the same
 
 
 def normalised(word: str) -> str:
@@ -81,6 +82,7 @@ def collective_kind(name: str) -> str:
     return "other" if kind is None else str(kind)
 
 
+@lru_cache(maxsize=_NAMES_KEPT)
 def call_number(name: str) -> int | None:
     """Number of a call within its group, as HCCL writes it into the name.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -204,19 +205,22 @@ def _entries(content: Any, path: Path, notes: Notes) -> list[Entry]:
 
 def _add_bands(calls: Iterable[_Call], cells: ReportedCells) -> None:
     """Transports that were used, and their packets by size."""
-    used: dict[str, list[tuple[int, _Band]]] = {}
-    packets: list[tuple[str, int, float]] = []
+    used: dict[str, tuple[list[int], list[_Band]]] = defaultdict(lambda: ([], []))
+    packets: dict[tuple[str, str, str], tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
     for entry, call in enumerate(calls):
         for transport, band in call.bands.items():
-            if not band.packets and not band.size and not band.time:
+            if not (band.packets or band.size or band.time):
                 continue
-            used.setdefault(transport, []).append((entry, band))
+            positions, bands = used[transport]
+            positions.append(entry)
+            bands.append(band)
             for size, counted in band.packets.items():
                 for metric, value in zip(_PACKETS, counted, strict=False):
-                    packets.append((f"{transport} {size} MB {metric}", entry, value))
-    for transport, entries in used.items():
-        positions, bands = zip(*entries, strict=True)
+                    entries, values = packets[transport, size, metric]
+                    entries.append(entry)
+                    values.append(value)
+    for transport, (positions, bands) in used.items():
         for header, column in zip(_BANDS, measured(bands, _BANDS.values()), strict=True):
             cells.add_column(f"{transport} {header}", positions, column)
-    if packets:
-        cells.add(*zip(*packets, strict=True))
+    for (transport, size, metric), (entries, values) in packets.items():
+        cells.add_column(f"{transport} {size} MB {metric}", entries, values)

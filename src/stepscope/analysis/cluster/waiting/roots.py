@@ -8,6 +8,7 @@ call that both took part in, so no two clocks are compared.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -29,20 +30,19 @@ _NOT_HELD: Final = pl.DataFrame(
 def roots(store: RunStore, waits: pl.DataFrame) -> pl.DataFrame:
     """``wait`` (row number in ``waits``), ``root`` and ``wait_ns``; the parts of a wait add up to it."""
     holds = Holds()
-    for _, own in waits.group_by("rank", maintain_order=True):
-        holds.add(store, own)
+    holds.add(store, waits)
     return holds.roots(waits)
 
 
 class Holds:
-    """When each rank was held up by another. Ranks are added one after the other; then waits are followed."""
+    """When each rank was held up by another. Ranks are added in order, some at a time; then waits are followed."""
 
     def __init__(self) -> None:
         self._of_ranks: list[pl.DataFrame] = []
         self._spans: list[pl.DataFrame] = []
 
     def add(self, store: RunStore, waits: pl.DataFrame) -> None:
-        """All waits of a rank; its compute is looked up."""
+        """All waits of some ranks; their compute is looked up."""
         self._spans.append(_spans(waits))
         held = _held_of(store, waits)
         if not held.is_empty():
@@ -146,18 +146,25 @@ def _axis(of_ranks: list[pl.DataFrame]) -> dict[int, int]:
 
 
 def _held_of(store: RunStore, waits: pl.DataFrame) -> pl.DataFrame:
-    """The parts of the waits of a rank, ``from`` to ``to``, in which it did not compute; of two at once the first."""
+    """The parts of the waits of ranks, ``from`` to ``to``, in which they did not compute; of two at once the first."""
     end = pl.col("start_ns") + pl.col("wait_ns")
     rows = waits.select("rank", "blames", shift=pl.col("came_ns") - end, start="start_ns", end=end)
-    rows = rows.sort("start", "end").with_columns(start=pl.max_horizontal("start", pl.col("end").cum_max().shift(1)))
+    before = pl.col("end").cum_max().shift(1).over("rank")
+    rows = rows.sort("rank", "start", "end").with_columns(start=pl.max_horizontal("start", before))
     rows = rows.filter(pl.col("end") > pl.col("start"))
     if rows.is_empty():
         return _NOT_HELD
-    first, last = int(rows["start"].min()), int(rows["end"].max())  # type: ignore[arg-type]
-    idle = computing_of(store, int(rows["rank"][0])).gaps(first, last)
-    wait, _, begins, ends = overlaps(rows["start"].to_numpy(), rows["end"].to_numpy(), idle)
+    rank, starts, ends = (rows[name].to_numpy() for name in ("rank", "start", "end"))
+    borders = [0, *(np.flatnonzero(np.diff(rank)) + 1).tolist(), len(rows)]
+    parts = []
+    for first, last in pairwise(borders):
+        own = slice(first, last)
+        idle = computing_of(store, int(rank[first])).gaps(int(starts[own].min()), int(ends[own].max()))
+        wait, _, begins, until = overlaps(starts[own], ends[own], idle)
+        parts.append((wait + first, begins, until))
+    wait, begins, until = (np.concatenate(column) for column in zip(*parts, strict=True))
     held = rows.select("rank", "blames", "shift")[wait]
-    return held.with_columns(pl.Series("from", begins), pl.Series("to", ends))
+    return held.with_columns(pl.Series("from", begins), pl.Series("to", until))
 
 
 def overlaps(start: Int64s, end: Int64s, others: Intervals) -> tuple[Int64s, Int64s, Int64s, Int64s]:
