@@ -13,34 +13,46 @@ from stepscope.analysis.launches.of_ranks import rank_activities, rank_rows
 from stepscope.analysis.launches.types import Activity, Idle, RankActivity, StepLaunches
 from stepscope.analysis.leaks import leaks
 from stepscope.analysis.operators import operators
+from support.samples import RECORDINGS, open_sample
 
 
-def _idle(rank: int, span: float, host: float, data: float) -> Idle:
+def _idle(rank: int, step: int, span: float, host: float, data: float) -> Idle:
     none = dict.fromkeys(Idle.__struct_fields__, 0.0)
-    told = {"rank": rank, "step": 1, "span_us": span, "idle_us": host + data, "host_us": host, "data_us": data}
+    told = {"rank": rank, "step": step, "span_us": span, "idle_us": host + data, "host_us": host, "data_us": data}
     return msgspec.convert(none | told | {"gaps": 1}, Idle)
 
 
-def _launched(rank: int, latency: float | None, share: float | None, bound: str | None, warm_up: bool) -> StepLaunches:
-    return StepLaunches(rank, 1, 5, 5, latency, latency, latency, None, share, bound, None, None, warm_up)
+def _launched(step: int, latency: float | None, share: float | None, bound: str | None) -> StepLaunches:
+    return StepLaunches(0, step, 5, 5, latency, latency, latency, None, share, bound, None, None, step == 1)
 
 
-def test_idle_time_of_a_rank_is_the_sum_of_its_steps_and_warm_up_counts_in_no_median() -> None:
-    idle = [_idle(0, 100, 10, 5), _idle(0, 300, 2, 43), _idle(3, 50, 0, 0)]
+def test_idle_time_and_latency_of_a_rank_are_those_of_the_steps_that_averages_count() -> None:
+    # The first step is a warm-up; of rank 3 no step is counted, so that all of them are shown.
+    idle = [_idle(0, 1, 900, 800, 0), _idle(0, 2, 100, 10, 5), _idle(0, 3, 300, 2, 43), _idle(3, 1, 50, 0, 0)]
     steps = [
-        _launched(0, 90.0, 1.0, "host_bound", warm_up=True),
-        _launched(0, 4.0, 0.25, "device_bound", warm_up=False),
-        _launched(0, 6.0, 0.75, "device_bound", warm_up=False),
+        _launched(1, 90.0, 1.0, "host_bound"),
+        _launched(2, 4.0, 0.25, "device_bound"),
+        _launched(3, 6.0, 0.75, "device_bound"),
     ]
-    first, second = rank_rows(idle, steps)
+    first, second = rank_rows(idle, steps, {(0, 2), (0, 3)})
     assert (first.rank, first.idle_us, first.idle_share, first.cause) == (0, 60, 0.15, "data")
     assert (first.latency_median_us, first.host_bound_share, first.bound) == (5.0, 0.5, "device_bound")
     assert (second.rank, second.idle_share, second.latency_median_us, second.bound) == (3, 0.0, None, None)
 
 
-def test_activities_of_a_rank_add_up_over_its_steps() -> None:
-    rows = [Activity(0, 1, "gc", 2.0, 0.2), Activity(0, 1, "launch", 5.0, 0.5), Activity(0, 2, "gc", 4.0, 1.0)]
-    assert rank_activities(rows) == [RankActivity(0, "gc", 6.0), RankActivity(0, "launch", 5.0)]
+def test_activities_of_a_rank_add_up_over_its_counted_steps() -> None:
+    rows = [Activity(0, 1, "gc", 9.0, 1.0), Activity(0, 2, "gc", 2.0, 0.2), Activity(0, 2, "launch", 5.0, 0.5)]
+    rows += [Activity(0, 3, "gc", 4.0, 1.0)]
+    assert rank_activities(rows, {(0, 2), (0, 3)}) == [RankActivity(0, "gc", 6.0), RankActivity(0, "launch", 5.0)]
+
+
+@pytest.mark.parametrize("name", ["gpu_graph.json.gz", "graph_serving.tar.gz", "torch_cpu_stepscope.tar.gz"])
+def test_launches_call_a_rank_as_idle_as_its_summary_where_a_step_is_a_warm_up(name: str) -> None:
+    run = open_sample(RECORDINGS / name)
+    (mean,), (launched,) = run.summary().ranks, run.launches().ranks
+    assert mean.statistics.warm_up_steps
+    assert mean.idle_us is not None
+    assert launched.idle_share == pytest.approx(mean.idle_us / mean.period_us, rel=1e-6)
 
 
 @pytest.mark.parametrize("capture", ["kineto/gpt_stack.json.gz", "kineto/ddp4"])

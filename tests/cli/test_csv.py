@@ -54,6 +54,13 @@ def test_files_hold_what_the_document_holds(question: str, stepscope: Command, t
                     assert len(written[f"{name}_{key}"]) == sum(len(row[key]) for row in rows)
 
 
+def test_a_place_that_cannot_be_written_is_named(stepscope: Command, trace: Path, tmp_path: Path) -> None:
+    (tmp_path / "a file").touch()
+    outcome = stepscope("summary", trace, "--csv", tmp_path / "a file" / "tables")
+    assert outcome.code == 3
+    assert str(tmp_path / "a file" / "tables") in outcome.err
+
+
 def test_standard_output_says_what_it_leaves_out(stepscope: Command, trace: Path, tmp_path: Path) -> None:
     result = stepscope("launches", trace, "--csv", "--store", tmp_path / "store")
     assert result.out.count("\n") > 1

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.commands import Command
+from support.traces import document, training_steps, write
 
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 #: What was typed, and what the answer has to name.
@@ -78,3 +79,9 @@ def test_usage_lines_are_written_as_everywhere(stepscope: Command) -> None:
         "sql": "Usage: stepscope sql [OPTIONS] PATH... QUERY",
         "trigger": "Usage: stepscope trigger [OPTIONS] CFG_PATH",
     }
+
+
+def test_who_asks_for_more_rows_than_a_table_can_have_gets_all(stepscope: Command, tmp_path: Path) -> None:
+    trace = write(tmp_path / "trace.json", document(training_steps()))
+    everything = stepscope("operators", trace, "--limit", str(1 << 70), "--json")
+    assert (everything.code, everything.out) == (0, stepscope("operators", trace, "--limit", "1000", "--json").out)

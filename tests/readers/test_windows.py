@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import stepscope
 from stepscope.readers.discovery.windows import windows
 from support.traces import annotation, complete, document, operator, write
 
@@ -141,6 +142,19 @@ def test_a_broken_file_called_like_the_others_is_a_rank_that_cannot_be_read(brok
     (tmp_path / "trace_rank1.json").write_bytes(broken)
     (tmp_path / "rank1_metrics.json").write_bytes(b"{}")
     assert seen(tmp_path) == [[(0, "trace_rank0.json"), (1, "trace_rank1.json")]]
+
+
+@pytest.mark.parametrize("broken", [b"", b"\x1f\x8b\x08\x00damaged"])
+def test_a_broken_file_of_which_nothing_tells_the_rank_is_a_window_beside_the_job(
+    broken: bytes, tmp_path: Path
+) -> None:
+    capture = tmp_path / "capture"
+    for pid in (400, 401):
+        write(capture / f"vm_{pid}.pt.trace.json", at(NOON + pid, pid=pid))
+    (capture / "vm_402.pt.trace.json").write_bytes(broken)
+    job = [(0, "vm_400.pt.trace.json"), (1, "vm_401.pt.trace.json")]
+    assert sorted(seen(capture)) == [job, [(0, "vm_402.pt.trace.json")]]
+    assert stepscope.load(capture, store=tmp_path / "store", progress=False).ranks == [0, 1]
 
 
 def test_the_rank_is_found_behind_long_metadata_and_long_lists_of_ranks(tmp_path: Path) -> None:

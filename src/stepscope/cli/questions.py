@@ -29,6 +29,7 @@ from stepscope.questions.registry import QUESTIONS
 if TYPE_CHECKING:
     from stepscope.analysis.foundation.question import Parameter
 
+_LARGEST: Final = (1 << 63) - 1
 #: What a word has that names no file.
 _SIGN: Final = re.compile("[*=]")
 
@@ -107,7 +108,7 @@ def _command(name: str) -> Any:
     words = next((each.name for each in question.parameters if each.words), None)
 
     def command(**given: Any) -> None:
-        chosen = {names[option]: given.pop(option) for option in names}
+        chosen = {names[option]: _within_64_bits(given.pop(option)) for option in names}
         if words is not None:
             given["paths"], chosen[words] = _paths_and_words(given["paths"])
         ask(**given, question=name, chosen=chosen)
@@ -115,6 +116,11 @@ def _command(name: str) -> Any:
     own = [_option(each) for each in question.parameters if not each.words]
     first = paths if words is None else _with_words(paths, words)
     return shaped(command, name.replace("-", "_"), "", [first, *own, *options])
+
+
+def _within_64_bits(value: Any) -> Any:
+    """Who asks for more rows than any table can have wants all of them."""
+    return min(value, _LARGEST) if isinstance(value, int) else value
 
 
 def _with_words(paths: inspect.Parameter, words: str) -> inspect.Parameter:

@@ -10,6 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.analysis.answer import Answer
+from stepscope.errors import UnreadableInputError
 from stepscope.report.console import harmless
 
 # What tells the entries of a list within a row whose they are.
@@ -66,10 +67,13 @@ def write(frames: dict[str, pl.DataFrame], directory: Path | None) -> list[Path]
         table = next(iter(frames.values())).write_csv()
         sys.stdout.write(harmless(table) if sys.stdout.isatty() else table)  # a file gets every byte
         return []
-    directory.mkdir(parents=True, exist_ok=True)
     written = []
-    for table, frame in frames.items():
-        path = directory / f"{table}.csv"
-        frame.write_csv(path)
-        written.append(path)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for table, frame in frames.items():
+            written.append(directory / f"{table}.csv")
+            frame.write_csv(written[-1])
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UnreadableInputError("cannot_write", path=str(error.filename or directory), reason=reason) from error
     return written

@@ -798,6 +798,10 @@ export interface Idle {
   readonly free_us: number
   readonly lead_us: number
   readonly other_step_us: number
+  readonly kernel_us: number
+  readonly other_us: number
+  readonly after_sync_us: number
+  readonly gaps: number
   readonly data_us: number
   readonly host_us: number
   readonly sync_us: number
@@ -806,10 +810,6 @@ export interface Idle {
   readonly dependency_us: number
   readonly profiler_us: number
   readonly unknown_us: number
-  readonly kernel_us: number
-  readonly other_us: number
-  readonly after_sync_us: number
-  readonly gaps: number
 }
 
 /** Idle time by what was waited for; the causes add up to the idle time. */
@@ -1341,6 +1341,10 @@ export interface PartTimes {
   readonly host: string | null
   readonly ids: readonly string[]
   readonly ranks: readonly number[]
+  readonly computing_spread_share: number | null
+  readonly slowest_rank: number | null
+  readonly flops_per_s: number | null
+  readonly peak_memory_bytes: number | null
   readonly period_us: number | null
   readonly computing_us: number | null
   readonly exposed_communication_us: number | null
@@ -1360,10 +1364,6 @@ export interface PartTimes {
   readonly pipeline_wait_us: number | null
   readonly caused_wait_us: number | null
   readonly delay_us: number | null
-  readonly computing_spread_share: number | null
-  readonly slowest_rank: number | null
-  readonly flops_per_s: number | null
-  readonly peak_memory_bytes: number | null
 }
 
 /** The three parts of the step's time. */
@@ -1649,7 +1649,7 @@ export interface RangeStats {
   readonly gaps: RangeGaps
 }
 
-/** An activity in all steps of a rank. */
+/** An activity in the counted steps of a rank. */
 export interface RankActivity {
   readonly rank: number
   readonly activity: string
@@ -1692,7 +1692,7 @@ export interface RankFlops {
   readonly tensor_core_share: number | null
 }
 
-/** All steps of a rank together: sums of idle time, medians of what each step says of its launches. */
+/** The counted steps of a rank together: sums of idle time, medians of what each step says of its launches. */
 export interface RankLaunches {
   readonly rank: number
   readonly idle_us: number
@@ -1716,6 +1716,13 @@ export interface RankRow {
   readonly ep: number | null
   readonly cp: number | null
   readonly steps: number
+  readonly flops: number | null
+  readonly flops_per_s: number | null
+  readonly peak_memory_bytes: number | null
+  readonly memory_capacity_bytes: number | null
+  readonly expert_tokens: number | null
+  readonly deviation_share: number | null
+  readonly outliers: readonly string[]
   readonly period_us: number | null
   readonly computing_us: number | null
   readonly exposed_communication_us: number | null
@@ -1735,13 +1742,6 @@ export interface RankRow {
   readonly pipeline_wait_us: number | null
   readonly caused_wait_us: number | null
   readonly delay_us: number | null
-  readonly flops: number | null
-  readonly flops_per_s: number | null
-  readonly peak_memory_bytes: number | null
-  readonly memory_capacity_bytes: number | null
-  readonly expert_tokens: number | null
-  readonly deviation_share: number | null
-  readonly outliers: readonly string[]
 }
 
 /** How far one rank alone explains the slowdown. */
@@ -1759,17 +1759,19 @@ export interface RankSummary {
   readonly device_kind: string | null
   readonly device_name: string | null
   readonly steps: number
-  readonly period_us: number
   readonly period_median_us: number
   readonly period_p95_us: number
   readonly period_max_us: number
   readonly pattern: Pattern | null
+  readonly before_window_us: number
+  readonly profiler_overhead_us: number
+  readonly statistics: StepStatistics
+  readonly window: WholeWindow | null
+  readonly period_us: number
   readonly idle_us: number | null
   readonly idle_by_cause: IdleByCause | null
   readonly overlap_us: number | null
-  readonly before_window_us: number
-  readonly profiler_overhead_us: number
-  readonly duration_us: number | null
+  readonly duration_us: number
   readonly interval_us: number | null
   readonly forward_backward_us: number | null
   readonly tail_us: number | null
@@ -1787,8 +1789,6 @@ export interface RankSummary {
   readonly preparing_us: number | null
   readonly bubble_us: number | null
   readonly stage_us: number | null
-  readonly statistics: StepStatistics
-  readonly window: WholeWindow | null
 }
 
 /** All calls of one rank; `wait_us` and `transit_us` add up to `total_us` where waiting is known. */
@@ -2212,6 +2212,9 @@ export interface Step {
   readonly step: number
   readonly start_ns: number | string | null
   readonly period_start_ns: number | string | null
+  readonly warm_up: boolean
+  readonly incomplete: boolean
+  readonly mode: string
   readonly period_us: number
   readonly idle_us: number | null
   readonly idle_by_cause: IdleByCause | null
@@ -2234,9 +2237,6 @@ export interface Step {
   readonly preparing_us: number | null
   readonly bubble_us: number | null
   readonly stage_us: number | null
-  readonly warm_up: boolean
-  readonly incomplete: boolean
-  readonly mode: string
 }
 
 /** What a step took and gave back. */

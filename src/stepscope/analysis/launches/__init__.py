@@ -19,7 +19,7 @@ from stepscope.analysis.foundation.step_parts import step_parts
 from stepscope.analysis.foundation.work import ranks_of, work_of
 from stepscope.analysis.launches import latency
 from stepscope.analysis.launches.get_next import get_next_rows
-from stepscope.analysis.launches.of_ranks import rank_activities, rank_rows
+from stepscope.analysis.launches.of_ranks import Counted, rank_activities, rank_rows
 from stepscope.analysis.launches.pauses import pause_rows
 from stepscope.analysis.launches.queue import queues
 from stepscope.analysis.launches.statistics import statistics_rows
@@ -35,6 +35,8 @@ from stepscope.analysis.launches.types import (
     StepLaunches,
     Sync,
 )
+from stepscope.analysis.step_statistics import typical
+from stepscope.analysis.steps import steps as step_trace
 from stepscope.arrays import NONE
 from stepscope.errors import NoAnswerError
 from stepscope.facts.launches import launches_facts
@@ -76,9 +78,17 @@ def launches(
         raise NoAnswerError("step_without_data", steps=ranges(steps))
     if not any(isinstance(entries, list) and entries for entries in msgspec.structs.astuple(answer)):
         raise NoAnswerError("launches_nothing_recorded")
-    answer.ranks.extend(rank_rows(answer.idle, answer.steps))
-    answer.rank_activities.extend(rank_activities(answer.activities))
+    counted = _counted(
+        store, [rank for rank in ranks_of(store, ranks) if not step_marks(store, rank).is_empty()], steps
+    )
+    answer.ranks.extend(rank_rows(answer.idle, answer.steps, counted))
+    answer.rank_activities.extend(rank_activities(answer.activities, counted))
     return Answer(answer, notes)
+
+
+def _counted(store: RunStore, ranks: Sequence[int], steps: Sequence[int] | None) -> Counted:
+    """Which steps the mean steps of ``summary`` are made of."""
+    return set(typical(step_trace(store, ranks=ranks, steps=steps).data).select("rank", "step").iter_rows())
 
 
 def _nothing() -> Launches:

@@ -143,7 +143,7 @@ class GetNext(msgspec.Struct, frozen=True):
 
 
 class RankLaunches(msgspec.Struct, frozen=True):
-    """All steps of a rank together: sums of idle time, medians of what each step says of its launches."""
+    """The counted steps of a rank together: sums of idle time, medians of what each step says of its launches."""
 
     rank: Identifier
     idle_us: Microseconds
@@ -155,7 +155,7 @@ class RankLaunches(msgspec.Struct, frozen=True):
 
 
 class RankActivity(msgspec.Struct, frozen=True):
-    """An activity in all steps of a rank."""
+    """An activity in the counted steps of a rank."""
 
     rank: Identifier
     activity: str

@@ -110,9 +110,8 @@ def _damaged(source_of_file: dict[Path, Source | None]) -> Iterator[Source]:
     good = {_NUMBER.sub("#", path.name): source for path, source in source_of_file.items() if source is not None}
     for path, source in source_of_file.items():
         like = good.get(_NUMBER.sub("#", path.name)) if source is None else None
-        rank = named_rank(path)
-        if like is not None and rank is not None:
-            yield Source(path, like.reader, rank, (path,), world_size=like.world_size)
+        if like is not None:
+            yield Source(path, like.reader, named_rank(path), (path,), world_size=like.world_size, is_damaged=True)
 
 
 def _claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]:

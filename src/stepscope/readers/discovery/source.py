@@ -40,6 +40,7 @@ class Source:
     form: str | None = None  # "text" or "db", where a rank was written in both
     completeness: int = 0  # of two forms, the one with more is read unless the user chooses
     part: int | None = None  # which process, where a file holds several
+    is_damaged: bool = False  # no capture by its content, but called like those beside it
     graph_captures: tuple[Path, ...] = ()  # traces in which the graphs that this one launches were captured
 
     @property

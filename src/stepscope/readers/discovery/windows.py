@@ -66,10 +66,11 @@ def windows_below(listed: list[Source], root: Path) -> list[Window]:
     by_directory: dict[Path, list[Source]] = defaultdict(list)
     of_file: dict[Path, list[Source]] = defaultdict(list)
     for source in listed:
-        if source.part is None:
-            by_directory[source.path.parent].append(source)
-        else:  # a file that holds the ranks of a job is a window by itself
+        # A file that holds the ranks of a job is a window by itself, and one of which nothing tells whose it is.
+        if source.part is not None or (source.is_damaged and source.rank is None):
             of_file[source.path].append(source)
+        else:
+            by_directory[source.path.parent].append(source)
     grouped = [Window(window_name(path, root), [_ranked(part) for part in parts]) for path, parts in of_file.items()]
     ranked: dict[Path, list[Source]] = {}
     numbered: set[Path] = set()
