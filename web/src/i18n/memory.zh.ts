@@ -7,7 +7,7 @@ export const memoryZh = {
   'memory.at_step': '迭代 {step}',
   'memory.to_peak': '回到峰值',
   'memory.open_timeline': '在时间线上查看',
-  'memory.of_capacity': '共 {capacity}',
+  'memory.of_capacity': '总容量 {capacity}',
   'memory.capacity': '设备容量 {capacity}',
   'memory.no_capacity': '设备容量未知',
   'memory.headroom': '余量 {bytes}',

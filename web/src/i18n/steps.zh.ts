@@ -20,7 +20,7 @@ export const stepsZh = {
   'steps.collective_alone': '单独集合通信',
   'steps.exposed_copy': '未掩盖拷贝',
   'steps.free': '首末任务间空闲',
-  'steps.enclosing': '外层算子自身',
+  'steps.enclosing': '外层算子自身耗时',
   'steps.phase_unknown': '未知',
   'steps.preparing': '准备',
   'steps.bubble': '流水线气泡',

@@ -38,11 +38,15 @@ export const COLLECT: Readonly<Record<string, readonly Recording[]>> = {
 
 const TITLES: Readonly<Record<Framework, string>> = { pytorch: 'PyTorch', mindspore: 'MindSpore' }
 
-/** The recipes of a page for the accelerator of the capture; the capture's own framework first. */
+/** The recipes of a page for the device of the capture: of its own framework, of all where that is not known. */
 export function recipesFor(page: string, framework: string | null, device: string | null): readonly Recipe[] {
-  return (COLLECT[page] ?? [])
-    .map((one) => ({ framework: one.framework, title: TITLES[one.framework], snippet: snippet(one, device) }))
-    .toSorted((a, b) => Number(b.framework === framework) - Number(a.framework === framework))
+  const all = COLLECT[page] ?? []
+  const own = all.filter((one) => one.framework === framework)
+  return (own.length > 0 ? own : all).map((one) => ({
+    framework: one.framework,
+    title: TITLES[one.framework],
+    snippet: snippet(one, device),
+  }))
 }
 
 function snippet({ framework, own, option }: Recording, device: string | null): string {
@@ -50,10 +54,11 @@ function snippet({ framework, own, option }: Recording, device: string | null): 
   const names = 'ProfilerActivity, profile, schedule, tensorboard_trace_handler'
   const from = own ? (npu ? 'torch_npu.profiler' : 'torch.profiler') : 'stepscope.profiler'
   const accelerator = npu ? 'NPU' : own ? 'CUDA' : 'GPU'
+  const activities = ['CPU', ...(device === 'cpu' ? [] : [accelerator])].map((one) => `ProfilerActivity.${one}`)
   return `from ${from} import ${names}
 
 with profile(
-    activities=[ProfilerActivity.CPU, ProfilerActivity.${accelerator}],
+    activities=[${activities.join(', ')}],
     schedule=schedule(wait=1, warmup=1, active=3),
     on_trace_ready=tensorboard_trace_handler("capture"),${option ? `\n    ${option},` : ''}
 ) as profiler:

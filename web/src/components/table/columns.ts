@@ -30,6 +30,8 @@ export interface Column<T> {
   readonly linksOnly?: boolean
   /** Hidden until the user asks for it. */
   readonly optional?: boolean
+  /** Hidden, until the user asks for it, where not all columns fit: better than a table that is read sideways. */
+  readonly yields?: boolean
 }
 
 export interface Sorting {

@@ -23,6 +23,26 @@ export function legibleWidth(declared: string, least: number): string {
   return `minmax(${least}px, ${declared})`
 }
 
+/** The least pixels of a width that `legibleWidth` gives. */
+export const leastOf = (width: string): number => Number(/^(?:minmax\()?(\d+)px/.exec(width)?.[1] ?? 0)
+
+/** The columns that fit beside each other: while they do not, the last of those that may yield is left out. */
+export function fitting<T>(
+  columns: readonly Column<T>[],
+  needs: (column: Column<T>) => number,
+  room: number,
+): readonly Column<T>[] {
+  const shown = [...columns]
+  let needed = shown.reduce((sum, column) => sum + needs(column), 0)
+  while (needed > room) {
+    const at = shown.findLastIndex((column) => column.yields)
+    const [left] = at < 0 ? [] : shown.splice(at, 1)
+    if (!left) break
+    needed -= needs(left)
+  }
+  return shown
+}
+
 /** Pixels that a column needs: its heading in two lines, and its numbers, in one. Long names may be cut. */
 export function leastWidth<T>(column: Column<T>, rows: readonly T[]): number {
   const heading = Math.min(MOST, inTwoLines(column.title)) + ARROW

@@ -47,7 +47,7 @@ export function columnsOf(rows: readonly Operator[], by: Grouping, counters: rea
     {
       id: 'name',
       title: t('operators.name'),
-      width: 'minmax(200px, 1fr)',
+      width: 'minmax(160px, 1fr)',
       value: (row) => nameOf(row, by),
     },
   ]
