@@ -79,6 +79,31 @@ function stepEvents(step: number, at: number, rank: number, id: number): Event[]
   ]
 }
 
+/** Three steps of one rank, each with a kernel on a stream of its own beside the stream of all: as long in all of them. */
+export function rotatingCapture(): string {
+  const { traceEvents, ...rest } = JSON.parse(capture(0)) as { traceEvents: Event[] }
+  const start = 1_700_000_000_000_000
+  const more = STEPS.map((step, index): Event => ({
+    ph: 'X',
+    pid: 0,
+    tid: 20 + step,
+    cat: 'kernel',
+    name: 'copy_kernel',
+    ts: start + index * STEP_US + 300,
+    dur: 200,
+    args: { device: 0, stream: 20 + step, correlation: 900 + step },
+  }))
+  const named = STEPS.map((step): Event => ({
+    ph: 'M',
+    name: 'thread_name',
+    pid: 0,
+    tid: 20 + step,
+    ts: 0,
+    args: { name: `stream ${20 + step}` },
+  }))
+  return JSON.stringify({ ...rest, traceEvents: [...traceEvents, ...named, ...more] })
+}
+
 /** Training on the host alone: in each step of 1000 µs an operator of 700 µs holds one of 200 µs. */
 export function hostCapture(): string {
   const start = 1_700_000_000_000_000

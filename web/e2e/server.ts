@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { HAS_MINDSPORE, REAL, recordMindSpore } from './realCaptures'
-import { capture, hostCapture } from './captures'
+import { capture, hostCapture, rotatingCapture } from './captures'
 import { writeCardCaptures } from './cardCaptures'
 import { CASE_NAMES, caseCapture } from './cases'
 
@@ -46,6 +46,7 @@ export default async function start(): Promise<() => void> {
   mkdirSync(join(folder, 'more'))
   writeFileSync(join(folder, 'more', 'single.json'), capture(0))
   writeFileSync(join(folder, 'host.json'), hostCapture())
+  writeFileSync(join(folder, 'rotating.json'), rotatingCapture())
   writeFileSync(join(folder, 'more', 'broken.json'), '{"traceEvents": [')
   const cases = CASE_NAMES.map((name) => join(folder, `${name}.json`))
   CASE_NAMES.forEach((name, index) => writeFileSync(cases[index] ?? '', caseCapture(name)))
@@ -53,6 +54,7 @@ export default async function start(): Promise<() => void> {
     job,
     join(folder, 'more', 'single.json'),
     join(folder, 'host.json'),
+    join(folder, 'rotating.json'),
     ...cases,
     ...writeCardCaptures(folder),
     unpacked(FOUR_RANKS, join(folder, 'four_ranks')),
@@ -62,7 +64,7 @@ export default async function start(): Promise<() => void> {
     ...REAL.map((one) => one.path),
     ...recordMindSpore(folder),
   ]
-  const started = await serve(paths, join(folder, 'store'), 14 + REAL.length + Number(HAS_MINDSPORE))
+  const started = await serve(paths, join(folder, 'store'), 15 + REAL.length + Number(HAS_MINDSPORE))
   process.env['STEPSCOPE_URL'] = started.address
   return () => {
     started.stop()

@@ -347,35 +347,18 @@ test('nobody chose a rank: the one that the first finding accuses is shown above
   await expect(strips).toHaveCount(0)
 })
 
-test('streams without work in the first view are gathered, and open with one click', async ({ app, page }) => {
-  const run = await app.run('four_ranks')
-  const { ranks } = await app.api<{ ranks: { groups: Group[]; steps: Step[] }[] }>(`run/${run.id}/tracks?rank=2`)
-  const step = ranks[0]?.steps.find((one) => one.period_at_ns !== null && !one.warm_up && !one.incomplete)
-  const from = step?.period_at_ns ?? 0
-  const to = from + (step?.period_dur_ns ?? 0)
-  // Which streams have work in it, counted by a query of the table itself.
-  const { origin_ns, rank_list } = await app.api<{
-    origin_ns: string
-    rank_list: { rank: number; clock_offset_ns: string }[]
-  }>(`run/${run.id}`)
-  const zero = BigInt(origin_ns) - BigInt(rank_list.find((one) => one.rank === 2)?.clock_offset_ns ?? 0)
-  const { data } = await app.api<{ data: { track: number; n: number }[] }>(`run/${run.id}/sql`, {
-    query: `SELECT track, SUM(CASE WHEN start_ns - ${zero} < ${to} AND start_ns + dur_ns - ${zero} > ${from} THEN 1
-      ELSE 0 END) AS n FROM slices WHERE rank = 2 GROUP BY track`,
-  })
-  const busy = new Set(data.filter((one) => one.n > 0).map((one) => one.track))
-  const streams = ranks[0]?.groups.filter((one) => one.kind === 'device').flatMap((one) => one.tracks) ?? []
-  const gathered = streams.filter((one) => one.quiet || !busy.has(one.track))
-  // Some of them work in other steps, so that no count over the whole run would have gathered them.
-  expect(gathered.some((one) => !one.quiet)).toBe(true)
-  await app.openTimeline(run.id, `?rank=2&t=${from}-${to}`)
+test('streams that work in other steps only are gathered, and open with one click', async ({ app, page }) => {
+  const run = await app.run('rotating')
   const names = page.getByRole('group', { name: 'Tracks' })
-  const quiet = names.getByRole('button', { name: `${gathered.length} quiet tracks` })
-  for (const one of streams)
-    await expect(names.getByText(one.name, { exact: true })).toHaveCount(gathered.includes(one) ? 0 : 1)
-  await quiet.click()
-  const [first] = gathered
-  await expect(names.getByText(first?.name ?? '', { exact: true })).toBeVisible()
+  // Streams 21 to 23 are as busy as each other over the whole run, each in one step.
+  for (const step of [2, 3]) {
+    await app.openTimeline(run.id, `?step=${step}`)
+    for (const shown of ['stream 7', `stream ${20 + step}`])
+      await expect(names.getByText(shown, { exact: true })).toBeVisible()
+    await expect(names.getByText('stream 21', { exact: true })).toHaveCount(0)
+    await names.getByRole('button', { name: '2 quiet tracks' }).click()
+    await expect(names.getByText('stream 21', { exact: true })).toBeVisible()
+  }
 })
 
 test('the result of a query is a track whose slices lead to their originals', async ({ app, page }) => {
@@ -393,17 +376,6 @@ test('the result of a query is a track whose slices lead to their originals', as
   await names.getByRole('button', { name: 'Remove' }).click()
   await expect.poll(() => app.param('track')).toBeNull()
 })
-
-interface Group {
-  readonly kind: string
-  readonly tracks: readonly { readonly track: number; readonly name: string; readonly quiet: boolean }[]
-}
-interface Step {
-  readonly period_at_ns: number | null
-  readonly period_dur_ns: number | null
-  readonly warm_up: boolean
-  readonly incomplete: boolean
-}
 
 test('two runs with many streams: the same tracks of both are in sight at once', async ({ app, page }) => {
   const run = await app.run('four_ranks')

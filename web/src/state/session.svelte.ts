@@ -19,6 +19,11 @@ export class Session {
     this.#run.data?.summary.id === this.runId ? this.#run.data : undefined,
   )
 
+  // Texts are compared by value: what depends on them does not change with each move of the view.
+  readonly #scopeText: string = $derived(router.route.params['rank'] ?? '')
+  readonly #pairText: string = $derived(router.route.params['pair'] ?? '')
+  readonly #versusText: string | undefined = $derived(router.route.params['vs'])
+
   constructor() {
     this.#run = new Resource(
       () => this.runId,
@@ -53,13 +58,13 @@ export class Session {
   )
 
   /** The ranks that the address names; where it names none, those that the timeline opened with, or the first of the run. */
-  get ranks(): readonly number[] {
+  readonly ranks: readonly number[] = $derived.by(() => {
     const { ranks } = this.scope
     if (this.#scopeText !== '' && ranks.length > 0) return ranks
     const known = (this.run?.rank_list ?? []).map((one) => one.rank)
-    const opened = numbers(router.route.params['pair']).filter((rank) => known.includes(rank))
+    const opened = numbers(this.#pairText).filter((rank) => known.includes(rank))
     return opened.length > 0 ? opened : known.slice(0, 1)
-  }
+  })
 
   /** Whether the address names ranks. */
   get namesRanks(): boolean {
@@ -73,13 +78,7 @@ export class Session {
   }
 
   /** The other side of a comparison. */
-  get versus(): Versus | null {
-    return parseVersus(router.route.params['vs'])
-  }
-
-  get #scopeText(): string {
-    return router.route.params['rank'] ?? ''
-  }
+  readonly versus: Versus | null = $derived.by(() => parseVersus(this.#versusText))
 
   get #slowest(): readonly number[] | undefined {
     const rows = this.#rankRows.data?.data.ranks

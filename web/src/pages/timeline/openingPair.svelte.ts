@@ -44,13 +44,20 @@ export class OpeningPair {
     $effect(() => () => clearTimeout(timer))
     $effect(() => {
       if (!this.#open || !session.run || (this.ranks === undefined && this.pending)) return
-      untrack(() => this.show())
+      untrack(() => {
+        const { route } = router
+        this.#open = false
+        if (this.#text !== null) router.replace({ ...route, params: { ...route.params, pair: this.#text } })
+      })
     })
   }
 
   /** Show the ranks that findings speak for. */
   show(): void {
-    this.#open = false
-    if (this.ranks) router.adjust({ pair: this.ranks.join(',') })
+    router.change({ pair: this.#text })
+  }
+
+  get #text(): string | null {
+    return this.ranks?.join(',') ?? null
   }
 }

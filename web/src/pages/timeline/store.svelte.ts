@@ -328,7 +328,7 @@ export class TimelineStore implements AddressedState {
       if (first) this.#read(router.route.params)
       const ofOther = this.other.ranks.find((rank) => ranks.includes(rank))
       if (ofOther !== undefined) this.#alignOther(ofOther)
-      void this.#findIdle(ranks)
+      if (!first) void this.#findIdle(ranks)
       this.changed()
       const last = this.current
       if (!first && last && ranks.includes(last.rank)) this.onplaced?.(last)
@@ -376,7 +376,8 @@ export class TimelineStore implements AddressedState {
     const opening = spanFromText(params['t']) ?? openingSpan(this.model, params)
     this.view.jump(opening ?? this.model?.bounds ?? this.view.span)
     this.#opened = this.view.span
-    if (this.model) void this.#findIdle([...this.idleTracks.keys()])
+    // Of all ranks that are there: what was asked about the stretch before is given up.
+    void this.#findIdle([...(this.model?.ranks.keys() ?? [])])
     this.changed()
   }
 

@@ -55,7 +55,8 @@ export class TourState {
       return () => stop.abort()
     })
     $effect(() => {
-      store.tour = this.spec ? { stops: this.stops, position: this.position } : null
+      // Without a stop there is nothing that the rest would step back for.
+      store.tour = this.spec && this.stops.length > 0 ? { stops: this.stops, position: this.position } : null
     })
   }
 
