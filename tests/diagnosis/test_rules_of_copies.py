@@ -102,3 +102,31 @@ def test_copies_from_pinned_memory_would_be_as_fast_as_the_link_of_the_device_al
     store = case.store(tmp_path, device_name="NVIDIA H200", device_kind="gpu")
     (finding,) = [finding for finding in work_out(store).findings if finding.kind == "data_starved"]
     assert finding.gain_us == pytest.approx(29 + 10), "29 us shorter, and hidden behind 10 us of computing"
+
+
+@pytest.mark.parametrize(("back", "offloaded"), [(1 << 30, True), (1 << 29, False)])
+def test_what_goes_to_the_host_and_comes_back_is_one_finding(tmp_path: Path, back: int, offloaded: bool) -> None:
+    case = Case()
+    for number in range(1, STEPS + 1):
+        begin = number * STEP
+        case.step(number, begin, begin + STEP)
+        for start, end, name, size in (
+            (begin + 1, begin + 20, "gemm", None),
+            (begin + 20, begin + 60, "Memcpy DtoH (Device -> Pinned)", 1 << 30),
+            (begin + 60, begin + STEP, "Memcpy HtoD (Pinned -> Device)", back),
+        ):
+            call = case.slice("cudaMemcpyAsync", "runtime", begin, begin + 0.5, step=number)
+            kind = "copy" if size else "kernel"
+            case.link("launch", call, case.slice(name, kind, start, end, STREAM, step=number, bytes=size))
+    found = [finding for finding in work_out(case.store(tmp_path)).findings if finding.accuses]
+    if not offloaded:
+        assert {(finding.kind, finding.cause) for finding in found} == {
+            ("data_starved", "transfer"),
+            ("sync_stall", "copy"),
+        }
+        return
+    (finding,) = found
+    assert (finding.kind, finding.cause) == ("data_starved", "offload")
+    assert finding.gain_us == pytest.approx(80, abs=1)  # left on the device, neither copy is needed
+    assert "80.0% of the step" in finding.title.en
+    assert {evidence.metric: evidence.value for evidence in finding.evidence}["offloaded_bytes"] == 1 << 30

@@ -33,6 +33,7 @@ class ExposedCopies:
     exposed_ns: int
     pageable_ns: int  # of it, in copies from or to memory that is not pinned
     pageable_bytes: int  # what all of those move, as far as it was recorded
+    bytes: int  # what all copies of the direction move
     longest: tuple[tuple[int, int, int], ...]  # slice, start and end of some copies, the longest first
 
 
@@ -64,8 +65,9 @@ def exposed_copies(store: RunStore, rank: int, steps: Sequence[int], most: int) 
         own = own[np.argsort(work.start[own] - work.end[own], kind="stable")]
         name = _longest_name(work, own)
         longest = tuple((int(work.slice[at]), int(work.start[at]), int(work.end[at])) for at in own[:most].tolist())
-        moved = int(size[of_kind & pageable].sum())
-        copies.append(ExposedCopies(kind, name, exposed(of_kind), exposed(of_kind & pageable), moved, longest))
+        exposed_ns, pageable_ns = exposed(of_kind), exposed(of_kind & pageable)
+        moved, pageable_moved = int(size[of_kind].sum()), int(size[of_kind & pageable].sum())
+        copies.append(ExposedCopies(kind, name, exposed_ns, pageable_ns, pageable_moved, moved, longest))
     return sorted(copies, key=lambda each: -each.exposed_ns)
 
 

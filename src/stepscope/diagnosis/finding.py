@@ -25,6 +25,7 @@ GainMethod = Literal[
     "waiting_removed",
     "exposure_removed",
     "copies_overlapped",
+    "copies_removed",
     "host_work_removed",
     "kernels_removed",
     "fused",

@@ -125,9 +125,10 @@ class UserCodeLimits(msgspec.Struct, frozen=True):
 
 
 class ExposedCopiesLimits(msgspec.Struct, frozen=True):
-    """From which share copies are called those of pageable memory."""
+    """From which share copies are called those of pageable memory; how much less may come back of what went away."""
 
     mostly_share: float
+    most_difference: float
 
 
 class Outstanding(msgspec.Struct, frozen=True):

@@ -534,6 +534,7 @@ export interface Finding {
   readonly gain_method:
     | 'call_replay'
     | 'copies_overlapped'
+    | 'copies_removed'
     | 'cores_free'
     | 'exposure_removed'
     | 'fused'

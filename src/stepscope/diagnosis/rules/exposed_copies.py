@@ -1,8 +1,9 @@
 """``data_starved`` and ``sync_stall`` by copies: the device does nothing but move data from or to the host.
 
 Copies to the device bring the step its data: waiting for them is ``data_starved`` with cause ``transfer``. Copies to
-the host are asked for by a host that wants to know a result: ``sync_stall`` with cause ``copy``. Copies within a device
-are work like any other and accuse nobody.
+the host are asked for by a host that wants to know a result: ``sync_stall`` with cause ``copy``. What goes to the host
+and comes back was put there for want of memory: ``data_starved`` with cause ``offload``. Copies within a device are
+work like any other and accuse nobody.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from stepscope.facts.findings import finding_facts
 
 #: By direction: kind and cause of the finding.
 _ACCUSED: Final = {"host_to_device": ("data_starved", "transfer"), "device_to_host": ("sync_stall", "copy")}
+_OFFLOAD: Final = "offload"
 
 #: By cause, and by whether most of it is from or to pageable memory.
 _TITLES: Final = {
@@ -43,11 +45,17 @@ def judge(run: RunContext) -> list[Finding]:
     for rank, time in run.times.items():
         if not worth_telling(time.share(time.exposed_copy_us)):
             continue
-        for copies in exposed_copies(run.store, rank, time.steps, finding_facts().lists.most_proofs):
-            exposed = copies.exposed_ns / 1000 / max(len(time.steps), 1)
-            if copies.kind in _ACCUSED and worth_telling(time.share(exposed)):
-                kind, cause = _ACCUSED[copies.kind]
-                losses[kind].append(_loss(run, rank, time, copies, cause))
+        told = [
+            copies
+            for copies in exposed_copies(run.store, rank, time.steps, finding_facts().lists.most_proofs)
+            if copies.kind in _ACCUSED and worth_telling(time.share(_exposed_us(copies, time)))
+        ]
+        if _come_back(told):
+            losses["data_starved"].append(_offloaded(time, told))
+            continue
+        for copies in told:
+            kind, cause = _ACCUSED[copies.kind]
+            losses[kind].append(_loss(run, rank, time, copies, cause))
     then = {
         "data_starved": Next(("copies", "pipeline"), "copies"),
         "sync_stall": Next(("copies", "launches"), "copies"),
@@ -55,8 +63,44 @@ def judge(run: RunContext) -> list[Finding]:
     return [finding for kind, own in losses.items() for finding in findings_of(run, kind, own, then[kind])]
 
 
+def _exposed_us(copies: ExposedCopies, time: RankTime) -> float:
+    return copies.exposed_ns / 1000 / max(len(time.steps), 1)
+
+
+def _come_back(told: list[ExposedCopies]) -> bool:
+    """Whether as many bytes go to the host as come from there."""
+    if {copies.kind for copies in told} != set(_ACCUSED):
+        return False
+    least, most = sorted(copies.bytes for copies in told)
+    return least >= (1 - finding_facts().exposed_copies.most_difference) * most > 0
+
+
+def _offloaded(time: RankTime, told: list[ExposedCopies]) -> Loss:
+    """Both directions as one: left on the device, nothing of it would be copied."""
+    exposed_us = sum(_exposed_us(copies, time) for copies in told)
+    return Loss(
+        rank=time.rank,
+        cause=_OFFLOAD,
+        title="finding_title.copies_offload",
+        advice="finding_advice.copies_offload",
+        gain_us=exposed_us,
+        gain_share=time.share(exposed_us),
+        gain_method="copies_removed",
+        where=Where(operator=told[0].name),
+        evidence=[
+            number("exposed_copy_share", time.share(exposed_us), "share", link="timeline"),
+            number("offloaded_bytes", told[0].bytes / max(len(time.steps), 1), "bytes"),
+        ],
+        proof=[
+            Proof(rank=time.rank, page="timeline", slices=[slice_], start_ns=start, end_ns=end)
+            for copies in told
+            for slice_, start, end in copies.longest[:1]
+        ],
+    )
+
+
 def _loss(run: RunContext, rank: int, time: RankTime, copies: ExposedCopies, cause: str) -> Loss:
-    exposed_us = copies.exposed_ns / 1000 / max(len(time.steps), 1)
+    exposed_us = _exposed_us(copies, time)
     pageable = copies.pageable_ns / copies.exposed_ns
     mostly_pageable = pageable >= finding_facts().exposed_copies.mostly_share
     confidence: Confidence = "likely" if len(time.steps) >= finding_facts().strength.least_steps else "suspect"
