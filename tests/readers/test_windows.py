@@ -153,8 +153,8 @@ def test_a_broken_file_of_which_nothing_tells_the_rank_is_a_window_beside_the_jo
         write(capture / f"vm_{pid}.pt.trace.json", at(NOON + pid, pid=pid))
     (capture / "vm_402.pt.trace.json").write_bytes(broken)
     job = [(0, "vm_400.pt.trace.json"), (1, "vm_401.pt.trace.json")]
-    assert sorted(seen(capture)) == [job, [(0, "vm_402.pt.trace.json")]]
-    assert stepscope.load(capture, store=tmp_path / "store", progress=False).ranks == [0, 1]
+    assert seen(capture) == [[(0, "vm_402.pt.trace.json")], job]
+    assert len(stepscope.load(capture, store=tmp_path / "store", progress=False).store.ranks) == 2
 
 
 def test_the_rank_is_found_behind_long_metadata_and_long_lists_of_ranks(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.foundation.microseconds import in_microseconds
+from stepscope.analysis.foundation.longest import longest_slices
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Nanoseconds, Share
 from stepscope.analysis.foundation.work import COMMUNICATION, COMPUTE, COPY, ranks_of
@@ -112,7 +112,7 @@ def drill(
     level = _top(rows_behind) if top else _NEXT[by or ""]
     side = "device" if "device" in sides else "host"
     total = int(rows_behind["dur_ns"].sum()) / 1000
-    parts, slices = _parts(rows_behind, level, limit), _longest(rows_behind, limit)
+    parts, slices = _parts(rows_behind, level, limit), longest_slices(rows_behind, limit, Executed)
     return Answer(Drill(None if top else by, name, level, side, len(rows_behind), total, parts, slices))
 
 
@@ -144,9 +144,3 @@ def _parts(rows: pl.DataFrame, level: str, limit: int) -> list[Part]:
         Part(name, count, total / 1000, total / count / 1000, greatest / 1000, total / whole if whole else None)
         for name, count, total, greatest in groups.sort("total", key, descending=[True, False]).head(limit).iter_rows()
     ]
-
-
-def _longest(rows: pl.DataFrame, limit: int) -> list[Executed]:
-    chosen = rows.sort("dur_ns", "start_ns", descending=[True, False]).head(limit)
-    chosen = chosen.with_columns(duration_us=in_microseconds(pl.col("dur_ns"))).select(Executed.__struct_fields__)
-    return [Executed(**row) for row in chosen.iter_rows(named=True)]

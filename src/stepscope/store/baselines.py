@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from stepscope.errors import UsageError
 from stepscope.store.workspace import shared_workspace
@@ -24,18 +24,13 @@ class Baseline:
 def save_baseline(name: str, paths: Sequence[Path], window: str) -> None:
     """Give a run a name; one that had it before loses it."""
     entry = {"paths": [str(path.resolve()) for path in paths], "window": window}
-    shared_workspace().keep(_SECTION, {**_kept_baselines(), name: entry})
+    shared_workspace().keep(_SECTION, {**shared_workspace().entries(_SECTION), name: entry})
 
 
 def baseline(name: str) -> Baseline:
     """The run of a name."""
-    known = _kept_baselines()
+    known = shared_workspace().entries(_SECTION)
     if name not in known:
         raise UsageError("no_such_baseline", name=name, names=", ".join(sorted(known)) or "–")
     entry = known[name]
     return Baseline([Path(path) for path in entry["paths"]], entry["window"])
-
-
-def _kept_baselines() -> dict[str, Any]:
-    content = shared_workspace().section(_SECTION)
-    return content if isinstance(content, dict) else {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -22,12 +22,14 @@ class RunLabel(msgspec.Struct, frozen=True):
 
 def run_labels() -> dict[str, RunLabel]:
     """All labels, by :func:`label_key`."""
-    return {key: typed(entry, RunLabel) for key, entry in _kept_labels().items() if _is_label(entry)}
+    return {
+        key: typed(entry, RunLabel) for key, entry in shared_workspace().entries(_SECTION).items() if _is_label(entry)
+    }
 
 
 def keep_label(key: str, label: RunLabel) -> None:
     """Remember a label; one that says nothing is forgotten."""
-    known = {**_kept_labels(), key: label}
+    known = {**shared_workspace().entries(_SECTION), key: label}
     if label == RunLabel():
         del known[key]
     shared_workspace().keep(_SECTION, known)
@@ -44,8 +46,3 @@ def _is_label(entry: object) -> bool:
     except msgspec.ValidationError:
         return False
     return True
-
-
-def _kept_labels() -> dict[str, Any]:
-    content = shared_workspace().section(_SECTION)
-    return content if isinstance(content, dict) else {}

@@ -80,5 +80,4 @@ def _keep_views(capture: Path, views: dict[str, Any]) -> None:
 
 
 def _section(name: str) -> dict[str, Any]:
-    content = shared_workspace().section(name)
-    return content if isinstance(content, dict) else {}
+    return shared_workspace().entries(name)

@@ -34,6 +34,11 @@ class Workspace:
         """What was kept under a name; None where nothing was."""
         return self._content().get(name)
 
+    def entries(self, name: str) -> dict[str, Any]:
+        """What was kept under a name, where that is entries by name; empty elsewhere."""
+        content = self.section(name)
+        return content if isinstance(content, dict) else {}
+
     def keep(self, name: str, value: Any) -> None:
         """Remember a section; None forgets it."""
         content = {**self._content(), name: value}

@@ -9,7 +9,7 @@ import msgspec
 import polars as pl
 
 from stepscope.analysis.answer import Answer
-from stepscope.analysis.foundation.microseconds import in_microseconds
+from stepscope.analysis.foundation.longest import longest_slices
 from stepscope.analysis.foundation.question import AtLeast, OneOf, question
 from stepscope.analysis.foundation.units import Count, Identifier, Microseconds, Nanoseconds, Share
 from stepscope.analysis.foundation.work import COMPUTE, ranks_of
@@ -140,7 +140,7 @@ def _described(store: RunStore, rank: int, rows: pl.DataFrame, group: Group, sid
             CallSite(frames, count, time / 1000, time / total if total else None)
             for frames, count, time in call_sites(store, rank, rows, limit)
         ],
-        longest=_longest(rows, limit),
+        longest=longest_slices(rows, limit, Occurrence),
     )
 
 
@@ -159,9 +159,3 @@ def _by_shape(rows: pl.DataFrame, whole: int, limit: int) -> list[ShapeShare]:
         ShapeShare(shapes, types, count, total / 1000, total / count / 1000, total / whole if whole else None)
         for shapes, types, count, total in ordered.iter_rows()
     ]
-
-
-def _longest(rows: pl.DataFrame, limit: int) -> list[Occurrence]:
-    chosen = rows.sort("dur_ns", "start_ns", descending=[True, False]).head(limit)
-    chosen = chosen.with_columns(duration_us=in_microseconds(pl.col("dur_ns"))).select(Occurrence.__struct_fields__)
-    return [Occurrence(**row) for row in chosen.iter_rows(named=True)]

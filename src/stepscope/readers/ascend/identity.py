@@ -13,6 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from stepscope.facts.ascend import ascend_facts
+from stepscope.readers.files.json_values import as_dict
 from stepscope.readers.files.repair import clean_text
 
 _HASH_PRIMES: Final = (29, 131)
@@ -30,12 +31,12 @@ _VERSIONS: Final = ("torch_npu_version", "cann_version", "ms_version", "torch_ve
 def rank_columns(profiler_info: dict[str, Any], profiler_metadata: dict[str, Any]) -> dict[str, Any]:
     """Columns of ``ranks`` that the two files tell; what they do not tell is None."""
     switches = _switches(profiler_info) | _further(profiler_info, profiler_metadata)
-    metadata_args = _dict(profiler_metadata.get("distributed_args"))
+    metadata_args = as_dict(profiler_metadata.get("distributed_args"))
     return {
         "world_size": _world_size(metadata_args, profiler_metadata),
         "host": _text(profiler_metadata.get("host_name") or profiler_metadata.get("hostname")),
         "device_kind": "npu",
-        "device_index": _integer(_dict(profiler_info.get("ms_profiler_info")).get("device_id")),
+        "device_index": _integer(as_dict(profiler_info.get("ms_profiler_info")).get("device_id")),
         "framework": framework(profiler_info),
         "versions": _json({key: profiler_info[key] for key in _VERSIONS if profiler_info.get(key) is not None}),
         "level": level(profiler_info),
@@ -46,7 +47,7 @@ def rank_columns(profiler_info: dict[str, Any], profiler_metadata: dict[str, Any
 
 def rank_of(profiler_info: dict[str, Any]) -> int | None:
     """The rank that ``profiler_info`` states."""
-    stated = profiler_info.get("rank_id", _dict(profiler_info.get("ms_profiler_info")).get("rank_id"))
+    stated = profiler_info.get("rank_id", as_dict(profiler_info.get("ms_profiler_info")).get("rank_id"))
     return _integer(stated)
 
 
@@ -77,7 +78,7 @@ def device_columns(device: dict[str, Any]) -> dict[str, Any]:
 
 def clock_offset_ns(profiler_info: dict[str, Any]) -> int | None:
     """What turns the host's monotonic clock into Unix time, where the file tells."""
-    end = _dict(profiler_info.get("end_info"))
+    end = as_dict(profiler_info.get("end_info"))
     unix, monotonic = _integer(end.get("collectionTimeEnd"), 1 << 62), _integer(end.get("MonotonicTimeEnd"), 1 << 62)
     return None if unix is None or monotonic is None else unix - monotonic
 
@@ -97,8 +98,8 @@ def group_id(name: str) -> str:
 def parallel_groups(profiler_metadata: dict[str, Any]) -> pl.DataFrame:
     """Rows of ``groups`` that the metadata state."""
     rows = []
-    for name, stated in _dict(profiler_metadata.get("parallel_group_info")).items():
-        group = _dict(stated)
+    for name, stated in as_dict(profiler_metadata.get("parallel_group_info")).items():
+        group = as_dict(stated)
         label = _text(group.get("group_name"))
         ranks = group.get("global_ranks")
         rows.append(
@@ -139,8 +140,8 @@ def _coordinates(
 ) -> dict[str, int | None]:
     """What the groups state; else by Megatron's order of ranks: tensor, context, data, pipeline."""
     coordinates: dict[str, int | None] = dict.fromkeys(_DIMENSIONS)
-    for stated in _dict(profiler_metadata.get("parallel_group_info")).values():
-        group = _dict(stated)
+    for stated in as_dict(profiler_metadata.get("parallel_group_info")).values():
+        group = as_dict(stated)
         which = dimension(_text(group.get("group_name")))
         if which is not None:
             coordinates[which] = _integer(group.get("group_rank"))
@@ -161,8 +162,8 @@ def _world_size(distributed_args: dict[str, Any], profiler_metadata: dict[str, A
     stated = _integer(distributed_args.get("world_size"))
     if stated is not None:
         return stated
-    for value in _dict(profiler_metadata.get("parallel_group_info")).values():
-        group = _dict(value)
+    for value in as_dict(profiler_metadata.get("parallel_group_info")).values():
+        group = as_dict(value)
         if group.get("group_name") in ("default_group", "hccl_world_group") and isinstance(
             group.get("global_ranks"), list
         ):
@@ -171,11 +172,11 @@ def _world_size(distributed_args: dict[str, Any], profiler_metadata: dict[str, A
 
 
 def _switches(profiler_info: dict[str, Any]) -> dict[str, Any]:
-    config = _dict(profiler_info.get("config"))
+    config = as_dict(profiler_info.get("config"))
     return {
-        **_dict(config.get("common_config")),
-        **_dict(config.get("experimental_config")),
-        **_dict(profiler_info.get("profiler_parameters")),
+        **as_dict(config.get("common_config")),
+        **as_dict(config.get("experimental_config")),
+        **as_dict(profiler_info.get("profiler_parameters")),
     }
 
 
@@ -184,7 +185,7 @@ def _further(profiler_info: dict[str, Any], profiler_metadata: dict[str, Any]) -
     known = {"config", "profiler_parameters", "rank_id", "ms_profiler_info", *_VERSIONS}
     info = {key: value for key, value in profiler_info.items() if key not in known and value not in ({}, None)}
     metadata = {key: value for key, value in profiler_metadata.items() if key != "parallel_group_info"}
-    environment = {key: value for key, value in _dict(metadata.pop("ENV_VARIABLES", None)).items() if value}
+    environment = {key: value for key, value in as_dict(metadata.pop("ENV_VARIABLES", None)).items() if value}
     metadata |= {"ENV_VARIABLES": environment} if environment else {}
     return info | ({"metadata": metadata} if metadata else {})
 
@@ -194,10 +195,6 @@ def _rolling_hash(text: str, prime: int) -> int:
     for character in text.encode("utf-8", "replace"):
         value = (value * prime + character) & 0xFFFFFFFF
     return value
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _text(value: Any) -> str | None:

@@ -22,6 +22,7 @@ from stepscope.readers.ascend.rank_directory import (
 from stepscope.readers.ascend_db.identity import metadata_of
 from stepscope.readers.ascend_db.tables import TELLING, completeness
 from stepscope.readers.discovery.source import WITH_TIMELINE, Source
+from stepscope.readers.files.folders import files_in
 from stepscope.readers.sqlite.database import Database
 from stepscope.readers.sqlite.opening import MAGIC, files_of, open_database
 from stepscope.store.notes import Notes
@@ -56,18 +57,18 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
         return None  # loose files beside rank directories; those come first
     wanted = (name for name in sorted(files) if is_database_name(name) or is_summary_name(name))
     listed = [file for name in wanted if (file := directory / name).is_file()]
-    listed += _listed(directory / OUTPUT_FOLDER) if OUTPUT_FOLDER in folders else []
+    listed += files_in(directory / OUTPUT_FOLDER) if OUTPUT_FOLDER in folders else []
     databases = _databases(listed)
     if not databases and ranked:
-        listed += [file for prof in profs for file in _listed(prof)]
+        listed += [file for prof in profs for file in files_in(prof)]
         databases = _databases(listed)
     if not databases and not whole:
         return None
     holders = [directory, *profs] if whole else [directory]
-    results = listed + [file for holder in holders for file in _listed(holder / _ANALYZE)]
+    results = listed + [file for holder in holders for file in files_in(holder / _ANALYZE)]
     summaries = [file for file in results if is_summary_name(file.name)]
     home = directory.parent if directory.name == OUTPUT_FOLDER else directory
-    names = [file.name for file in _listed(home)] if home != directory else files
+    names = [file.name for file in files_in(home)] if home != directory else files
     infos = [file for prof in ([] if ranked else [directory]) for file in _device_infos(prof)]
     if len(databases) > 1:
         # A summary does not say whose it is.
@@ -85,11 +86,11 @@ def claim_file(path: Path, head: bytes) -> Source | None:
     if not named and not (head.startswith(MAGIC) and _look(path).is_ours):
         return None
     home = path.parent.parent if path.parent.name == OUTPUT_FOLDER else path.parent
-    names = [file.name for file in _listed(home)]
+    names = [file.name for file in files_in(home)]
     known = home if is_rank_directory(home, [path.parent.name], names) else None
     if is_summary_name(path.name):
         return _source(path, None, [path], known, names)
-    beside = _listed(path.parent)
+    beside = files_in(path.parent)
     alone = is_database_name(path.name) and len(_databases(beside)) == 1
     return _source(path, path, [file for file in beside if is_summary_name(file.name) and alone][:1], known, names)
 
@@ -97,7 +98,7 @@ def claim_file(path: Path, head: bytes) -> Source | None:
 def unread_neighbours(source: Source) -> Iterator[tuple[Path, str]]:
     """Files beside those of a source that belong to the capture but are not read, with the note's code."""
     for folder in sorted({file.parent for file in source.files if file.suffix == ".db"}):
-        for file in _listed(folder):
+        for file in files_in(folder):
             if file in source.files or file.suffix != ".db":
                 continue
             if is_summary_name(file.name):
@@ -119,7 +120,7 @@ def _device_infos(prof: Path) -> list[Path]:
         devices = sorted(folder for folder in prof.iterdir() if folder.name.startswith("device_") and folder.is_dir())
     except OSError:
         return []
-    return [file for folder in devices for file in _listed(folder) if DEVICE_INFO.fullmatch(file.name)]
+    return [file for folder in devices for file in files_in(folder) if DEVICE_INFO.fullmatch(file.name)]
 
 
 def is_database_name(name: str) -> bool:
@@ -219,10 +220,3 @@ def _numbers_in_name(name: str) -> dict[str, Any]:
                 "span": int(span) if span else None,
             }
     return {}
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return sorted(file for file in folder.iterdir() if file.is_file())
-    except OSError:
-        return []

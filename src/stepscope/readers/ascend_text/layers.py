@@ -10,6 +10,7 @@ import numpy as np
 
 from stepscope.arrays import Int32s
 from stepscope.facts.ascend import ascend_facts
+from stepscope.readers.slices.tracks import order_number
 from stepscope.readers.trace_json.codes import Codes
 
 LAYERS: Final = (
@@ -107,7 +108,7 @@ def _groups_of_planes(
     for (pid, tid), number in tracks.items():
         if known.layer[number] in (CODE["group"], CODE["plane"]):
             sort_index = metadata.get(("thread_sort_index", pid, tid), {}).get("sort_index", tid)
-            members.setdefault(pid, []).append((_number(sort_index), number))
+            members.setdefault(pid, []).append((order_number(sort_index), number))
     group_of_plane: dict[int, int] = {}
     for listed in members.values():
         group = None
@@ -117,10 +118,3 @@ def _groups_of_planes(
             elif group is not None:
                 group_of_plane[number] = group
     return group_of_plane
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("inf")

@@ -40,6 +40,11 @@ class Window:
         """Whether it states how many ranks its job has."""
         return any(source.world_size is not None for source in self.sources)
 
+    @property
+    def is_damaged(self) -> bool:
+        """Whether nothing in it can be read, as far as a look at it tells."""
+        return all(source.is_damaged for source in self.sources)
+
     def say(self, notes: Notes) -> None:
         """Add what there is to say about more than this window."""
         for note in notes.all():
@@ -111,10 +116,11 @@ def oldest_first(found: list[Window]) -> list[Window]:
     jobs = [own for own in dated if own.window.of_job and own.ended_ns]
     ended = list(itertools.accumulate((job.ended_ns for job in jobs), max))
 
-    def order(own: _Dated) -> tuple[Age, bool]:
+    def order(own: _Dated) -> tuple[bool, Age, bool]:
         at = bisect_right(ended, own.began_ns)  # the first job that had not ended by then
         beside = not own.window.of_job and at < len(jobs) and jobs[at].began_ns < own.ended_ns
-        return (jobs[at].age if beside else own.age), not beside
+        # What cannot be read is never the newest: that is the one to show.
+        return not own.window.is_damaged, (jobs[at].age if beside else own.age), not beside
 
     return [own.window for own in sorted(dated, key=order)]
 

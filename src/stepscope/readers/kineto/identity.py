@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from stepscope.readers.files.json_values import as_list, as_text
 from stepscope.store.notes import Notes
 
 _SWITCHES: Final = ("record_shapes", "profile_memory", "with_stack", "with_flops", "with_modules")
@@ -24,7 +25,7 @@ def base_ns(metadata: dict[str, Any]) -> int:
 
 def rank_row(metadata: dict[str, Any], devices_used: list[int], source: str) -> dict[str, Any]:
     """Columns of ``ranks`` that the metadata tell; ``devices_used`` are the device numbers with slices."""
-    properties = [item for item in _list(metadata.get("deviceProperties")) if isinstance(item, dict)]
+    properties = [item for item in as_list(metadata.get("deviceProperties")) if isinstance(item, dict)]
     device = next(
         (item for item in properties if item.get("id") in devices_used),
         properties[0] if properties and devices_used else {},
@@ -35,9 +36,9 @@ def rank_row(metadata: dict[str, Any], devices_used: list[int], source: str) -> 
     kind = "cpu" if not devices_used else "xpu" if "maxComputeUnits" in device else "gpu"
     return {
         "world_size": integer(_distributed(metadata).get("world_size"), 31),
-        "host": _text(metadata.get("host_name")),
+        "host": as_text(metadata.get("host_name")),
         "device_kind": kind,
-        "device_name": _text(device.get("name")),
+        "device_name": as_text(device.get("name")),
         "device_index": integer(index, 31),
         "memory_capacity": integer(device.get("totalGlobalMem")),
         "compute_units": integer(device.get("numSms"), 31),
@@ -54,12 +55,12 @@ def rank_row(metadata: dict[str, Any], devices_used: list[int], source: str) -> 
 def groups(metadata: dict[str, Any]) -> pl.DataFrame:
     """Process groups that the metadata state."""
     rows = []
-    for group in _list(_distributed(metadata).get("pg_config")):
+    for group in as_list(_distributed(metadata).get("pg_config")):
         if isinstance(group, dict) and group.get("pg_name") is not None:
             rows.append(
                 {
                     "group": str(group["pg_name"]),
-                    "name": _text(group.get("pg_desc")),
+                    "name": as_text(group.get("pg_desc")),
                     "ranks": rank_list(group.get("ranks")),
                     "origin": "distributedInfo",
                 }
@@ -83,27 +84,19 @@ def rank_list(value: Any) -> list[int] | None:
         if "..." in value:
             return None
         value = re.findall(r"\d+", value)
-    return [number for item in _list(value) if (number := integer(item, 31)) is not None]
+    return [number for item in as_list(value) if (number := integer(item, 31)) is not None]
 
 
 def note_profiler_log(metadata: dict[str, Any], notes: Notes, file: str) -> None:
     """The profiler's own warnings are worth a user's time."""
     for level in _LOGS[1:]:
-        for line in _list(metadata.get(level)):
+        for line in as_list(metadata.get(level)):
             notes.add("profiler_log", file=file, level=level, line=str(line)[:500])
 
 
 def _distributed(metadata: dict[str, Any]) -> dict[str, Any]:
     info = metadata.get("distributedInfo")
     return info if isinstance(info, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
 
 
 def integer(value: Any, bits: int = 62) -> int | None:

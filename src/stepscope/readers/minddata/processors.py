@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from stepscope.readers.files.json_values import as_dict, as_list
 from stepscope.readers.files.numbers import integer, number
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.text_files import read_json
@@ -43,7 +44,7 @@ def read_processors(path: Path, reading: Reading, track_numbers: TrackNumbers) -
         if content is not None:
             reading.notes.add("mindspore_file_damaged", file=path.name)
         return []
-    stamps = _list(content.get("time_stamp"))
+    stamps = as_list(content.get("time_stamp"))
     times = [time for stamp in stamps if (time := integer(stamp, 4 * 10**12)) is not None]
     if len(times) != len(stamps):
         reading.notes.add("mindspore_cells_not_numbers", file=path.name, count=len(stamps) - len(times))
@@ -52,18 +53,20 @@ def read_processors(path: Path, reading: Reading, track_numbers: TrackNumbers) -
     if not cores or cores < 1:
         reading.notes.add("processor_count_missing", file=path.name)
         cores = 1
-    machine = _machine(_dict(content.get("device_info")), len(times), reading.notes, path.name)
+    machine = _machine(as_dict(content.get("device_info")), len(times), reading.notes, path.name)
     first = 1 if _is_placeholder(machine) else 0
     rows = _rows(times, "machine", None, machine, cores / 100, first)
     rows += _rows(
-        times, "process", None, _task(_dict(content.get("process_info")), times, reading.notes, path.name), 0.01, 0
+        times, "process", None, _task(as_dict(content.get("process_info")), times, reading.notes, path.name), 0.01, 0
     )
-    for item in _list(content.get("op_info")):
+    for item in as_list(content.get("op_info")):
         if not isinstance(item, dict) or (op := integer(item.get("op_id"))) is None:
             reading.notes.add("mindspore_rows_dropped", file=path.name, place="op_info")
             continue
         scope = "worker" if op == _NO_STAGE else "op"
-        rows += _rows(times, scope, op, _task(_dict(item.get("metrics")), times, reading.notes, path.name), 0.01, first)
+        rows += _rows(
+            times, scope, op, _task(as_dict(item.get("metrics")), times, reading.notes, path.name), 0.01, first
+        )
     reading.out.add("cpu", pl.DataFrame(rows, infer_schema_length=None))
     _write_memory(content, times, reading.out, reading.notes, track_numbers, path.name)
     return times
@@ -133,8 +136,8 @@ def _write_memory(
 ) -> None:
     """Memory of the process and of the machine, in MB as written, as counters."""
     for section in _MEMORY:
-        for metric, listed in _dict(content.get(section)).items():
-            values = _aligned([number(value) for value in _list(listed)], len(times), False, notes, file)
+        for metric, listed in as_dict(content.get(section)).items():
+            values = _aligned([number(value) for value in as_list(listed)], len(times), False, notes, file)
             track = track_numbers.track("counter", str(metric), section.replace("_", " "))
             rows = [
                 {"track": track, "time_ns": time * 10**6, "value": value}
@@ -147,11 +150,3 @@ def _write_memory(
 def _numbers(info: dict[str, Any], names: tuple[str, ...]) -> Values:
     listed: list[Any] = next((info[name] for name in names if isinstance(info.get(name), list)), [])
     return [number(value) for value in listed]
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from stepscope.readers.files.json_values import as_list
 from stepscope.readers.files.numbers import integer, number
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
@@ -163,8 +164,8 @@ def _stage(item: Any) -> Stage | None:
         integer(item.get("num_workers")),
         None,
         integer(queue.get("length"), 1 << 62),
-        _list(queue.get("size")),
-        _list(queue.get("throughput")),
+        as_list(queue.get("size")),
+        as_list(queue.get("throughput")),
     )
 
 
@@ -187,7 +188,7 @@ def _parents(listed: list[Any]) -> dict[int, int]:
     parents: dict[int, int] = {}
     for item in listed:
         if isinstance(item, dict) and (op := integer(item.get("op_id"))) is not None:
-            for child in _list(item.get("children")):
+            for child in as_list(item.get("children")):
                 if (number_of_child := integer(child)) is not None:
                     parents.setdefault(number_of_child, op)
     return parents
@@ -205,12 +206,8 @@ def _row(stage: Stage) -> dict[str, Any]:
     }
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _list_in_text(text: str) -> list[Any]:
     try:
-        return _list(json.loads(text))
+        return as_list(json.loads(text))
     except (ValueError, RecursionError):
         return []

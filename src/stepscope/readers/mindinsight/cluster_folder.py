@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from stepscope.readers.discovery.source import Source
 from stepscope.readers.files import repair
+from stepscope.readers.files.json_values import as_list
 from stepscope.readers.files.numbers import integer
 from stepscope.readers.mindinsight.layout import sources
 
@@ -54,9 +55,9 @@ def _rank_table(directory: Path) -> dict[tuple[str, int], int]:
         if len(words := line.split()) == 2
     )
     ranks: dict[tuple[str, int], int] = {}
-    for server in _list(table.get("server_list") if isinstance(table, dict) else None):
+    for server in as_list(table.get("server_list") if isinstance(table, dict) else None):
         address = str(server.get("server_id")) if isinstance(server, dict) else ""
-        for device in _list(server.get("device") if isinstance(server, dict) else None):
+        for device in as_list(server.get("device") if isinstance(server, dict) else None):
             number, rank = (
                 (integer(device.get(key)) for key in ("device_id", "rank_id"))
                 if isinstance(device, dict)
@@ -84,7 +85,3 @@ def _folders(directory: Path) -> list[Path]:
         ]
     except OSError:
         return []
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

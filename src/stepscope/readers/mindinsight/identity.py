@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from stepscope.arrays import NULL
+from stepscope.readers.files.json_values import as_text
 from stepscope.readers.files.numbers import integer, scaled
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.text_files import read_json
@@ -34,7 +35,7 @@ class RankIdentity:
         self.info: dict[str, Any] = said if isinstance(said, dict) else {}
         cluster = files.first("cluster")
         name = named(cluster.name) if cluster is not None else None
-        self.mode = name.mode if name else _text(self.info.get("parallel_mode"))
+        self.mode = name.mode if name else as_text(self.info.get("parallel_mode"))
         stated_world, stated_stages = integer(self.info.get("rank_size")), integer(self.info.get("stage_num"))
         self.world = stated_world if stated_world is not None else reading.source.world_size
         self.stages = name.stages if name else stated_stages
@@ -123,10 +124,6 @@ def _ai_cpu_alone(slices: SliceTable) -> bool:
     codes, words = slices.texts["core"]
     kernels = slices.is_kind("kernel") & (slices.integers["step"] != NULL)
     return {words[code] if code >= 0 else None for code in np.unique(codes[kernels]).tolist()} == {_AI_CPU}
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
 
 
 def _json(value: dict[str, Any]) -> str | None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from stepscope.readers.files.json_values import as_dict, as_list
 from stepscope.readers.files.numbers import US, number, scaled
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
@@ -39,19 +40,19 @@ def read_plan(path: Path, reported: Reported, reading: Reading) -> None:
         for metric in _GRAPH_METRICS:
             if graph.get(metric) is not None:
                 reported.add(path.name, label, metric, graph[metric])
-        for index, value in enumerate(_list(graph.get("lines"))):
+        for index, value in enumerate(as_list(graph.get("lines"))):
             reported.add(path.name, f"{label} position {index}", "occupied", value)
-        for node in _list(graph.get("nodes")):
+        for node in as_list(graph.get("nodes")):
             _report(
                 node,
-                _dict(node).get("fullname") or _dict(node).get("name"),
+                as_dict(node).get("fullname") or as_dict(node).get("name"),
                 _NODE_METRICS,
                 path,
                 reported,
                 reading.notes,
             )
         for tensor in _flat(graph.get("breakdowns")):
-            _report(tensor, _dict(tensor).get("tensor_name"), _TENSOR_METRICS, path, reported, reading.notes)
+            _report(tensor, as_dict(tensor).get("tensor_name"), _TENSOR_METRICS, path, reported, reading.notes)
 
 
 def read_operator_memory(path: Path, reading: Reading) -> None:
@@ -104,13 +105,5 @@ def _report(item: Any, key: Any, metrics: tuple[str, ...], path: Path, reported:
 
 def _flat(value: Any) -> list[Any]:
     """The breakdown is a list of tensors, or, in old releases, one such list per position."""
-    listed = _list(value)
+    listed = as_list(value)
     return [tensor for item in listed for tensor in (item if isinstance(item, list) else [item])]
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from stepscope.readers.files.json_values import as_dict
 from stepscope.readers.files.numbers import integer
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.repair import clean_text
@@ -30,7 +31,7 @@ _DEEPEST: Final = 6
 def read_strategy(path: Path, identity: RankIdentity, reading: Reading, reported: Reported) -> None:
     """Read one rank's strategy file."""
     content = read_json(path, reading)
-    config, graph = (_dict(content.get(key)) if isinstance(content, dict) else {} for key in ("config", "graph"))
+    config, graph = (as_dict(content.get(key)) if isinstance(content, dict) else {} for key in ("config", "graph"))
     nodes = graph.get("node")
     if not isinstance(nodes, list):
         reading.notes.add("mindspore_file_damaged", file=path.name, count=int(content is not None))
@@ -86,8 +87,8 @@ def _stages(config: dict[str, Any]) -> dict[str, list[int]]:
     groups = {}
     stages = config.get("stageDevices")
     for number, stage in enumerate(stages if isinstance(stages, list) else []):
-        sizes = _dict(stage).get("dim")
-        listed = [integer(_dict(item).get("size")) for item in (sizes if isinstance(sizes, list) else [])]
+        sizes = as_dict(stage).get("dim")
+        listed = [integer(as_dict(item).get("size")) for item in (sizes if isinstance(sizes, list) else [])]
         ranks = [rank for rank in listed if rank is not None]
         if ranks:
             groups[f"stage {number}"] = ranks
@@ -105,14 +106,10 @@ def _attributes(node: dict[str, Any]) -> dict[str, Any]:
 
 def _value(value: Any, depth: int = 0) -> Any:
     """A protobuf value as a number, a text or a list of such."""
-    own = _dict(value)
+    own = as_dict(value)
     if isinstance(own.get("values"), list) and depth < _DEEPEST:
         return [_value(item, depth + 1) for item in own["values"]]
     for key in _NUMBERS:
         if key in own:
             return integer(own[key], 1 << 62)
     return next((clean_text(str(own[key])) for key in _TEXTS if key in own), None)
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -16,6 +16,7 @@ import polars as pl
 
 from stepscope.readers import minddata
 from stepscope.readers.discovery.source import Source
+from stepscope.readers.files.folders import files_in
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.files.reported import Reported
 from stepscope.readers.files.text_files import read_csv, read_json
@@ -47,7 +48,7 @@ def claim(directory: Path, folders: list[str], files: list[str]) -> list[Source]
     if any(_DEVICE_DATA.fullmatch(folder) for folder in folders):
         return None
     if _FRAMEWORK in folders:
-        listed = [*_listed(directory / _FRAMEWORK), *_listed(directory / _OUTPUT)]
+        listed = [*files_in(directory / _FRAMEWORK), *files_in(directory / _OUTPUT)]
         listed += [directory / name for name in sorted(files) if name == _METADATA]
     elif directory.name == _FRAMEWORK or not folders:
         listed = [directory / name for name in sorted(files)]
@@ -155,13 +156,6 @@ def _belongs(name: str, rank: int, alone: bool) -> bool:
 def _rank_of(name: str) -> int | None:
     matches = (pattern.fullmatch(_plain(name)) for pattern in _FILES.values())
     return next((int(match[1]) for match in matches if match), None)
-
-
-def _listed(folder: Path) -> list[Path]:
-    try:
-        return sorted(entry for entry in folder.iterdir() if entry.is_file())
-    except OSError:
-        return []
 
 
 def _plain(name: str) -> str:

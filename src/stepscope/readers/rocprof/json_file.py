@@ -10,6 +10,7 @@ import msgspec
 import polars as pl
 
 from stepscope.errors import UnreadableInputError
+from stepscope.readers.files.json_values import as_dict, as_list
 from stepscope.readers.files.raw_bytes import blocks
 from stepscope.readers.files.reading import Reading
 from stepscope.readers.rocprof.records import RECORD, copy_name, rows_of_records
@@ -26,12 +27,12 @@ def rows_of_document(path: Path, tracks: TrackNumbers, reading: Reading) -> tupl
         document = msgspec.json.decode(b"".join(blocks(path, reading.notes)))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnreadableInputError("cannot_read", path=str(path), reason=str(error)) from error
-    processes = [process for process in _list(_mapping(document).get(KEY)) if isinstance(process, dict)]
+    processes = [process for process in as_list(as_dict(document).get(KEY)) if isinstance(process, dict)]
     records: list[tuple[Any, ...]] = []
     about: dict[str, Any] = {}
     for process in processes:
         agents = {
-            _handle_of(agent.get("id")): agent for agent in _list(process.get("agents")) if isinstance(agent, dict)
+            _handle_of(agent.get("id")): agent for agent in as_list(process.get("agents")) if isinstance(agent, dict)
         }
         records += list(_records(process, agents))
         about = about or _about(process, agents)
@@ -45,20 +46,20 @@ def _records(process: dict[str, Any], agents: dict[int | None, dict[str, Any]]) 
     buffers = process.get("buffer_records")
     buffers = buffers if isinstance(buffers, dict) else {}
     names = _kernel_names(process)
-    own = f"process {_mapping(process.get('metadata')).get('pid', '?')}"
+    own = f"process {as_dict(process.get('metadata')).get('pid', '?')}"
     for record in _dicts(buffers.get("kernel_dispatch")):
-        info = _mapping(record.get("dispatch_info"))
+        info = as_dict(record.get("dispatch_info"))
         name = names.get(_integer(info.get("kernel_id")), f"kernel {info.get('kernel_id')}")
         queue = _handle_of(record.get("stream_id")) or _handle_of(info.get("queue_id"))
         yield (*_times(record), name, "kernel", _gpu(info.get("agent_id"), agents), queue, None, _correlation(record))
-    words = _list(_mapping(process.get("strings")).get("buffer_records"))
+    words = as_list(as_dict(process.get("strings")).get("buffer_records"))
     for record in _dicts(buffers.get("memory_copy")):
         ends = (record.get("dst_agent_id"), record.get("src_agent_id"))
-        agent = next((end for end in ends if _mapping(agents.get(_handle_of(end))).get("type") == _GPU), ends[0])
+        agent = next((end for end in ends if as_dict(agents.get(_handle_of(end))).get("type") == _GPU), ends[0])
         name = copy_name(_operation(record, words))
         size = _integer(record.get("bytes"))
         yield (*_times(record), name, "copy", _gpu(agent, agents), 0, size, _correlation(record))
-    markers = _dicts(_mapping(process.get("strings")).get("marker_api"))
+    markers = _dicts(as_dict(process.get("strings")).get("marker_api"))
     texts = {_integer(entry.get("key")): entry.get("value") for entry in markers}
     for table, kind in _CALLS.items():
         for record in _dicts(buffers.get(table)):
@@ -76,9 +77,9 @@ _GPU: Final = 2  # type of an agent
 
 
 def _about(process: dict[str, Any], agents: dict[int | None, dict[str, Any]]) -> dict[str, Any]:
-    used = [_mapping(record.get("dispatch_info")).get("agent_id") for record in _dicts(_kernels(process))[:1]]
-    agent = _mapping(agents.get(_handle_of(used[0]))) if used else {}
-    node = _mapping(_mapping(process.get("metadata")).get("node"))
+    used = [as_dict(record.get("dispatch_info")).get("agent_id") for record in _dicts(_kernels(process))[:1]]
+    agent = as_dict(agents.get(_handle_of(used[0]))) if used else {}
+    node = as_dict(as_dict(process.get("metadata")).get("node"))
     return {
         "host": node.get("hostname") if isinstance(node.get("hostname"), str) else None,
         "device_name": str(agent.get("product_name") or agent.get("name") or "") or None,
@@ -88,7 +89,7 @@ def _about(process: dict[str, Any], agents: dict[int | None, dict[str, Any]]) ->
 
 
 def _kernels(process: dict[str, Any]) -> Any:
-    return _mapping(process.get("buffer_records")).get("kernel_dispatch")
+    return as_dict(process.get("buffer_records")).get("kernel_dispatch")
 
 
 def _kernel_names(process: dict[str, Any]) -> dict[int | None, str]:
@@ -102,8 +103,8 @@ def _kernel_names(process: dict[str, Any]) -> dict[int | None, str]:
 def _operation(record: dict[str, Any], words: list[Any]) -> str:
     """The name of a call, by the number of its kind and of its operation."""
     kind, operation = _integer(record.get("kind")), _integer(record.get("operation"))
-    known = _mapping(words[kind]) if kind is not None and 0 <= kind < len(words) else {}
-    operations = _list(known.get("operations"))
+    known = as_dict(words[kind]) if kind is not None and 0 <= kind < len(words) else {}
+    operations = as_list(known.get("operations"))
     in_range = operation is not None and 0 <= operation < len(operations)
     return str(operations[operation or 0]) if in_range else str(known.get("kind") or "call")
 
@@ -113,29 +114,21 @@ def _times(record: dict[str, Any]) -> tuple[int | None, int | None]:
 
 
 def _correlation(record: dict[str, Any]) -> int | None:
-    return _integer(_mapping(record.get("correlation_id")).get("internal"))
+    return _integer(as_dict(record.get("correlation_id")).get("internal"))
 
 
 def _gpu(agent: Any, agents: dict[int | None, dict[str, Any]]) -> str:
-    known = _mapping(agents.get(_handle_of(agent)))
+    known = as_dict(agents.get(_handle_of(agent)))
     return f"GPU {known.get('logical_node_type_id', known.get('node_id', _handle_of(agent)))}"
 
 
 def _handle_of(value: Any) -> int | None:
-    return _integer(_mapping(value).get("handle"))
+    return _integer(as_dict(value).get("handle"))
 
 
 def _integer(value: Any) -> int | None:
     return value if isinstance(value, int) and abs(value) < 1 << _MOST_BITS else None
 
 
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _dicts(value: Any) -> list[dict[str, Any]]:
-    return [entry for entry in _list(value) if isinstance(entry, dict)]
+    return [entry for entry in as_list(value) if isinstance(entry, dict)]

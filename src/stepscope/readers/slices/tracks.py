@@ -40,12 +40,12 @@ def track_rows(
             thread_name, label, process_order = described[number]
         on_device = kinds[number] == "stream"
         order = (
-            _number(process_order),
+            order_number(process_order),
             str(process_name or ""),
-            _number(pid),
+            order_number(pid),
             str(pid),
-            _number(_value(metadata.get(("thread_sort_index", pid, tid)), "sort_index")),
-            _number(tid),
+            order_number(_value(metadata.get(("thread_sort_index", pid, tid)), "sort_index")),
+            order_number(tid),
             str(tid),
         )
         rows.append(
@@ -85,7 +85,8 @@ def _value(values: dict[str, Any] | None, key: str) -> Any:
     return None if values is None else values.get(key)
 
 
-def _number(value: Any) -> float:
+def order_number(value: Any) -> float:
+    """A number that tracks are ordered by; what states none comes last."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from stepscope.layout import names
+from stepscope.readers.files.json_values import as_text
 from stepscope.readers.kineto.identity import group_rows, integer, rank_list
 
 _MOST_BYTES = 16 << 20
@@ -40,7 +41,7 @@ class Description:
 
     @property
     def device_kind(self) -> str | None:
-        return _text(self._part("device").get("kind"))
+        return as_text(self._part("device").get("kind"))
 
     @property
     def cut_off(self) -> bool:
@@ -76,8 +77,8 @@ class Description:
         columns = {
             "world_size": self.world_size,
             "host": self._text("host"),
-            "device_kind": _text(device.get("kind")),
-            "device_name": _text(device.get("name")),
+            "device_kind": as_text(device.get("kind")),
+            "device_name": as_text(device.get("name")),
             "device_index": integer(device.get("index"), 31),
             "memory_capacity": integer(device.get("memory_capacity")),
             "compute_units": integer(device.get("compute_units"), 31),
@@ -95,7 +96,7 @@ class Description:
         rows = [
             {
                 "group": str(one["group"]),
-                "name": _text(one.get("name")),
+                "name": as_text(one.get("name")),
                 "ranks": rank_list(one.get("ranks")),
                 "origin": names.CAPTURE_FILE,
             }
@@ -109,7 +110,7 @@ class Description:
         return part if isinstance(part, dict) else {}
 
     def _text(self, name: str) -> str | None:
-        return _text(self.content.get(name))
+        return as_text(self.content.get(name))
 
 
 def read_description(path: Path) -> Description:
@@ -122,7 +123,3 @@ def read_description(path: Path) -> Description:
     except (ValueError, RecursionError):
         return Description(damaged=True)
     return Description(content) if isinstance(content, dict) else Description()
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
