@@ -492,6 +492,12 @@ def fitting(table: str, frame: pl.DataFrame) -> pl.DataFrame:
 
 def empty(table: str) -> pl.DataFrame:
     """The table without rows."""
+    return _without_rows(table).clone()
+
+
+@cache
+def _without_rows(table: str) -> pl.DataFrame:
+    """Made once: every question asks for tables that a capture does not have, of rank after rank."""
     return pl.DataFrame(schema=TABLES[table].schema)
 
 
