@@ -1,6 +1,12 @@
 // Captures of the three worked cases of the vendor's guides: a long step interval, slow operators, gaps between them.
 
 type Event = Record<string, unknown>
+interface Timed {
+  readonly ph: string
+  readonly cat?: string
+  readonly ts: number
+  readonly dur: number
+}
 
 interface Case {
   /** µs of a step that pass in the data loader before anything is launched. */
@@ -61,6 +67,17 @@ export function caseCapture(name: string): string {
     deviceProperties: [{ id: 0, name: 'Test GPU', totalGlobalMem: 8_000_000_000, numSms: 10 }],
     traceEvents: events,
   })
+}
+
+/** Stretches between kernels in which the device has nothing to do, in nanoseconds since the capture's begin. */
+export function deviceGaps(name: string): { from: number; to: number }[] {
+  const events = (JSON.parse(caseCapture(name)) as { traceEvents: Timed[] }).traceEvents
+  const origin = Math.min(...events.filter((one) => one.ph === 'X').map((one) => one.ts))
+  const kernels = events.filter((one) => one.cat === 'kernel').toSorted((a, b) => a.ts - b.ts)
+  const ends = [origin, ...kernels.map((one) => one.ts + one.dur)]
+  return kernels
+    .map(({ ts }, index) => ({ from: ((ends[index] ?? 0) - origin) * 1000, to: (ts - origin) * 1000 }))
+    .filter((gap) => gap.to > gap.from)
 }
 
 /** Add the work of a step; returns its length. */

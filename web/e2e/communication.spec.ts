@@ -133,3 +133,28 @@ test('links of an Ascend capture by four measures, and its packets', async ({ ap
   const seen = await compare(app, run.id, 0, { path: 'communication' })
   expect(seen.wrong).toEqual([])
 })
+
+test('no table of a page with many numbers is read sideways, in either language', async ({ app, page }) => {
+  const runs = [NAME, 'simulated-last-stage-16', ...REAL.map((one) => one.name).filter((name) => name === ASCEND)]
+  for (const language of ['en', 'zh'] as const) {
+    for (const name of runs)
+      for (const place of ['communication', 'cluster', 'operators']) {
+        const run = await app.run(name)
+        await app.open(`/run/${run.id}/${place}`, { language })
+        await page.evaluate((chosen) => localStorage.setItem('stepscope.language', chosen), language)
+        await page.reload()
+        await expect(page.locator('html')).toHaveAttribute('lang', language)
+        await expect(page.getByRole('grid').first()).toBeVisible()
+        await expect(page.locator('[aria-busy=true]')).toHaveCount(0)
+        const wide = (): Promise<string[]> =>
+          page
+            .getByRole('grid')
+            .evaluateAll((grids) =>
+              grids
+                .filter((grid) => grid.scrollWidth > grid.clientWidth + 1)
+                .map((grid) => grid.getAttribute('aria-label') ?? ''),
+            )
+        await expect.poll(wide, { message: `${name} ${place} ${language}` }).toEqual([])
+      }
+  }
+})

@@ -17,6 +17,8 @@ const PLACES: readonly Place[] = [
   { path: 'data' },
   { path: 'cpu' },
   { path: 'cluster' },
+  { path: 'communication' },
+  { path: 'operators', params: { by: 'category', lane: 'all' } },
   { path: 'memory' },
   { path: 'memory', params: { tab: 'leaks', sites: 'all' } },
   { path: 'memory', params: { tab: 'steps' } },

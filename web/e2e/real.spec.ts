@@ -6,6 +6,7 @@ import { HAS_MINDSPORE, REAL } from './realCaptures'
 
 const PAGES = {
   overview: 'Overview',
+  advice: 'Advice',
   timeline: 'Timeline',
   steps: 'Steps',
   operators: 'Operators',
@@ -13,6 +14,8 @@ const PAGES = {
   memory: 'Memory',
   cpu: 'CPU use',
   cluster: 'Ranks',
+  communication: 'Communication',
+  compare: 'Compare',
   sql: 'SQL',
 } as const
 

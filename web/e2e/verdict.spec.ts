@@ -6,8 +6,10 @@ import { join } from 'node:path'
 import type { Page } from '@playwright/test'
 import { App, expect, plainTest, test, type Run } from './fixtures'
 import { REAL } from './realCaptures'
+import { MEMORY, MIB } from './cardCaptures'
 import { PYTHON, serve } from './server'
 import { takeRankAway } from './absentRank'
+import { deviceGaps } from './cases'
 
 interface Expected {
   /** What the sentence must name: the cause and the culprit. */
@@ -37,17 +39,87 @@ async function walk(app: App, page: Page, run: Run, expected: Expected): Promise
   await expected.seen(page)
 }
 
-/** The stretch that proves it is chosen, and lies within what the timeline shows. */
-function stretch(app: App): (page: Page) => Promise<void> {
-  return async () => {
+/** Nanoseconds since the run's origin. */
+interface Stretch {
+  readonly from: number
+  readonly to: number
+}
+
+/** The stretch that proves it is chosen, lies within what the timeline shows, and the names of its tracks are in sight. */
+function stretch(
+  app: App,
+  tracks: readonly (string | RegExp)[],
+  proves: (chosen: Stretch) => Promise<void> | void = () => {},
+): (page: Page) => Promise<void> {
+  return async (page) => {
     await app.settled()
     const numbers = (name: string): number[] => (app.param(name) ?? '').split('-').map(Number)
     const [from = 0, to = 0] = numbers('range')
     const [left = 0, right = 0] = numbers('t')
     expect(to).toBeGreaterThan(from)
     expect([from >= left, to <= right]).toEqual([true, true])
+    // Wide enough to be seen: no hair line somewhere on the screen.
+    expect((to - from) / (right - left)).toBeGreaterThan(0.05)
+    const names = page.getByRole('group', { name: 'Tracks' })
+    for (const track of tracks) await expect(names.getByText(track, { exact: true }).first()).toBeInViewport()
+    await proves({ from, to })
   }
 }
+
+/** The device had nothing to do in the whole stretch, by the times that were written into the capture. */
+function isGap(name: string): (chosen: Stretch) => void {
+  return ({ from, to }) => {
+    const within = deviceGaps(name).filter((gap) => gap.from <= from + 1000 && gap.to >= to - 1000)
+    expect(within, JSON.stringify({ from, to, gaps: deviceGaps(name) })).toHaveLength(1)
+    expect(to - from).toBeGreaterThan(0.9 * ((within[0]?.to ?? 0) - (within[0]?.from ?? 0)))
+  }
+}
+
+/** How much of a stretch the slices of a kind fill on each rank, on the clocks of the ranks. */
+async function shares(
+  app: App,
+  run: Run,
+  kind: 'kernel' | 'collective',
+  { from, to }: Stretch,
+): Promise<ReadonlyMap<number, number>> {
+  interface Details {
+    readonly origin_ns: string
+    readonly rank_list: readonly { readonly rank: number; readonly clock_offset_ns: string | null }[]
+  }
+  const { origin_ns, rank_list } = await app.api<Details>(`run/${run.id}`)
+  const stretches = rank_list.map(({ rank, clock_offset_ns }) => {
+    const zero = BigInt(origin_ns) - BigInt(clock_offset_ns ?? '0')
+    return `(${rank}, ${zero + BigInt(from)}, ${zero + BigInt(to)})`
+  })
+  const query = `SELECT stretches.rank, sum(least(start_ns + dur_ns, t1) - greatest(start_ns, t0)) / ${to - from} AS share
+    FROM (VALUES ${stretches.join(', ')}) AS stretches(rank, t0, t1)
+    LEFT JOIN slices ON slices.rank = stretches.rank AND kind = '${kind}' AND start_ns < t1 AND start_ns + dur_ns > t0
+    GROUP BY stretches.rank`
+  interface Row {
+    readonly rank: number
+    readonly share: number | null
+  }
+  const { data } = await app.api<{ data: readonly Row[] }>(`run/${run.id}/sql`, { query, limit: rank_list.length })
+  expect(data).toHaveLength(rank_list.length)
+  return new Map(data.map(({ rank, share }) => [rank, share ?? 0]))
+}
+
+/** For most of the stretch the slow rank computes, and no other does. */
+const computesAlone =
+  (app: App, run: Run, slow: number) =>
+  async (chosen: Stretch): Promise<void> => {
+    const found = [...(await shares(app, run, 'kernel', chosen))]
+    expect(found.filter(([, part]) => part > 0.5).map(([rank]) => rank)).toEqual([slow])
+  }
+
+/** For most of the stretch the slow rank computes, while each of the others is in a call that waits for it. */
+const isWaitedFor =
+  (app: App, run: Run, slow: number) =>
+  async (chosen: Stretch): Promise<void> => {
+    expect((await shares(app, run, 'kernel', chosen)).get(slow)).toBeGreaterThan(0.5)
+    const found = [...(await shares(app, run, 'collective', chosen))]
+    expect(found.filter(([rank, part]) => rank !== slow && part < 0.5)).toEqual([])
+  }
 
 test('slow loader', async ({ app, page }) => {
   await walk(app, page, await app.run('interval'), {
@@ -55,7 +127,7 @@ test('slow loader', async ({ app, page }) => {
     severity: 'critical',
     page: 'timeline',
     rank: 0,
-    seen: stretch(app),
+    seen: stretch(app, ['Idle', 'stream 7'], isGap('interval')),
   })
 })
 
@@ -64,7 +136,7 @@ test('host-bound', async ({ app, page }) => {
     says: ['rank 0', 'waits for the host'],
     page: 'timeline',
     rank: 0,
-    seen: stretch(app),
+    seen: stretch(app, ['Idle', 'stream 7'], isGap('gaps')),
   })
 })
 
@@ -77,6 +149,8 @@ test('leak', async ({ app, page }) => {
     seen: async () => {
       await expect(page.getByRole('article').first()).toBeInViewport()
       expect(app.param('tab')).toBe('leaks')
+      // What every step keeps is what was written into the capture.
+      await expect(page.getByRole('article').first()).toContainText(`${MEMORY.kept / MIB} MiB`)
     },
   })
 })
@@ -88,7 +162,7 @@ test('slow rank of four: it stands beside one that waits for it', async ({ app, 
     severity: 'critical',
     page: 'timeline',
     rank: 2,
-    seen: stretch(app),
+    seen: stretch(app, ['rank 2', 'Computing', /^rank [013]$/], computesAlone(app, run, 2)),
   })
   expect((app.param('rank') ?? '').split(',')).toHaveLength(2)
   await page.goBack()
@@ -104,7 +178,7 @@ test('absent rank of a real capture', async ({ app, page }) => {
     severity: 'critical',
     page: 'timeline',
     rank: 0,
-    seen: stretch(app),
+    seen: stretch(app, ['Exposed comm.', 'Group 0 Communication']),
   })
 })
 
@@ -162,7 +236,10 @@ plainTest.describe('simulated', () => {
       severity: 'critical',
       page: 'memory',
       rank: 0,
-      seen: async () => expect(page.getByRole('article').first()).toBeInViewport(),
+      seen: async () => {
+        await expect(page.getByRole('article').first()).toBeInViewport()
+        await expect(page.getByText('Out of memory', { exact: true }).first()).toBeInViewport()
+      },
     })
     await page.goBack()
     await expect(page.getByRole('article').locator('svg .moment')).toBeInViewport()
@@ -175,7 +252,7 @@ plainTest.describe('simulated', () => {
       severity: 'warning',
       page: 'timeline',
       rank: 0,
-      seen: stretch(app),
+      seen: stretch(app, ['Exposed comm.']),
     })
   })
 
@@ -212,7 +289,7 @@ plainTest.describe('simulated', () => {
       says: ['rank 5'],
       page: 'timeline',
       rank: 5,
-      seen: stretch(app),
+      seen: stretch(app, ['rank 5', 'Computing', /^rank (?!5$)\d+$/], isWaitedFor(app, run, 5)),
     })
     await page.goBack()
     const ranks = page.getByRole('region', { name: 'Ranks at a glance' })

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Finding } from '../api/schema'
-import { accusedAndPeer } from './accused'
+import { accusedAndPeer, accusing, framesOf } from './accused'
 
-const finding = (ranks: readonly number[], more: Partial<Finding> = {}): Finding =>
+const finding = (ranks: readonly number[], more: object = {}): Finding =>
   ({ severity: 'warning', ranks, where: {}, proof: [], ...more }) as unknown as Finding
 /** Two stages of two ranks, which differ in `dp`. */
 const RANKS = [0, 1, 2, 3].map((rank) => ({ rank, pp: rank < 2 ? 0 : 1, dp: rank % 2, tp: 0, cp: null, ep: null }))
@@ -33,4 +33,18 @@ test('a finding about all ranks, a remark, or a rank that was not recorded accus
   expect(accusedAndPeer([finding([2], { severity: 'info' })], RANKS)).toBeNull()
   expect(accusedAndPeer([finding([9])], RANKS)).toBeNull()
   expect(accusedAndPeer([finding([0, 1, 2, 3]), finding([9]), finding([3])], RANKS)).toEqual([3, 2])
+})
+
+test('a finding about a group as a whole frames none of its members', () => {
+  const found = [finding([3]), finding([0, 2, 4, 6], { where: { group: 'dp_0' } }), finding([8, 9], { where: { host: 'host001' } })]
+  expect([...framesOf(accusing(found, 64)).keys()].toSorted((a, b) => a - b)).toEqual([3, 8, 9])
+  expect(accusing(found, 64)).toHaveLength(3)
+})
+
+test('what is said of most of the job, and what is no reproach, singles out nobody', () => {
+  expect(accusing([finding([0, 1, 2]), finding([1], { severity: 'info' })], 4)).toEqual([])
+})
+
+test('a rank that several findings accuse has the colour of the most serious', () => {
+  expect(framesOf([finding([1], { severity: 'critical' }), finding([1])]).get(1)).toBe('--critical')
 })
