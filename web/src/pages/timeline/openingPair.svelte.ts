@@ -11,7 +11,8 @@ const PATIENCE_MS = 2000
 const CHOSEN = ['pair', 'sel', 'range', 'step', 'show', 'q', 'tour', 'stack', 'open', 'track', 'pin', 'flag', 'offset']
 
 export class OpeningPair {
-  #patient = $state(true)
+  /** Whether the page still waits for what is not there yet, before it shows the rest. */
+  patient = $state(true)
   /** Whether the page is to choose: decided as it opens, for what is done on it later is about what it shows. */
   #open = $state(true)
   /** The ranks that findings speak for; null where they accuse none, undefined until they are known. */
@@ -27,7 +28,7 @@ export class OpeningPair {
   /** The page waits for the findings; a run that was diagnosed before has them at once. */
   readonly pending: boolean = $derived.by(() => {
     if (!this.#open || !this.session.run) return false
-    return this.ranks === undefined ? this.#patient || this.session.run.summary.verdict !== null : this.ranks !== null
+    return this.ranks === undefined ? this.patient || this.session.run.summary.verdict !== null : this.ranks !== null
   })
   /** Findings that came too late to open with what they accuse, which can still be asked for. */
   readonly late: readonly number[] | null = $derived.by(() => {
@@ -40,7 +41,7 @@ export class OpeningPair {
     const { params } = router.route
     this.#open =
       !session.namesRanks && session.versus?.rank == null && CHOSEN.every((name) => params[name] === undefined)
-    const timer = setTimeout(() => (this.#patient = false), PATIENCE_MS)
+    const timer = setTimeout(() => (this.patient = false), PATIENCE_MS)
     $effect(() => () => clearTimeout(timer))
     $effect(() => {
       if (!this.#open || !session.run || (this.ranks === undefined && this.pending)) return
