@@ -398,6 +398,34 @@ test('nobody chose a rank: the one that the first finding accuses is shown above
   await expect(strips).toHaveCount(0)
 })
 
+test('findings that come late are offered, and do not change what somebody looks at', async ({ app, page }) => {
+  const run = await app.run('four_ranks')
+  // As of a run that was never diagnosed: nothing is known of a verdict, and the answer takes its time.
+  let answer = (): void => undefined
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route(new RegExp(`/api/run/${run.id}(\\?|$)`), async (route) => {
+    const response = await route.fetch()
+    const details = (await response.json()) as { summary: object }
+    await route.fulfill({ response, json: { ...details, summary: { ...details.summary, verdict: null } } })
+  })
+  await page.route('**/diagnose*', async (route) => {
+    await held
+    await route.continue().catch(() => undefined)
+  })
+  await app.openTimeline(run.id)
+  const names = page.getByRole('group', { name: 'Tracks' })
+  await expect(names.getByText('Steps of rank 0', { exact: true })).toBeVisible()
+  answer()
+  const offer = page.getByRole('button', { name: 'Show rank 2, which a finding names' })
+  await expect(offer).toBeVisible()
+  await expect(names.getByText('Steps of rank 0', { exact: true })).toBeVisible()
+  await offer.click()
+  await expect(names.getByText('Steps of rank 2', { exact: true })).toBeVisible()
+  await expect.poll(() => app.param('pair')).toMatch(/^2,/)
+  await page.goBack()
+  await expect.poll(() => app.param('pair')).toBeNull()
+})
+
 test('streams that work in other steps only are gathered, and open with one click', async ({ app, page }) => {
   const run = await app.run('rotating')
   const names = page.getByRole('group', { name: 'Tracks' })
