@@ -63,6 +63,57 @@ test('a link to a slice opens on it, with its details and its links', async ({ a
   await expect(panel.getByRole('heading', { name: 'gemm_kernel' })).toBeVisible()
 })
 
+test('a link to a slice scrolls to its row, wherever that lies', async ({ app, page }) => {
+  const run = await app.run('four_ranks')
+  await page.setViewportSize({ width: 1280, height: 800 })
+  const names = page.getByRole('group', { name: 'Tracks' })
+  // Of two tracks far apart, each with the drawer open, which leaves little room.
+  for (const name of ['DistributedDataParallel.forward', 'aten::linear']) {
+    const { hits } = await app.api<{ hits: (Slice & { track: number })[] }>(
+      `run/${run.id}/search?q=${name}&rank=2&limit=1`,
+    )
+    const { ranks } = await app.api<{ ranks: { groups: { tracks: { track: number; name: string }[] }[] }[] }>(
+      `run/${run.id}/tracks?rank=2`,
+    )
+    const track = ranks[0]?.groups.flatMap((one) => one.tracks).find((one) => one.track === hits[0]?.track)
+    await app.openTimeline(run.id, `?rank=2&sel=2:${hits[0]?.slice}`)
+    await expect(page.getByRole('heading', { level: 2 }).first()).toBeVisible()
+    const top = (await names.getByText('Idle', { exact: true }).boundingBox())?.y ?? 0
+    const bottom = (await page.getByRole('region', { name: 'Details' }).boundingBox())?.y ?? 0
+    // The name stands at the upper edge of its track, whose rows reach below it.
+    const box = names
+      .locator('.box.track')
+      .filter({ hasText: track?.name ?? '?' })
+      .first()
+    await expect
+      .poll(async () => {
+        const place = await box.boundingBox()
+        return place !== null && place.y < bottom && place.y + place.height > top + 18
+      })
+      .toBe(true)
+  }
+})
+
+test('a slice that was clicked stays in sight when the drawer opens over it', async ({ app, page }) => {
+  const run = await app.run('four_ranks')
+  await page.setViewportSize({ width: 1280, height: 640 })
+  await app.openTimeline(run.id, '?rank=2')
+  const thread = page.getByRole('group', { name: 'Tracks' }).locator('.box.track').filter({ hasText: 'thread' }).first()
+  const before = (await thread.boundingBox())?.y ?? 0
+  // The drawer that opens is 300 pixels high: without scrolling it would cover the thread.
+  expect(before).toBeGreaterThan(640 - 300)
+  // The first row of the thread is the step, which is as long as the window.
+  await page.mouse.click(800, before + 9)
+  await expect.poll(() => app.param('sel')).not.toBeNull()
+  await expect(page.getByRole('heading', { name: /^ProfilerStep/ })).toBeVisible()
+  await expect
+    .poll(async () => {
+      const drawer = await page.getByRole('region', { name: 'Details' }).boundingBox()
+      return ((await thread.boundingBox())?.y ?? 999) + 18 < (drawer?.y ?? 0)
+    })
+    .toBe(true)
+})
+
 test('a click selects what is under the pointer; F fits it; M makes a range of it; Escape clears', async ({
   app,
   page,
@@ -271,7 +322,7 @@ test('several ranks are strips that open lanes, then tracks', async ({ app, page
   const names = page.getByRole('group', { name: 'Tracks' })
   const strips = names.getByRole('button', { name: /^rank \d/ })
   await expect(strips).toHaveCount(4)
-  // Rank 2 computes longer than the others: it comes first, and open.
+  // Rank 2 computes longer than the others: it comes first, and open, as soon as there is anything to see.
   await expect(strips.first()).toHaveAccessibleName(/^rank 2/)
   await expect(strips.first()).toHaveAttribute('aria-expanded', 'true')
   const box = await strips.nth(1).locator('xpath=..').boundingBox()
@@ -345,6 +396,34 @@ test('nobody chose a rank: the one that the first finding accuses is shown above
   await app.openTimeline(run.id, '?rank=1')
   await expect(names.getByText('Steps of rank 1', { exact: true })).toBeVisible()
   await expect(strips).toHaveCount(0)
+})
+
+test('findings that come late are offered, and do not change what somebody looks at', async ({ app, page }) => {
+  const run = await app.run('four_ranks')
+  // As of a run that was never diagnosed: nothing is known of a verdict, and the answer takes its time.
+  let answer = (): void => undefined
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route(new RegExp(`/api/run/${run.id}(\\?|$)`), async (route) => {
+    const response = await route.fetch()
+    const details = (await response.json()) as { summary: object }
+    await route.fulfill({ response, json: { ...details, summary: { ...details.summary, verdict: null } } })
+  })
+  await page.route('**/diagnose*', async (route) => {
+    await held
+    await route.continue().catch(() => undefined)
+  })
+  await app.openTimeline(run.id)
+  const names = page.getByRole('group', { name: 'Tracks' })
+  await expect(names.getByText('Steps of rank 0', { exact: true })).toBeVisible()
+  answer()
+  const offer = page.getByRole('button', { name: 'Show rank 2, which a finding names' })
+  await expect(offer).toBeVisible()
+  await expect(names.getByText('Steps of rank 0', { exact: true })).toBeVisible()
+  await offer.click()
+  await expect(names.getByText('Steps of rank 2', { exact: true })).toBeVisible()
+  await expect.poll(() => app.param('pair')).toMatch(/^2,/)
+  await page.goBack()
+  await expect.poll(() => app.param('pair')).toBeNull()
 })
 
 test('streams that work in other steps only are gathered, and open with one click', async ({ app, page }) => {
@@ -467,6 +546,18 @@ test('one track of all ranks is stacked by a button, held by the address, and le
   await page.getByRole('button', { name: 'Back to all tracks' }).click()
   await expect(names.getByText(/^rank 1 · stream 7/)).toHaveCount(0)
   await expect.poll(() => app.param('stack')).toBeNull()
+})
+
+test('a stack of a run that opened with two ranks is of all of them', async ({ app, page }) => {
+  const run = await app.run('four_ranks')
+  await app.api(`run/${run.id}/diagnose`)
+  await app.openTimeline(run.id)
+  expect(app.param('pair')).not.toBeNull()
+  await page.getByRole('button', { name: 'Across ranks' }).click()
+  await page.getByRole('button', { name: /^stream 7/ }).click()
+  const names = page.getByRole('group', { name: 'Tracks' })
+  for (const rank of [0, 1, 2, 3])
+    await expect(names.getByText(`rank ${rank} · stream 7`, { exact: true })).toBeVisible()
 })
 
 test('answers that come behind the end of the page change nothing', async ({ app, page }) => {

@@ -151,6 +151,11 @@ export function go(store: TimelineStore, slice: SliceBrief | null, add = false):
 }
 
 export function reveal(store: TimelineStore, slice: SliceBrief): void {
+  // Before the lanes stand there is no room to bring anything into; the page does it as soon as they do.
+  if (store.height === 0) {
+    store.toReveal = slice
+    return
+  }
   const offset = store.offsets.get(slice.rank) ?? 0
   const span = sliceSpan(slice)
   store.view.reveal({ start: span.start + offset, end: span.end + offset })
@@ -163,11 +168,31 @@ function revealRow(store: TimelineStore, rank: number, row: number): void {
   if (rowMiddle(store.layout.pinned, rank, row) !== null) return
   if (find() === null) openTo(store, rank, row)
   const middle = find()
-  if (middle === null) return
+  if (middle === null || isInSight(store, middle)) return
   const room = store.height - store.layout.pinnedHeight
-  const head = sectionAt(store.layout.sections, middle)?.headHeight ?? 0
-  if (middle < store.scrollTop + head + 10 || middle > store.scrollTop + room - 10)
-    store.scrollTo(middle - (room + head) / 2)
+  store.scrollTo(middle - (room + headAt(store, middle)) / 2)
+}
+
+function headAt(store: TimelineStore, middle: number): number {
+  return sectionAt(store.layout.sections, middle)?.headHeight ?? 0
+}
+
+/** Whether a height among the scrolled tracks is neither behind the head nor below the window. */
+function isInSight(store: TimelineStore, middle: number): boolean {
+  const room = store.height - store.layout.pinnedHeight
+  return middle >= store.scrollTop + headAt(store, middle) + 10 && middle <= store.scrollTop + room - 10
+}
+
+/** The lanes have another height, as when the drawer opens: a selected slice that was in sight stays so. */
+export function resize(store: TimelineStore, width: number, height: number): void {
+  // Of a slice that was just selected the details are on their way.
+  const last = store.current ?? (store.selection.slices.length > 0 ? store.reached : null)
+  const middle = last && rowMiddle(store.layout.scrolled, last.rank, last.row)
+  const wasInSight = middle != null && isInSight(store, middle)
+  store.width = width
+  store.height = height
+  if (last && wasInSight) revealRow(store, last.rank, last.row)
+  store.scrollTo(store.scrollTop)
 }
 
 /** Open the rank, the group and the quiet tracks that a row lies in. */

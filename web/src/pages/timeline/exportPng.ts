@@ -2,9 +2,11 @@
 import { durationNs } from '../../format/units'
 import { download } from '../../components/download'
 import { lookUp, t } from '../../i18n/language.svelte'
-import type { Box } from '../../timeline/layout'
+import { STACKED, type Box } from '../../timeline/layout'
 import { visibleBoxes } from '../../timeline/draw/frame'
+import { rankName } from './rankName'
 import type { TimelineStore } from './store.svelte'
+import { groupTitle, trackTitle } from './trackTitle'
 
 const TITLE = 30
 const NAMES = 240
@@ -44,13 +46,33 @@ interface NameLine {
   readonly lane: number | null
 }
 
+/** Headings stand further to the left. */
+const INDENT: Readonly<Partial<Record<Box['kind'], number>>> = { strip: 8, steps: 8, group: 8 }
+
+function titleOf(box: Box): string {
+  switch (box.kind) {
+    case 'strip':
+    case 'steps':
+      return `${rankName(box.rank)}  ${box.title}`
+    case 'group':
+      return groupTitle(box)
+    case 'quiet':
+      return t('timeline.quiet_tracks', { count: box.rows })
+    case 'hidden':
+      return t('timeline.hidden', { count: box.title })
+    case 'lanes':
+      return t('timeline.lanes')
+    default:
+      return (box.paired || box.groupKind === STACKED ? `${rankName(box.rank)} · ` : '') + trackTitle(box.title)
+  }
+}
+
 /** What is written beside a box: its title, or one line for each merged lane. */
 export function linesOf(box: Box, lanes: readonly string[]): NameLine[] {
-  const middle = Math.min(box.height, 20) / 2
-  if (box.kind === 'strip' || box.kind === 'steps')
-    return [{ text: `rank ${box.rank}  ${box.title}`, left: 8, middle, lane: null }]
-  if (box.kind !== 'lanes') return [{ text: box.title, left: box.kind === 'group' ? 8 : 18, middle, lane: null }]
-  if (box.folded) return [{ text: t('timeline.lanes'), left: 18, middle, lane: null }]
+  if (box.kind !== 'lanes' || box.folded) {
+    const middle = Math.min(box.height, 20) / 2
+    return [{ text: titleOf(box), left: INDENT[box.kind] ?? 18, middle, lane: null }]
+  }
   return lanes.map((lane, index) => ({
     text: lookUp(`lane.${lane}`) ?? lane,
     left: 32,

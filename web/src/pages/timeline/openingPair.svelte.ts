@@ -11,9 +11,16 @@ const PATIENCE_MS = 2000
 const CHOSEN = ['pair', 'sel', 'range', 'step', 'show', 'q', 'tour', 'stack', 'open', 'track', 'pin', 'flag', 'offset']
 
 export class OpeningPair {
-  #patient = $state(true)
-  /** Whether the page is to choose: decided as it opens, for what is done on it later is about what it shows. */
-  #open = $state(true)
+  /** Whether the page still waits for what is not there yet, before it shows the rest. */
+  patient = $state(true)
+  /** It opened with something else, or the findings were waited for in vain: nothing changes by itself any more. */
+  #settled = $state(false)
+  /** Whether the page is to choose: nobody did, and nothing in the address is about what it shows. */
+  readonly #open: boolean = $derived.by(() => {
+    const { page, params } = router.route
+    const free = !this.session.namesRanks && this.session.versus?.rank == null
+    return page === 'timeline' && free && CHOSEN.every((name) => params[name] === undefined)
+  })
   /** The ranks that findings speak for; null where they accuse none, undefined until they are known. */
   readonly ranks: readonly number[] | null | undefined = $derived.by(() => {
     const { run, diagnosis, versus } = this.session
@@ -24,37 +31,35 @@ export class OpeningPair {
     // The peer of a rank that is compared with another run is its twin there.
     return pair && versus ? pair.slice(0, 1) : pair
   })
-  /** The page waits for the findings; a run that was diagnosed before has them at once. */
+  /** The page waits for the findings; those of a run that was diagnosed before are on their way. */
   readonly pending: boolean = $derived.by(() => {
-    if (!this.#open || !this.session.run) return false
-    return this.ranks === undefined ? this.#patient || this.session.run.summary.verdict !== null : this.ranks !== null
+    if (!this.#open || this.#settled) return false
+    return this.ranks === undefined ? this.patient || this.#isKnown : this.ranks !== null
   })
-  /** Findings that came too late to open with what they accuse, which can still be asked for. */
-  readonly late: readonly number[] | null = $derived.by(() => {
-    const { ranks, session } = this
-    const shown = session.namesRanks || router.route.params['pair'] !== undefined
-    return ranks && !shown && !this.pending && !ranks.every((one) => session.ranks.includes(one)) ? ranks : null
-  })
+  /** What findings accuse where the page opened without it, which can still be asked for. */
+  readonly late: readonly number[] | null = $derived(this.#settled && this.#open ? (this.ranks ?? null) : null)
 
   constructor(readonly session: Session) {
-    const { params } = router.route
-    this.#open =
-      !session.namesRanks && session.versus?.rank == null && CHOSEN.every((name) => params[name] === undefined)
-    const timer = setTimeout(() => (this.#patient = false), PATIENCE_MS)
+    this.#settled = !this.#open && router.route.params['pair'] === undefined
+    const timer = setTimeout(() => {
+      this.#settled ||= this.ranks === undefined && !this.#isKnown
+      this.patient = false
+    }, PATIENCE_MS)
     $effect(() => () => clearTimeout(timer))
     $effect(() => {
-      if (!this.#open || !session.run || (this.ranks === undefined && this.pending)) return
-      untrack(() => {
-        const { route } = router
-        this.#open = false
-        if (this.#text !== null) router.replace({ ...route, params: { ...route.params, pair: this.#text } })
-      })
+      const pair = this.#text
+      if (!this.#open || this.#settled || pair === null) return
+      untrack(() => router.replace({ ...router.route, params: { ...router.route.params, pair } }))
     })
   }
 
   /** Show the ranks that findings speak for. */
   show(): void {
     router.change({ pair: this.#text })
+  }
+
+  get #isKnown(): boolean {
+    return this.session.run?.summary.verdict != null
   }
 
   get #text(): string | null {

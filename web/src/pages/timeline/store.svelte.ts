@@ -100,8 +100,10 @@ export class TimelineStore implements AddressedState {
   idleTracks = $state.raw<ReadonlyMap<number, ReadonlySet<TrackKey>>>(new Map())
   /** Whether everything that the first view shows is there: it does not grow under the reader's eyes. */
   ready = $state(false)
-  /** Where the keys found the slice that they selected last. */
+  /** Where keys or pointer found the slice that they selected last. */
   reached: { readonly rank: number; readonly row: number; readonly moment: number } | null = null
+  /** What is to be brought into sight when the lanes stand. */
+  toReveal = $state.raw<SliceBrief | null>(null)
   /** Called when a link's slice was found, to bring its row into sight. */
   onplaced: ((slice: SliceBrief) => void) | null = null
   /** Counts what changes the lower canvas without being reactive: the view, arriving tiles, brightened names. */
@@ -110,9 +112,9 @@ export class TimelineStore implements AddressedState {
   /** Numbers of the shown ranks in the order of their strips. */
   readonly rankOrder: readonly number[] = $derived.by(() => {
     const { session } = this
-    // A stack is of the chosen ranks, or of all where one is chosen.
+    // A stack is of the chosen ranks, or of all where none or one is chosen.
     const ranks =
-      this.stackKey !== null && session.ranks.length < 2
+      this.stackKey !== null && (session.ranks.length < 2 || !session.namesRanks)
         ? (session.run?.rank_list ?? []).map((one) => one.rank)
         : session.ranks
     if (ranks.length < 2) return ranks
@@ -225,7 +227,11 @@ export class TimelineStore implements AddressedState {
     $effect(() => {
       if (this.ready || !this.model) return
       const there = this.shown.every(({ rank, open, info }) => open === 0 || (info && this.idleTracks.has(rank)))
-      if (this.loadError || (there && !this.other.pending)) this.ready = true
+      if (this.loadError || (there && !this.other.pending && this.#isOrdered)) this.ready = true
+    })
+    $effect(() => {
+      // Before somebody asks for all ranks, so that their strips come in their order.
+      if (this.ready && (session.run?.rank_list.length ?? 0) > 2) session.rankRows()
     })
     $effect(() => () => {
       this.#life.abort()
@@ -379,6 +385,12 @@ export class TimelineStore implements AddressedState {
     // Of all ranks that are there: what was asked about the stretch before is given up.
     void this.#findIdle([...(this.model?.ranks.keys() ?? [])])
     this.changed()
+  }
+
+  /** Strips of many ranks are in their order as they are first seen, unless that takes long to find out. */
+  get #isOrdered(): boolean {
+    const byLateness = this.rankOrder.length > 2 && this.stripOrder === 'slow'
+    return !byLateness || this.session.rankRows() !== undefined || !this.opening.patient
   }
 
   /** Which tracks of ranks are idle all along the stretch that the page opened on. */
