@@ -36,7 +36,11 @@ test('a finding about all ranks, a remark, or a rank that was not recorded accus
 })
 
 test('a finding about a group as a whole frames none of its members', () => {
-  const found = [finding([3]), finding([0, 2, 4, 6], { where: { group: 'dp_0' } }), finding([8, 9], { where: { host: 'host001' } })]
+  const found = [
+    finding([3]),
+    finding([0, 2, 4, 6], { where: { group: 'dp_0' } }),
+    finding([8, 9], { where: { host: 'host001' } }),
+  ]
   expect([...framesOf(accusing(found, 64)).keys()].toSorted((a, b) => a - b)).toEqual([3, 8, 9])
   expect(accusing(found, 64)).toHaveLength(3)
 })

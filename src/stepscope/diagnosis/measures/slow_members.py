@@ -195,7 +195,7 @@ def _member(
         gain = _later_than(run, list(culprits), list(usual))
     if gain < least * whole:
         return None
-    own = mean_over([each.whole for each in culprits.values()])
+    own = mean_over([each.by_cause[cause] for each in culprits.values()])
     return SlowMember(
         ranks=sorted(culprits),
         host=host,
@@ -205,7 +205,7 @@ def _member(
         late_us=late,
         gain_us=gain,
         others=sorted(usual),
-        slow_steps=slow_steps(first.steps, own, [each.whole for each in usual.values()], least * whole),
+        slow_steps=slow_steps(first.steps, own, [each.by_cause[cause] for each in usual.values()], least * whole),
         steps=first.steps,
     )
 
