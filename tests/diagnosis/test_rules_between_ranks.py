@@ -111,6 +111,34 @@ def test_the_proof_is_the_longest_wait_and_what_the_slow_rank_did_meanwhile(tmp_
     ]
 
 
+def test_a_wait_behind_which_the_others_compute_is_no_proof_beside_one_that_holds_them_up(tmp_path: Path) -> None:
+    # Two calls. In the first, rank 0 waits for 500, and computes beside it for 480; in the second for 200, and idles.
+    rows = [
+        {"rank": rank, "slice": number, "group": "all", "kind": "all_reduce", "seq": seq, "step": 1} | span
+        for seq, calls in enumerate(
+            [
+                {0: {"start_ns": 100, "end_ns": 700}, 1: {"start_ns": 600, "end_ns": 700}},
+                {0: {"start_ns": 800, "end_ns": 1100}, 1: {"start_ns": 1000, "end_ns": 1100}},
+            ]
+        )
+        for rank, span in calls.items()
+        for number in [10 * seq]
+    ]
+    kernel = {"rank": 0, "slice": 99, "track": 0, "row": 0, "kind": "kernel", "start_ns": 110, "dur_ns": 480, "step": 1}
+    stream = {"rank": 0, "track": 0, "kind": "stream", "name": "stream 7"}
+    run = RunContext(
+        make_store(
+            tmp_path,
+            ranks=[{"rank": 0, "device_kind": "gpu"}, {"rank": 1}],
+            collectives=rows,
+            slices=[kernel],
+            tracks=[stream],
+        )
+    )
+    proof = waits_as_proof(run, 1, [0])
+    assert [(each.rank, each.start_ns, each.end_ns) for each in proof] == [(1, 800, 1000), (0, 800, 1000)]
+
+
 def test_waits_for_many_peers_in_turn_accuse_none(tmp_path: Path) -> None:
     assert judged("slow_rank", _with_waits(tmp_path, dict.fromkeys(range(1, 8), 10.0))) == []
 
