@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import stepscope.run
+from readers.ndtimeline.test_records import write_records
 from server.running import served
 from stepscope.server import library as library_module
 from stepscope.server.uploads import safe_name
@@ -255,6 +256,18 @@ def test_a_link_out_of_the_roots_is_not_read(tmp_path: Path) -> None:
     with served(root) as server:
         (run,) = server.settled()
         assert (run["state"], run["error"]["code"]) == ("failed", "nothing_to_read")
+
+
+def test_what_belongs_to_a_file_that_was_named_alone_is_read_but_no_link_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    records = write_records(tmp_path / "root")
+    meta = next(path for path in records.parent.iterdir() if path.suffix == ".yaml")
+    with served(records) as server:
+        assert [run["state"] for run in server.settled()] == ["ready"]
+    elsewhere = meta.rename(tmp_path / meta.name)
+    meta.symlink_to(elsewhere)
+    with served(records) as server:
+        assert [run["state"] for run in server.settled()] == ["failed"]
 
 
 def test_dropped_files_are_their_owners_alone(isolated_store: Path, capture: Path) -> None:
