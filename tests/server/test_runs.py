@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import stepscope.run
+from readers import ascend_builder
 from readers.ndtimeline.test_records import write_records
 from server.running import served
 from stepscope.server import library as library_module
@@ -268,6 +269,12 @@ def test_what_belongs_to_a_file_that_was_named_alone_is_read_but_no_link_beside_
     meta.symlink_to(elsewhere)
     with served(records) as server:
         assert [run["state"] for run in server.settled()] == ["failed"]
+
+
+def test_a_file_inside_a_capture_that_was_named_alone_stands_for_the_capture(tmp_path: Path) -> None:
+    rank = ascend_builder.write_rank(tmp_path, ascend_builder.full_capture())
+    with served(rank / "profiler_info_0.json") as server:
+        assert [run["state"] for run in server.settled()] == ["ready"]
 
 
 def test_dropped_files_are_their_owners_alone(isolated_store: Path, capture: Path) -> None:

@@ -28,11 +28,12 @@ def windows_within(windows: list[Window], directories: Sequence[Path], paths: Se
 
 
 def _is_within(source: Source, directories: Sequence[Path], notes: Notes) -> bool:
-    named = Path(os.path.realpath(source.path))
-    # Whoever may read one file that was named alone may read what belongs to it and truly lies beside it.
-    allowed = [*directories, *(named.parent for directory in directories if directory == named and named.is_file())]
-    for file in source.files:
-        real = Path(os.path.realpath(file))
+    real_files = [Path(os.path.realpath(file)) for file in source.files]
+    allowed = [*directories]
+    if any(directory in real_files for directory in directories):
+        # Whoever may read a file that was named alone may read the capture that it is a part of.
+        allowed.append(Path(os.path.realpath(os.path.commonpath([file.parent for file in source.files]))))
+    for file, real in zip(source.files, real_files, strict=True):
         if not any(real == directory or real.is_relative_to(directory) for directory in allowed):
             notes.add("link_not_followed", link=file.name)
             return False
