@@ -6,6 +6,7 @@ import pickle
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import stepscope
@@ -15,9 +16,10 @@ from diagnosis.cases import STEP, STEPS, context, judged, mean_step
 from stepscope.analysis.launches.types import Pause
 from stepscope.diagnosis.context import RunContext
 from stepscope.diagnosis.diagnose import work_out
-from stepscope.diagnosis.finding import Finding
+from stepscope.diagnosis.finding import Finding, Where
 from stepscope.diagnosis.measures.rank_time import Spread
-from stepscope.diagnosis.ranking import ranked
+from stepscope.diagnosis.ranking import in_order, ranked
+from support.findings import finding as hand_made
 
 _LOADER = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
@@ -201,3 +203,10 @@ def test_what_may_be_waiting_is_no_second_accusation_behind_an_uneven_stage(tmp_
         ("stage_imbalance", True),
         ("exposed_communication", False),
     ]
+
+
+@pytest.mark.parametrize(("of_the_stage", "first"), [(80.0, "stage_imbalance"), (70.0, "pipeline_bubble")])
+def test_of_two_that_cost_about_the_same_the_one_with_a_culprit_comes_first(of_the_stage: float, first: str) -> None:
+    bubble = msgspec.structs.replace(hand_made("pipeline_bubble", [0, 1, 2, 3]), gain_us=100.0)
+    stage = msgspec.structs.replace(hand_made("stage_imbalance", [2, 3]), gain_us=of_the_stage, where=Where(stage=1))
+    assert [finding.kind for finding in in_order([bubble, stage])][0] == first

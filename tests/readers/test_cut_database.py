@@ -227,7 +227,7 @@ def test_a_file_that_ends_within_its_first_page_is_refused_with_its_length(tmp_p
     with pytest.raises(UnreadableInputError) as refused, open_database(path, Notes()):
         pass
     assert refused.value.code == "db_cut_at_start"
-    assert "1540" in refused.value.message("en") and "1540" in refused.value.message("zh")
+    assert "1,540" in refused.value.message("en") and "1,540" in refused.value.message("zh")
 
 
 def test_a_summary_that_is_cut_is_not_called_missing(tmp_path: Path) -> None:

@@ -48,7 +48,20 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
             finding.id,
         ),
     )
-    return _slow_ranks_first(by_cost)
+    return _slow_ranks_first(_culprits_first(by_cost))
+
+
+def _culprits_first(findings: list[Finding]) -> list[Finding]:
+    """Of two findings about the job that cost about the same, the one that names a culprit comes first."""
+    placed = list(findings)
+    like = 1 - finding_facts().strength.like_share
+    for at in range(1, len(placed)):
+        before, after = placed[at - 1], placed[at]
+        both = all(one.accuses and _is_of_cluster(one) for one in (before, after))
+        named_after_all = before.where == Where() and after.where != Where()
+        if both and named_after_all and _worth_us(after) >= like * _worth_us(before):
+            placed[at - 1], placed[at] = after, before
+    return placed
 
 
 def _worth_us(finding: Finding) -> float:

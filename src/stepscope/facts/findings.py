@@ -10,12 +10,15 @@ from stepscope import facts
 
 
 class Strength(msgspec.Struct, frozen=True):
-    """Shares of the mean step from which a loss is mild, clear, critical; how many steps must show it to be sure."""
+    """Shares of the mean step from which a loss is mild, clear, critical; which difference
+    is none; how many steps must show it.
+    """
 
     clear_share: float
     mild_share: float
     critical_share: float
     least_gain_share: float
+    like_share: float
     least_steps: int
 
 

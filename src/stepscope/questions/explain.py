@@ -59,12 +59,15 @@ def explain(
     ranks: Sequence[int] | None = None,
     steps: Sequence[int] | None = None,
 ) -> Explanation:
-    """The explanation of a field; the last parts of its name are enough, and mean the first that ends in them."""
+    """The explanation of a field; the last parts of its name are enough. They mean the outermost that ends in them, of
+    several the first.
+    """
     question = QUESTIONS.named(question_name)
     known = fields(question)
     chosen = [name for name in known if name == field] or [name for name in known if name.endswith(f".{field}")]
     if not chosen:
         raise UsageError("no_such_field", field=field, fields=", ".join(_similar(field, known) or known))
+    chosen.sort(key=lambda name: name.count("."))  # what belongs to a rank itself, not to a part of it
     entry = description(question, chosen[0])
     mine = ranks_of(store, ranks)
     sources = store.scan("ranks", mine).select(pl.col("source").cast(pl.String)).collect()["source"].to_list()

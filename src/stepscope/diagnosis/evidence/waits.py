@@ -41,7 +41,7 @@ def _worst_call_first(run: RunContext, rows: pl.DataFrame) -> pl.DataFrame:
     While a gradient is reduced beside backward, waiting costs nothing; the longest waits are often such ones.
     """
     rows = rows.sort("wait_ns", descending=True, maintain_order=True)
-    if rows.is_empty():
+    if rows["came_ns"].is_null().all():  # of a rank that was not captured, it is not known in which call it came
         return rows
     most = rows.group_by("rank", maintain_order=True).agg(pl.col("wait_ns").sum()).sort("wait_ns", descending=True)
     own = rows.filter(pl.col("rank") == most["rank"][0])
