@@ -209,4 +209,4 @@ def test_what_may_be_waiting_is_no_second_accusation_behind_an_uneven_stage(tmp_
 def test_of_two_that_cost_about_the_same_the_one_with_a_culprit_comes_first(of_the_stage: float, first: str) -> None:
     bubble = msgspec.structs.replace(hand_made("pipeline_bubble", [0, 1, 2, 3]), gain_us=100.0)
     stage = msgspec.structs.replace(hand_made("stage_imbalance", [2, 3]), gain_us=of_the_stage, where=Where(stage=1))
-    assert [finding.kind for finding in in_order([bubble, stage])][0] == first
+    assert next(finding.kind for finding in in_order([bubble, stage])) == first
